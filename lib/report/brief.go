@@ -43,6 +43,8 @@ type Brief struct {
 	Refused   int    `json:"refused"`
 	Canaries  []Item `json:"canaries,omitempty"`
 	Failed    []Item `json:"failed"`
+	// Alerts are changes of questions that moved nothing, such as an edit after the answer.
+	Alerts []Item `json:"alerts,omitempty"`
 
 	Messages   int            `json:"messages"`
 	Actionable int            `json:"actionable"`
@@ -79,7 +81,7 @@ func Morning(h *durable.Home, cfg *config.Config, now, from time.Time) *Brief {
 		At: now.UTC().Format(time.RFC3339), Since: from.UTC().Format(time.RFC3339), Dropped: map[string]int{},
 		Waiting: []Item{}, Parked: []Item{}, Long: []Item{}, Answered: []Item{}, Failed: []Item{},
 	}
-	for _, part := range []func(*durable.Home, *config.Config, time.Time, time.Time) error{b.threads, b.long, b.posts, b.replies, b.failures, b.classified, b.spend, b.canaries} {
+	for _, part := range []func(*durable.Home, *config.Config, time.Time, time.Time) error{b.threads, b.alerts, b.long, b.posts, b.replies, b.failures, b.classified, b.spend, b.canaries} {
 		if err := part(h, cfg, now, from); err != nil {
 			b.Troubles = append(b.Troubles, err.Error())
 		}
@@ -117,6 +119,39 @@ func (b *Brief) threads(h *durable.Home, cfg *config.Config, _, from time.Time) 
 	}
 	slices.SortStableFunc(b.Waiting, func(x, y Item) int { return instant(x.At).Compare(instant(y.At)) })
 	return err
+}
+
+// alerts collects the alerts of threads, open or closed, since a time.
+func (b *Brief) alerts(h *durable.Home, _ *config.Config, _, from time.Time) error {
+	for folder, err := range thread.Folders(h) {
+		if err != nil {
+			return err
+		}
+		names, err := h.List(folder)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			info, err := h.Root().Lstat(folder + "/" + name)
+			if err != nil || info.ModTime().Before(from) {
+				continue // not written since, or moved meanwhile
+			}
+			t, err := thread.LoadFile(h, folder+"/"+name)
+			if err != nil {
+				return err
+			}
+			if t == nil {
+				continue
+			}
+			for _, n := range t.Alerts {
+				if !instant(n.At).Before(from) {
+					b.Alerts = append(b.Alerts, Item{Key: t.Key, Chat: t.ChatName, Who: t.OriginalSenderName, Text: n.Text, At: n.At})
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(b.Alerts, func(x, y Item) int { return instant(x.At).Compare(instant(y.At)) })
+	return nil
 }
 
 type ofCycle struct {

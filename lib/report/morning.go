@@ -21,6 +21,7 @@ const (
 	maxFailed   = 2
 	maxParked   = 2
 	maxLong     = 1
+	maxAlerts   = 2
 	maxText     = 60 // characters of quoted text in a line
 )
 
@@ -54,6 +55,9 @@ func (b *Brief) Print(w io.Writer) error {
 	})
 	list(out, b.Long, maxLong, "tri-escalate list", func(it Item) string {
 		return fmt.Sprintf("long look ended %s ago: %s  [%s] %s", term.Age(instant(it.At), now), text.Line(it.Key, 40), text.Line(it.Note, 20), text.Line(it.Text, 30))
+	})
+	list(out, last(b.Alerts, maxAlerts), maxAlerts, "", func(it Item) string {
+		return fmt.Sprintf("  %-4s %s  %s (tri-report why %s)", term.Age(instant(it.At), now), text.Line(it.Chat, 16), text.Line(it.Text, maxText), text.Line(it.Key, 60))
 	})
 	if len(b.Failed) > 0 {
 		fmt.Fprintf(out, "%d failed\n", len(b.Failed))

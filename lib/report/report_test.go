@@ -16,6 +16,7 @@ import (
 	"tri/lib/base/sysexit"
 	"tri/lib/record/decision"
 	"tri/lib/record/outbox"
+	"tri/lib/record/thread"
 	"tri/lib/report/history"
 )
 
@@ -295,5 +296,28 @@ func TestLeftOut(t *testing.T) {
 		if got, why := (&teller{story: &Story{MessageID: id}}).asked(c); got != want {
 			t.Errorf("%s: %s (%s), want %s", id, got, why, want)
 		}
+	}
+}
+
+// TestBriefTellsAlerts shows a question that was edited after its thread was closed.
+func TestBriefTellsAlerts(t *testing.T) {
+	h, err := durable.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	at := time.Now().UTC()
+	th := &thread.Thread{Key: "local.dev.1", ChatName: "dev", Status: thread.Closed, Cycle: 1, Alerts: []thread.Note{
+		{At: at.Add(-48 * time.Hour).Format(time.RFC3339), Text: "an old one"}, {At: at.Format(time.RFC3339), Text: "the question was edited after it was closed"},
+	}}
+	if err := th.Save(h); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := Morning(h, config.Default(), at.Add(time.Minute), at.Add(-time.Hour)).Print(&b); err != nil {
+		t.Fatal(err)
+	}
+	if want := "the question was edited after it was closed (tri-report why local.dev.1)"; !strings.Contains(b.String(), want) || strings.Contains(b.String(), "an old one") {
+		t.Errorf("want %q in\n%s", want, b.String())
 	}
 }

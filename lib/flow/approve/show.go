@@ -222,6 +222,9 @@ func (p *page) thread(t *thread.Thread) {
 		p.line("  in other words:")
 		p.quote(r.QuestionGloss)
 	}
+	for _, n := range t.Alerts {
+		p.line("! %s: %s", clock(n.At), n.Text)
+	}
 	p.messages("Asked since; the next cycle answers it", t.Pending)
 	p.messages("Around it", t.Context)
 	p.messages("Others answered meanwhile", t.HumanReplies)

@@ -64,6 +64,7 @@ func cover(text string, terms, content []term, tokens []Token, own, near []*Text
 		}
 		add(w.text, weight, func(t *Text) bool { return has(t.terms, w) })
 	}
+	strange := false // it names something, and nothing that the cited lines have
 	for _, tok := range tokens {
 		there := func(t *Text) bool { return t.Where(tok) != "" }
 		switch {
@@ -71,12 +72,14 @@ func cover(text string, terms, content []term, tokens []Token, own, near []*Text
 			named = add(tok.Text, 1, there) && measure(tok.Text) || named
 		default:
 			named = named || slices.ContainsFunc(own, there)
+			strange = strange || !slices.ContainsFunc(own, there) && !slices.ContainsFunc(near, there)
 		}
 	}
+	strange = strange && !named
 	c.Empty = total <= 1 && len(tokens) == 0
 	if total > 0 {
 		c.Share = all / total
-		c.About = c.Share > LeastShare && cited >= leastCited*total || named && hits >= leastOwn && c.Share >= leastNamed
+		c.About = c.Share > LeastShare && cited >= leastCited*total && !strange || named && hits >= leastOwn && c.Share >= leastNamed
 	}
 	if !c.About && foreign(terms) {
 		c.About = hits >= leastOwn && cited > 0 && c.Share >= leastNamed // its words cannot be in the lines

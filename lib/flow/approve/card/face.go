@@ -121,6 +121,9 @@ func (b *body) objections(v *approve.View) {
 	if t == nil {
 		return
 	}
+	for _, n := range t.Alerts {
+		b.line("! %s", one(n.Text, 150))
+	}
 	if n := len(t.HumanReplies); n > 0 {
 		b.line("%d messages of others came meanwhile.", n)
 	}
