@@ -29,6 +29,7 @@ import (
 	"tri/lib/record/verdict"
 	"tri/lib/report/faults"
 	"tri/lib/report/sample"
+	"tri/lib/report/task"
 	"tri/schemas"
 )
 
@@ -56,6 +57,7 @@ var records = map[string]reflect.Type{
 	"drill":            reflect.TypeFor[faults.Score](),
 	"label":            reflect.TypeFor[sample.Label](),
 	"action":           reflect.TypeFor[event.Action](),
+	"task":             reflect.TypeFor[task.Task](),
 	"turn":             reflect.TypeFor[turn.Closed](),
 	"canary":           reflect.TypeFor[autoreply.Canary](),
 }

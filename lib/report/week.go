@@ -156,9 +156,9 @@ func (t *Tally) word(kind string) {
 		t.Approved++
 	case decision.Edit:
 		t.Edited++
-	case decision.Dismiss:
+	case decision.Dismiss, decision.Cancel:
 		t.Dismissed++
-	case decision.Redo, decision.Escalate:
+	case decision.Redo, decision.Escalate, decision.Tell, decision.Redirect:
 		t.SentBack++
 	case decision.Auto:
 		t.Auto++

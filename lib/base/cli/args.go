@@ -165,6 +165,13 @@ func complete(ctx context.Context, p Program, words []string, in io.Reader, out,
 	if p.Complete != nil && !known {
 		return p.Complete(&Call{Context: ctx, Args: words, In: in, Out: out, Err: errw})
 	}
+	if len(words) == 1 {
+		for _, c := range p.Commands {
+			if c.Name == words[0] && c.Complete != nil {
+				return c.Complete(&Call{Context: ctx, In: in, Out: out, Err: errw})
+			}
+		}
+	}
 	line := slices.Concat([]string{p.Name}, words, []string{asksWords})
 	defer func(was []string) { os.Args = was }(os.Args)
 	os.Args = line // urfave/cli reads the word before asksWords from os.Args

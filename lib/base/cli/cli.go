@@ -55,7 +55,7 @@ type Program struct {
 	// Run does the work. Nil: the program only has commands.
 	Run func(*Call) error
 	// Complete writes completions for Args, one word a line, if Args does not begin with a command
-	// of Commands. Nil: the program's commands and options are offered.
+	// of Commands; of a command, for its first argument. Nil: the program's commands and options are offered.
 	Complete func(*Call) error
 }
 

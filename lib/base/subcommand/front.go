@@ -127,6 +127,7 @@ var purposes = []struct{ name, does string }{
 	{"validate", "check every citation of a draft, and attack the draft"},
 	{"drill", "plant faults into good returns and score who catches them"},
 	{"approve", "decide what is posted"},
+	{"task", "show all work, and speak to what is under way"},
 	{"escalate", "run long investigations in persistent terminals"},
 	{"reply", "post what people approved"},
 	{"report", "report what happened to a message, what waits, costs and quality"},

@@ -367,17 +367,3 @@ func TestPageHoldsOutsideText(t *testing.T) {
 		}
 	}
 }
-
-// TestColumns: characters two columns wide do not break the alignment.
-func TestColumns(t *testing.T) {
-	var out strings.Builder
-	if err := columns(&out, [][]string{{"1", "ana", "x"}, {"20", "田中さん", "y"}, {"3", "é", "z"}}); err != nil {
-		t.Fatal(err)
-	}
-	if want := "1   ana       x\n20  田中さん  y\n3   é         z\n"; out.String() != want {
-		t.Errorf("%s, want\n%s", out.String(), want)
-	}
-	if err := columns(&out, nil); err != nil {
-		t.Error(err)
-	}
-}

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rivo/uniseg"
-
 	"tri/lib/base/term"
 	"tri/lib/base/text"
 )
@@ -30,33 +28,7 @@ func PrintList(w io.Writer, items []*Item, now time.Time) error {
 		rows = append(rows, []string{number, it.ID, term.Age(instant(it.Since), now),
 			text.Line(it.ChatName, 20), text.Line(it.Who, 20), text.Line(badge, 48), text.Line(it.Question, 80)})
 	}
-	return columns(w, rows)
-}
-
-// columns writes rows with aligned columns. It uses display widths, since some characters are two columns
-// wide.
-func columns(w io.Writer, rows [][]string) error {
-	var widths []int
-	for _, row := range rows {
-		for i, cell := range row {
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], uniseg.StringWidth(cell))
-		}
-	}
-	var text strings.Builder
-	for _, row := range rows {
-		for i, cell := range row {
-			text.WriteString(cell)
-			if i < len(row)-1 {
-				text.WriteString(strings.Repeat(" ", widths[i]-uniseg.StringWidth(cell)+2))
-			}
-		}
-		text.WriteByte('\n')
-	}
-	_, err := io.WriteString(w, text.String())
-	return err
+	return term.Columns(w, rows, 0)
 }
 
 // flat makes outside text one line.

@@ -150,6 +150,8 @@ func TestRefusedRecords(t *testing.T) {
 		{"a yes without a time", []Record{offer}, Record{Kind: Approve, By: "ana", Key: "k", Cycle: 1, Text: "x", DraftSHA256: Sum("x")}, "no time"},
 		{"a redo without a time", nil, Record{Kind: Redo, By: "ana", Key: "k", Cycle: 1}, "no time"},
 		{"an answer that says nothing", nil, Record{Kind: Answer, By: "ana", Key: "k", Cycle: 1, At: now}, "says something"},
+		{"a redirection that says nothing", nil, Record{Kind: Redirect, By: "ana", Key: "k", Cycle: 1, At: now}, "says nothing"},
+		{"a cancel by another", nil, Record{Kind: Cancel, By: "eve", Key: "k", Cycle: 1, At: now}, "not in team.approvers"},
 		{"a settle of no post", []Record{offer, approve, claim}, Record{Kind: Settle, By: "ana", Key: "k", Cycle: 1, At: now, DraftSHA256: Sum("x"), Outcome: SettleDrop}, "names no post"},
 	} {
 		s := NewState(Policy{Approvers: []string{"ana"}})

@@ -9,7 +9,7 @@ import (
 
 // Kinds of record. tri-dispatch writes Offer, Withdraw and Auto. tri-reply writes Revoke when the
 // question of an approved draft has changed, and Claim before it posts. People write the others
-// through tri-approve. The log is the one total order: an undo or a withdraw counts only if it
+// through tri-approve and tri-task. The log is the one total order: an undo or a withdraw counts only if it
 // precedes the claim.
 const (
 	Offer    = "offer"
@@ -20,6 +20,9 @@ const (
 	Redo     = "redo"     // investigate again, with a note
 	Answer   = "answer"   // the operator answers a question put to them; investigate with the answer
 	Escalate = "escalate" // run a longer investigation (tier 2)
+	Tell     = "tell"     // add the note to what is asked
+	Redirect = "redirect" // the note replaces what is asked
+	Cancel   = "cancel"   // end the work; nobody wants the answer
 	Auto     = "auto"     // by tri-dispatch: the auto-reply policy approves
 	Undo     = "undo"     // take the decision back, before it is posted
 	Claim    = "claim"    // by tri-reply: posting begins, too late to undo

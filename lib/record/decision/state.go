@@ -202,7 +202,7 @@ func (s *State) add(r *Record) string {
 	switch r.Kind {
 	case Approve, Edit, Auto:
 		return s.approve(r)
-	case Dismiss, Redo, Answer, Escalate:
+	case Dismiss, Redo, Answer, Escalate, Tell, Redirect, Cancel:
 		return s.direct(r)
 	case Undo:
 		return s.undo(r)

@@ -91,8 +91,12 @@ func (s *Standing) seen(r *Record) string {
 // direct applies decisions that post nothing. They also apply to a thread that waits without a
 // draft, for the cycle that they name.
 func (s *State) direct(r *Record) string {
-	if r.Kind == Answer && r.Note == "" {
+	switch {
+	case r.Note != "":
+	case r.Kind == Answer:
 		return "an answer says something"
+	case r.Kind == Tell || r.Kind == Redirect:
+		return "it says nothing"
 	}
 	if st := s.standing[r.Key]; st == nil || r.Cycle > st.Cycle {
 		if r.DraftSHA256 != "" {

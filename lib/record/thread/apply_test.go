@@ -254,6 +254,10 @@ func TestApply(t *testing.T) {
 			return *t.PostedMessageID == "99" && strings.HasPrefix(*t.TriageFilePath, "triage/n-o-")
 		}},
 		{"undo", "asks why?;found;pass;approve;undo", PendingUser, 1, func(t Thread) bool { return t.UserApprovedAt == nil && t.DraftPending != nil }},
+		{"told while it works", "asks why?;tell of prod", Investigating, 2, func(t Thread) bool { return t.Notes[0].Text == "of prod" && t.Ordered }},
+		{"redirected while a draft waits", "asks why?;found;pass;redirect of prod", Investigating, 2, func(t Thread) bool { return strings.HasSuffix(t.Notes[0].Text, ": of prod") && t.EarlierDraft != "" }},
+		{"cancelled while it works", "asks why?;adds more;cancel no", Closed, 1, func(t Thread) bool { return t.Withdrawn() && t.CloseReason == "cancelled by boss: no" }},
+		{"cancelled, and asked again", "asks why?;cancel no;asks how?", Investigating, 2, nil},
 		{"dismiss", "asks why?;found;pass;dismiss no", Closed, 1, func(t Thread) bool { return t.CloseReason == "dismissed: no" && t.DraftPending == nil }},
 		{"redo", "asks why?;found;pass;redo look at x", Investigating, 2, func(t Thread) bool { return t.Notes[0].Text == "look at x" && t.DraftPending == nil }},
 		{"revoke", "asks why?;found;pass;approve;revoke moved", Investigating, 2, func(t Thread) bool { return t.UserApprovedAt == nil }},
@@ -338,7 +342,7 @@ func TestRandomStories(t *testing.T) {
 	}
 	words := []string{"asks why?", "adds more", "thanks", "nevermind nvm", "colleague x", "benstates x", "benedits 2 c", "edit 2 a", "edit 1 b", "delete 1", "delete 2",
 		"askfirst x", "ours x", "found", "nothing", "fails x", "asksmore", "late x", "looked", "spent", "pass", "bounce", "escalate", "garbage", "expires", "posted", "refused",
-		"approve", "edit", "undo", "dismiss x", "redo x", "answer x", "revoke x"}
+		"approve", "edit", "undo", "dismiss x", "redo x", "answer x", "revoke x", "tell x", "redirect x", "cancel x"}
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 4000 {
 		var th Thread
@@ -407,7 +411,7 @@ func wrong(t Thread) string {
 		return "a draft that no return gave"
 	case t.Status == PendingUser && len(t.Pending) > 0 && t.UserApprovedAt == nil && t.Asked == "" && t.Badge != "budget spent":
 		return "messages wait for nothing"
-	case t.Status == Closed && len(t.Pending) > 0 && t.CloseReason != "nobody decided in time" && !strings.Contains(t.CloseReason, "withdrew") && !strings.Contains(t.CloseReason, "deleted"):
+	case t.Status == Closed && len(t.Pending) > 0 && t.CloseReason != "nobody decided in time" && !strings.Contains(t.CloseReason, "withdrew") && !strings.Contains(t.CloseReason, "deleted") && !t.Withdrawn():
 		return "closed over waiting messages: " + t.CloseReason
 	case t.Resume != nil && (t.Resume.RunID == "" || t.Resume.Cycle < 1 || t.Resume.Cycle > t.Cycle):
 		return "no run to resume"

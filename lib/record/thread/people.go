@@ -220,6 +220,8 @@ func (t *Thread) decision(in Input) {
 	case decision.Dismiss:
 		t.close(d.At, strings.TrimSuffix("dismissed: "+d.Note, ": "))
 		t.next(d.At)
+	case decision.Tell, decision.Redirect, decision.Cancel:
+		t.told(d)
 	case decision.Redo, decision.Answer, decision.Escalate:
 		earlier := t.DraftPending
 		t.IsEscalated = t.IsEscalated || d.Kind == decision.Escalate

@@ -305,7 +305,8 @@ func (l *Ledger) word(r *decision.Record) {
 		return
 	}
 	switch r.Kind {
-	case decision.Approve, decision.Edit, decision.Auto, decision.Dismiss, decision.Redo, decision.Answer, decision.Escalate:
+	case decision.Approve, decision.Edit, decision.Auto, decision.Dismiss, decision.Redo, decision.Answer, decision.Escalate,
+		decision.Tell, decision.Redirect, decision.Cancel:
 		d.Word, d.By, d.Decided, d.Distance, d.Note = r.Kind, r.By, at, r.Distance, r.Note
 	case decision.Undo:
 		d.Word, d.By, d.Decided, d.Distance, d.Note = "", "", time.Time{}, 0, ""

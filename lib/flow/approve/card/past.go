@@ -118,6 +118,10 @@ func (p *past) end(c *card) (title, said string, end, ok bool) {
 		return "Answered by " + who, "Investigated with the answer of " + who + note, true, true
 	case decision.Escalate:
 		return "Looked into for longer", "Looked into for longer, as " + who + " asked" + note, true, true
+	case decision.Tell, decision.Redirect:
+		return "Continued for " + who, "Continued with what " + who + " said" + note, true, true
+	case decision.Cancel:
+		return "Cancelled by " + who, "Cancelled by " + who + note, true, true
 	case decision.Revoke:
 		return "Not posted", "What was approved is no longer so" + note, true, true
 	case decision.Withdraw:

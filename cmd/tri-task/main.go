@@ -1,0 +1,137 @@
+// Tri-task shows all work as tasks, and passes an operator's words on open work to the dispatcher.
+package main
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"tri/lib/base/cli"
+	"tri/lib/base/config"
+	"tri/lib/base/durable"
+	"tri/lib/base/text"
+	"tri/lib/flow/approve"
+	"tri/lib/record/decision"
+	"tri/lib/report/task"
+)
+
+func main() { cli.Main(program) }
+
+var program = cli.Program{
+	Name:  "tri-task",
+	Usage: "show all work, and speak to what is under way",
+	Args:  "command [id] [text]",
+	Help: `What an asker wants is a task. An ID is what list prints, the beginning of a
+thread's key, or a message of the task. Only team.approvers may tell, redirect,
+cancel and reject; tri-dispatch acts on their words.
+
+  tri-task list
+  tri-task tail 3f9a2c41
+  tri-task redirect 3f9a2c41 'only the auth service'`,
+	Schemas: []string{"task", "decision"},
+	Commands: []cli.Program{
+		command("list", "", "show open tasks, oldest first", list, &cli.BoolFlag{Name: "all", Usage: "also closed ones"}),
+		command("show", "id", "show a task: question, steps, result, cost", show),
+		command("tail", "id", "show the steps of a task until it rests", tail, &cli.BoolFlag{Name: "once", Usage: "only what there is"}),
+		command("tell", "id text", "add to what is asked", say(decision.Tell, "told")),
+		command("redirect", "id text", "replace what is asked", say(decision.Redirect, "redirected")),
+		command("cancel", "id [reason]", "end the work; nothing is posted", say(decision.Cancel, "cancelled")),
+		command("reject", "id [reason]", "dismiss it, whether it has a draft or not; nothing is posted", say(decision.Dismiss, "rejected")),
+	},
+}
+
+// desk is a home with its configuration.
+type desk struct {
+	*task.View
+	gate approve.Gate
+}
+
+func list(c *cli.Call, d *desk) error {
+	tasks, err := d.All(c.Bool("all"))
+	if len(tasks) == 0 && err == nil {
+		c.Say("nothing is open")
+	}
+	if !c.Bool("json") {
+		return errors.Join(task.PrintList(c.Out, tasks, d.Now()), err)
+	}
+	for _, t := range tasks {
+		err = errors.Join(err, task.WriteJSON(c.Out, t))
+	}
+	return err
+}
+
+func show(c *cli.Call, d *desk) error {
+	t, err := d.Show(c.Args[0])
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return task.WriteJSON(c.Out, t)
+	}
+	return t.Print(c.Out, d.Now())
+}
+
+func tail(c *cli.Call, d *desk) error {
+	return d.Tail(c.Context, c.Args[0], c.Bool("once"), task.PrintSteps(c.Out, c.Bool("json")))
+}
+
+// say returns a command that appends a decision with the words that follow the id.
+func say(kind, done string) func(*cli.Call, *desk) error {
+	return func(c *cli.Call, d *desk) error {
+		note := strings.TrimSpace(strings.Join(c.Args[1:], " "))
+		if note == "" && (kind == decision.Tell || kind == decision.Redirect) {
+			return cli.Usagef("%s needs a text", kind)
+		}
+		t, err := d.Find(c.Args[0])
+		if err != nil {
+			return err
+		}
+		said, err := d.gate.Direct(t.Thread(), kind, note)
+		if err != nil {
+			return err
+		}
+		c.Say("%s: %s; tri-dispatch acts on it", text.Visible(t.TaskID), done)
+		if c.Bool("json") {
+			return task.WriteJSON(c.Out, said.Record)
+		}
+		return nil
+	}
+}
+
+func command(name, args, usage string, do func(*cli.Call, *desk) error, flags ...cli.Flag) cli.Program {
+	flags = append(flags,
+		&cli.StringFlag{Name: "home", Usage: "keep everything in `DIR` (default $TRI_HOME or ~/.tri)"},
+		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"},
+		&cli.StringFlag{Name: "as", Usage: "decide as `NAME`", EnvVars: []string{"TRI_USER", "USER"}},
+		&cli.BoolFlag{Name: "json", Usage: "write records"})
+	p := cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Stays: name == "tail", Run: func(c *cli.Call) error {
+		home, err := durable.Open(c.String("home"))
+		if err != nil {
+			return err
+		}
+		defer home.Close()
+		cfg, err := config.ForHome(home.Dir(), c.String("config"))
+		if err != nil {
+			return err
+		}
+		policy := decision.PolicyIn(home.Dir(), c.String("config"))
+		return do(c, &desk{
+			View: &task.View{Home: home, Policy: decision.PolicyOf(cfg), Now: time.Now},
+			gate: approve.Gate{Home: home, Config: cfg, Policy: policy, By: c.String("as"), Via: "terminal", Now: time.Now},
+		})
+	}}
+	if name != "list" {
+		p.Complete = complete
+	}
+	return p
+}
+
+// complete writes the ids of the open tasks of the default home.
+func complete(c *cli.Call) error {
+	home, err := durable.Open("")
+	if err != nil {
+		return err
+	}
+	defer home.Close()
+	return (&task.View{Home: home, Now: time.Now}).PrintIDs(c.Out)
+}

@@ -1,0 +1,18 @@
+package approve
+
+import (
+	"fmt"
+
+	"tri/lib/base/sysexit"
+	"tri/lib/record/decision"
+	"tri/lib/record/thread"
+)
+
+// Direct appends an operator's word on an item that is open, whether or not something of it waits: tell,
+// redirect, cancel or dismiss, with a note.
+func (g *Gate) Direct(t *thread.Thread, kind, note string) (Said, error) {
+	if t.Status == thread.Closed {
+		return Said{}, sysexit.With(sysexit.No, fmt.Errorf("%s %s: it is closed: %s", kind, t.Key, t.CloseReason))
+	}
+	return g.decide(&Item{Key: t.Key, Cycle: t.Cycle}, decision.Record{Kind: kind, Note: note})
+}
