@@ -7,12 +7,19 @@
 # make mutate     which small changes of the code no test notices; two hours
 # make flaky      every test twenty times, each time in another order; hours
 # make bench      what it costs beside jq, gojq, Miller, sha256sum, in one table; five minutes
+# make install    programs, pages, completions, examples and units below PREFIX; make uninstall
 # make dist       archives, packages, module list and sums of a release in dist/
 # make dist-check that two builds of it are equal, and its packages work
 
 PREFIX  = /usr/local
 BINDIR  = $(PREFIX)/bin
 MANDIR  = $(PREFIX)/share/man
+DOCDIR  = $(PREFIX)/share/doc/tri
+UNITDIR = $(PREFIX)/lib/systemd/user
+BASH    = $(PREFIX)/share/bash-completion/completions
+ZSH     = $(PREFIX)/share/zsh/site-functions
+FISH    = $(PREFIX)/share/fish/vendor_completions.d
+PROGRAMS = $(notdir $(wildcard cmd/tri*))
 OUT     = bin/
 GO      = go
 VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
@@ -109,14 +116,29 @@ cover:
 	GOCOVERDIR=$$PWD/cover $(GO) test -count=1 -timeout 30m ./cmd
 	$(GO) tool covdata percent -i cover
 
+# programs, pages, completions for bash, zsh and fish, documentation with examples, units
 install: all
-	mkdir -p $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man7
-	install -m 755 bin/tri* $(DESTDIR)$(BINDIR)
-	install -m 644 man/*.1 $(DESTDIR)$(MANDIR)/man1
-	install -m 644 man/*.5 $(DESTDIR)$(MANDIR)/man5
-	install -m 644 man/*.7 $(DESTDIR)$(MANDIR)/man7
+	mkdir -p $(addprefix $(DESTDIR),$(BINDIR) $(MANDIR)/man1 $(MANDIR)/man5 $(MANDIR)/man7 $(BASH) $(ZSH) $(FISH) $(DOCDIR) $(UNITDIR))
+	for program in $(PROGRAMS); do \
+		install -m 755 bin/$$program $(DESTDIR)$(BINDIR)/$$program && \
+		bin/$$program --completion bash >$(DESTDIR)$(BASH)/$$program && \
+		bin/$$program --completion zsh >$(DESTDIR)$(ZSH)/_$$program && \
+		bin/$$program --completion fish >$(DESTDIR)$(FISH)/$$program.fish || exit; \
+	done
+	for page in man/*.[157]; do install -m 644 $$page $(DESTDIR)$(MANDIR)/man$${page##*.} || exit; done
+	cp -r examples *.md $(DESTDIR)$(DOCDIR)
+	install -m 644 examples/systemd/user/* $(DESTDIR)$(UNITDIR)
+
+# removes what install puts there; homes stay
+uninstall:
+	for program in $(PROGRAMS); do \
+		rm -f $(DESTDIR)$(BINDIR)/$$program $(DESTDIR)$(BASH)/$$program $(DESTDIR)$(ZSH)/_$$program $(DESTDIR)$(FISH)/$$program.fish; \
+	done
+	for page in man/*.[157]; do rm -f $(DESTDIR)$(MANDIR)/man$${page##*.}/$${page#man/}; done
+	for unit in examples/systemd/user/*; do rm -f $(DESTDIR)$(UNITDIR)/$${unit##*/}; done
+	rm -rf $(DESTDIR)$(DOCDIR)
 
 clean:
 	rm -rf bin cover demo dist flaky
 
-.PHONY: all demo check nightly lint fuzz torture mutate flaky dist dist-check check-peers bench size cover install clean
+.PHONY: all demo check nightly lint fuzz torture mutate flaky dist dist-check check-peers bench size cover install uninstall clean
