@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 
 	"tri/lib/record/draft"
 	"tri/lib/record/run"
@@ -76,8 +77,8 @@ type Task struct {
 	Heard func(id, how string)
 	// From is what an earlier leg of this run, or the run that it forks from, has done; nil: none.
 	From *run.Checkpoint
-	// Fork begins a new session with the history of From.SessionID, which stays as it is. An agent
-	// without Ability.Forks fails with ErrNoResume.
+	// Fork begins with the history of From.SessionID, a session of the run From.RunID in the folder
+	// beside Dir, which stays as it is. An agent without Ability.Forks fails with ErrNoResume.
 	Fork bool
 }
 
@@ -87,6 +88,9 @@ type Word struct {
 	Kind string // run.Append, run.Redirect, run.Edit, run.Withdraw or run.Stop
 	Text string // fenced already
 }
+
+// Origin returns the folder of the run that the task forks from.
+func (t Task) Origin() string { return filepath.Join(filepath.Dir(t.Dir), filepath.Base(t.From.RunID)) }
 
 // Hear calls Heard if it is set.
 func (t Task) Hear(id, how string) {

@@ -60,7 +60,7 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 // Ability returns what the client supports. Whether a program can resume a session it reports
 // itself when it starts.
 func (c *Client) Ability() agent.Ability {
-	return agent.Ability{Resumes: true, Writes: true, Servers: true}
+	return agent.Ability{Resumes: true, Forks: true, Writes: true, Servers: true}
 }
 
 // Run starts the program and prompts it. When ctx ends, the turn is cancelled and the program

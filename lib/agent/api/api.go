@@ -86,7 +86,7 @@ func newClient(cfg config.Agent, sandbox string, o httpapi.Options) (*Client, er
 
 // Ability returns what the client supports.
 func (c *Client) Ability() agent.Ability {
-	return agent.Ability{Resumes: true, Servers: true, Cost: c.cfg.Prices != nil}
+	return agent.Ability{Resumes: true, Servers: true, Cost: c.cfg.Prices != nil, Steers: agent.Next, Forks: true}
 }
 
 // Run converses with the model until it has answered. A value that fails t.Check is sent back

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"tri/lib/agent"
+	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
 )
 
@@ -35,8 +36,16 @@ type kept struct {
 func resume(t agent.Task) ([]message, *kept, error) {
 	k := &kept{dir: t.Dir}
 	var s memory
+	dir := t.Dir
+	if t.Fork {
+		if t.From == nil || t.Dir == "" {
+			return nil, k, sysexit.With(sysexit.Unavailable, agent.ErrNoResume)
+		}
+		dir = t.Origin()
+		t.Resume, t.SessionID = true, t.From.SessionID
+	}
 	if t.Resume {
-		text, err := os.ReadFile(filepath.Join(t.Dir, sessionFile))
+		text, err := os.ReadFile(filepath.Join(dir, sessionFile))
 		if t.Dir == "" || errors.Is(err, fs.ErrNotExist) {
 			return nil, k, sysexit.With(sysexit.Unavailable, agent.ErrNoResume)
 		}
@@ -76,18 +85,19 @@ func (k *kept) note(m message) {
 	k.err = err
 }
 
-// save replaces the session file. It is called only where the next run could continue: never
+// save durably replaces the session file. It is called only where the next run could continue: never
 // between a tool call and its result.
 func (k *kept) save(id string, messages []message) error {
 	if k.dir == "" {
 		return nil
 	}
 	text, err := json.Marshal(memory{id, messages})
+	if err != nil {
+		return sysexit.With(sysexit.Software, fmt.Errorf("keep session: %w", err))
+	}
+	h, err := durable.Open(k.dir)
 	if err == nil {
-		name := filepath.Join(k.dir, sessionFile)
-		if err = os.WriteFile(name+".new", text, 0o600); err == nil {
-			err = os.Rename(name+".new", name)
-		}
+		err = errors.Join(h.Replace(sessionFile, text), h.Close())
 	}
 	if err != nil {
 		return sysexit.With(sysexit.IO, fmt.Errorf("keep session: %w", err))

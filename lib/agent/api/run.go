@@ -16,6 +16,7 @@ import (
 	"tri/lib/base/httpapi"
 	"tri/lib/base/sysexit"
 	"tri/lib/judge/codebase"
+	record "tri/lib/record/run"
 )
 
 // maxValue is the maximum size of a value, in bytes.
@@ -63,16 +64,22 @@ func (r *run) run(ctx context.Context) (err error) {
 
 // talk continues until the model has answered.
 func (r *run) talk(ctx context.Context, say message) error {
+	var taken []string // words in the next call
 	for {
 		if err := r.limits(); err != nil {
 			return err
 		}
+		taken = append(taken, r.listen(&say)...)
 		r.messages = append(r.messages, say)
 		r.kept.note(say)
 		rep, err := r.ask(ctx)
 		if err != nil {
 			return err
 		}
+		for _, id := range taken {
+			r.task.Hear(id, record.Taken)
+		}
+		taken = nil
 		r.messages = append(r.messages, rep.message)
 		r.kept.note(rep.message)
 		r.res.Model = cmp.Or(rep.model, r.res.Model)
@@ -82,12 +89,35 @@ func (r *run) talk(ctx context.Context, say message) error {
 			return err
 		}
 		if next == nil {
-			return r.kept.save(r.task.SessionID, r.messages)
+			more := message{Role: "user"}
+			taken = r.listen(&more)
+			if err := r.kept.save(r.task.SessionID, r.messages); err != nil || len(taken) == 0 {
+				return err
+			}
+			next = &more // said while the model answered
 		}
 		say = *next
 		r.see(agent.Event{Kind: agent.Milestone, Text: fmt.Sprintf("turn %d", r.res.Usage.Turns)})
 		if err := r.kept.save(r.task.SessionID, append(slices.Clone(r.messages), say)); err != nil {
 			return err
+		}
+	}
+}
+
+// listen adds the words that were said meanwhile to the next message, and returns their ids.
+func (r *run) listen(say *message) (ids []string) {
+	for {
+		select {
+		case w, more := <-r.task.Words:
+			if !more {
+				r.task.Words = nil
+				return ids
+			}
+			say.Text = strings.TrimSpace(say.Text + "\n\n" + w.Text)
+			ids = append(ids, w.ID)
+			r.task.Hear(w.ID, record.Sent)
+		default:
+			return ids
 		}
 	}
 }

@@ -1,4 +1,5 @@
-// Package codex runs OpenAI's Codex: `codex exec --json`. Its behaviour was observed with version
+// Package codex runs OpenAI's Codex: `codex exec --json`, or `codex app-server` where it is told
+// things while it works. Its behaviour was observed with version
 // 0.169.0 and a scripted model (scripts/peers/agents repeats this):
 //
 //   - it names a new session itself; usage is the session's total;
@@ -51,7 +52,7 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 
 // Ability returns what the program supports.
 func (c *Client) Ability() agent.Ability {
-	return agent.Ability{Resumes: true, Writes: true, Servers: true}
+	return agent.Ability{Resumes: true, Forks: true, Steers: agent.Cut, Writes: true, Servers: true}
 }
 
 // Run runs the program in the codebase.
@@ -75,13 +76,19 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 		call.Args = append(call.Args, "resume")
 	}
 	call.Args = append(call.Args, "--json", "--skip-git-repo-check", "--ignore-rules")
+	var settings []string
 	for _, s := range c.settings(t) {
 		text, err := json.Marshal(s.value) // JSON strings, lists and numbers are valid TOML
 		if err != nil {
 			return call, sysexit.With(sysexit.Software, err)
 		}
-		call.Args = append(call.Args, "-c", s.key+"="+string(text))
+		settings = append(settings, "-c", s.key+"="+string(text))
 	}
+	if t.Task.Words != nil {
+		serve(t, &call, settings)
+		return call, nil
+	}
+	call.Args = append(call.Args, settings...)
 	if t.Again {
 		call.Args = append(call.Args, t.Session)
 	}

@@ -69,7 +69,7 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 
 // Ability returns what the program supports.
 func (c *Client) Ability() agent.Ability {
-	return agent.Ability{Resumes: true, Writes: true, Servers: true, Cost: true, Narrows: true}
+	return agent.Ability{Resumes: true, Forks: true, Writes: true, Servers: true, Cost: true, Narrows: true}
 }
 
 // Run runs the program in the codebase.

@@ -160,6 +160,11 @@ func (r *running) run(ctx context.Context, res *agent.Result) error {
 	if err := errors.Join(r.allowed(), r.unsteered()); err != nil {
 		return err
 	}
+	if t.Fork {
+		if err := r.fork(); err != nil {
+			return err
+		}
+	}
 	remove, err := r.makeHome()
 	if err != nil {
 		return err

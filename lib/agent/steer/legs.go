@@ -148,6 +148,15 @@ func (l *legs) next(why string) {
 	l.pass(agent.Event{Kind: agent.Milestone, Text: fmt.Sprintf("leg %d: %s", l.leg+1, why), SessionID: l.session})
 }
 
+// unfork begins the leg again in a new session, with the checkpoint of the other run as a hint.
+func (l *legs) unfork() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.task.From
+	l.task.Fork, l.again, l.why, l.session, l.leg = false, true, "it is a question of its own now", "", l.leg-1
+	l.read, l.tools, l.said = c.Read, c.Tools, c.Said
+}
+
 // told adds a word that has arrived.
 func (l *legs) told(w run.Word) {
 	l.mu.Lock()

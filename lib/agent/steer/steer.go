@@ -140,6 +140,9 @@ func (l *legs) run(ctx context.Context) (agent.Result, error) {
 		case errors.Is(why, ErrSteered):
 			l.next("something was said")
 			continue
+		case t.Fork && errors.Is(err, agent.ErrNoResume):
+			l.unfork()
+			continue
 		case t.Resume && errors.Is(err, agent.ErrNoResume) && !l.own:
 			l.session, l.leg = "", l.leg-1 // the same leg, in a new session
 			continue
