@@ -39,6 +39,7 @@ const cancelTime = time.Second
 // Client runs the program. It is safe for concurrent use.
 type Client struct {
 	program program.Program
+	steer   string // config.Agent.Steer
 }
 
 var (
@@ -54,13 +55,18 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 		return nil, err
 	}
 	p.Baptizes, p.Servers, p.Since, p.Linger = true, true, program.CostSince, linger
-	return &Client{p}, nil
+	return &Client{p, cfg.Steer}, nil
 }
 
 // Ability returns what the client supports. Whether a program can resume a session it reports
 // itself when it starts.
 func (c *Client) Ability() agent.Ability {
-	return agent.Ability{Resumes: true, Forks: true, Writes: true, Servers: true}
+	keeps := c.steer != config.SteerNone
+	can := agent.Ability{Resumes: keeps, Forks: keeps, Writes: true, Servers: true}
+	if c.steer == config.SteerPrompt {
+		can.Steers = agent.Cut
+	}
+	return can
 }
 
 // Run starts the program and prompts it. When ctx ends, the turn is cancelled and the program
@@ -92,10 +98,18 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 		}
 		conv = &conversation{turn: turn, tree: tree, before: before}
 		context.AfterFunc(ctx, func() {
+			if c.steer == config.SteerLoad {
+				end() // a cancelled turn would be forgotten
+				return
+			}
 			conv.cancel()
 			time.AfterFunc(cancelTime, end)
 		})
-		return program.Call{Reach: c.reach(), Serve: true, Talk: conv.begin, Line: conv.line}, nil
+		call := program.Call{Reach: c.reach(), Serve: true, Talk: conv.begin, Line: conv.line}
+		if c.steer == config.SteerPrompt {
+			call.Word = conv.word
+		}
+		return call, nil
 	})
 	if conv != nil {
 		conv.close()

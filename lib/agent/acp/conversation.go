@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -12,6 +13,7 @@ import (
 	"tri/lib/agent/program"
 	"tri/lib/agent/rpc"
 	"tri/lib/judge/codebase"
+	record "tri/lib/record/run"
 )
 
 // conversation is one turn: initialize, a new or a loaded session, a prompt.
@@ -31,6 +33,15 @@ type conversation struct {
 	old     int               // updates received before that
 	tools   map[string]string // kinds, by id, of tool calls that have not yet named their object
 	thought string
+	open    []prompt     // that are not answered
+	later   []agent.Word // for the prompt after the one that is cancelled
+	fresh   bool         // a turn has ended: further text replaces what was said
+}
+
+// prompt is a prompt of the session: the task's, or a word.
+type prompt struct {
+	id   int
+	word string // its id; "" for the task
 }
 
 type object = map[string]any
@@ -98,6 +109,14 @@ func (c *conversation) line(line []byte, s *program.Seen) {
 	case h.Method != "" && len(h.ID) > 0:
 		result, err := c.serve(h.Method, h.Params)
 		if err := c.peer.Answer(h.ID, result, err); err != nil {
+			c.fail(err)
+		}
+	case h.Method == "" && c.prompts:
+		i := slices.IndexFunc(c.open, func(p prompt) bool { return string(h.ID) == strconv.Itoa(p.id) })
+		if i < 0 {
+			return
+		}
+		if err := c.ended(i, &h); err != nil {
 			c.fail(err)
 		}
 	case h.Method == "" && string(h.ID) == strconv.Itoa(c.waiting) && c.next != nil:
@@ -221,8 +240,64 @@ func (c *conversation) opened(id string, h *rpc.Message) error {
 	c.mu.Unlock()
 	c.s.Session(id)
 	c.prompts = true
-	c.ask("session/prompt", object{"sessionId": id, "prompt": []object{{"type": "text", "text": c.prompt()}}}, c.answered)
-	return nil
+	return c.say("", c.prompt())
+}
+
+// say sends a prompt.
+func (c *conversation) say(word, text string) error {
+	id, err := c.peer.Ask("session/prompt", object{"sessionId": c.id, "prompt": []object{{"type": "text", "text": text}}})
+	c.open = append(c.open, prompt{id, word})
+	if word != "" {
+		c.turn.Task.Hear(word, record.Sent)
+	}
+	return err
+}
+
+// word prompts with a word while the program works. Its turn takes it, or begins again with it and
+// ends the earlier prompt with an error. A correction cancels the turn first.
+func (c *conversation) word(w agent.Word, _ *program.Seen) {
+	var err error
+	switch {
+	case !c.prompts || len(c.later) > 0:
+		c.later = append(c.later, w)
+	case w.Kind == record.Redirect:
+		c.later = append(c.later, w)
+		err = c.peer.Notify("session/cancel", object{"sessionId": c.id})
+	default:
+		err = c.say(w.ID, w.Text)
+	}
+	if err != nil {
+		c.fail(err)
+	}
+}
+
+// ended handles the answer of a prompt. The turn ends with the last one. The error of an earlier
+// one, or of one that was cancelled for a word, is that word's effect.
+func (c *conversation) ended(i int, h *rpc.Message) error {
+	p, last := c.open[i], len(c.open) == 1
+	c.fresh = true
+	c.open = slices.Delete(c.open, i, i+1)
+	var end struct {
+		StopReason string `json:"stopReason"`
+	}
+	stopped := h.Error != nil && h.Error.Code == rpc.Internal || json.Unmarshal(h.Result, &end) == nil && end.StopReason == "cancelled"
+	if !stopped && h.Error == nil && p.word != "" {
+		c.turn.Task.Hear(p.word, record.Taken)
+	}
+	switch {
+	case !last && (stopped || h.Error == nil):
+		return nil
+	case last && len(c.later) > 0 && (stopped || h.Error == nil):
+		words := c.later
+		c.later = nil
+		for _, w := range words {
+			if err := c.say(w.ID, w.Text); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return c.answered(h)
 }
 
 // prompt returns the text of the prompt. If a value is sent back to a program without sessions,

@@ -14,7 +14,9 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/agent/rpc"
+	"tri/lib/base/config"
 	"tri/lib/base/sysexit"
+	record "tri/lib/record/run"
 )
 
 // speaker is the test binary as a program that speaks the protocol.
@@ -151,6 +153,52 @@ var scenes = map[string]func(p *speaker){
 		}
 		p.end(h.ID, `{"answer":42}`, "end_turn")
 	},
+	// Words: as opencode, which folds a second prompt into the turn; as Qwen Code, which ends the first
+	// with an error; two turns; and a correction, by a cancelled turn.
+	"folds": func(p *speaker) {
+		first := p.open("true")
+		p.note("begun", "")
+		second := p.hear()
+		p.note("got", string(second.Params))
+		p.say("%s", chunk("agent_message_chunk", `{"answer":42}`))
+		for _, h := range []rpc.Message{first, second} {
+			p.say(`{"jsonrpc":"2.0","id":%s,"result":{"stopReason":"end_turn"}}`, h.ID)
+		}
+	},
+	"aborts": func(p *speaker) {
+		first := p.open("true")
+		p.note("begun", "")
+		second := p.hear()
+		p.note("got", string(second.Params))
+		p.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"Request was aborted."}}`, first.ID)
+		p.end(second.ID, `{"answer":42}`, "end_turn")
+	},
+	"two turns": func(p *speaker) {
+		first := p.open("true")
+		p.note("begun", "")
+		second := p.hear()
+		p.note("got", string(second.Params))
+		p.end(first.ID, `{"answer":"many"}`, "end_turn")
+		p.end(second.ID, `{"answer":42}`, "end_turn")
+	},
+	"is corrected": func(p *speaker) {
+		first := p.open("true")
+		p.note("begun", "")
+		cancel := p.hear()
+		p.say(`{"jsonrpc":"2.0","id":%s,"result":{"stopReason":"cancelled"}}`, first.ID)
+		second := p.hear()
+		p.note("got", cancel.Method+string(second.Params))
+		p.end(second.ID, `{"answer":42}`, "end_turn")
+	},
+	"fails when told": func(p *speaker) {
+		first := p.open("true")
+		p.note("begun", "")
+		second := p.hear()
+		p.note("got", string(second.Params))
+		p.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"aborted"}}`, first.ID)
+		p.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"the model is gone"}}`, second.ID)
+		p.hear()
+	},
 	"old":         func(p *speaker) { p.answer(`{"protocolVersion":0}`); p.hear() },
 	"no hello":    func(p *speaker) { p.answer(`"hi"`); p.hear() },
 	"hostile id":  func(p *speaker) { p.answer(`{"protocolVersion":1}`); p.answer(`{"sessionId":"../../x"}`); p.hear() },
@@ -194,7 +242,11 @@ func scene(t *testing.T, ctx context.Context, name string, change func(*agent.Ta
 	if change != nil {
 		change(&task)
 	}
-	res, err := newClient(t, []string{self, "acp-scene", name}, "off").Run(ctx, task)
+	c := newClient(t, []string{self, "acp-scene", name}, "off")
+	if task.Words != nil {
+		c.steer = config.SteerPrompt
+	}
+	res, err := c.Run(ctx, task)
 	got, rerr := os.ReadFile(filepath.Join(task.Dir, "home", "got"))
 	if rerr != nil && !errors.Is(rerr, os.ErrNotExist) {
 		t.Fatal(rerr)
@@ -278,6 +330,41 @@ func TestFailures(t *testing.T) {
 		_, _, err := scene(t, context.Background(), tt.name, nil)
 		if status, _ := sysexit.Of(err); err == nil || status != tt.status || agent.FailureKind(err) != tt.kind || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: status %d, kind %s, %v", tt.name, status, agent.FailureKind(err), err)
+		}
+	}
+}
+
+// TestWords: what is said is a second prompt, whatever the program makes of the first.
+func TestWords(t *testing.T) {
+	for name, kind := range map[string]string{
+		"folds": record.Append, "aborts": record.Append, "two turns": record.Append, "is corrected": record.Redirect, "fails when told": record.Append,
+	} {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		words := make(chan agent.Word)
+		var ears []string
+		res, got, err := scene(t, ctx, name, func(task *agent.Task) {
+			task.Words = words
+			task.Heard = func(_, how string) { ears = append(ears, how) }
+			go func() {
+				for ctx.Err() == nil {
+					if _, err := os.Stat(filepath.Join(task.Dir, "home", "begun")); err == nil {
+						words <- agent.Word{ID: "w-1", Kind: kind, Text: "only the auth service"}
+						return
+					}
+					time.Sleep(2 * time.Millisecond)
+				}
+			}()
+		})
+		cancel()
+		heard := strings.Join(ears, " ")
+		if name == "fails when told" {
+			if err == nil || !strings.Contains(err.Error(), "the model is gone") || heard != "sent" {
+				t.Errorf("%s: heard %q, %v", name, heard, err)
+			}
+			continue
+		}
+		if err != nil || string(res.Value) != `{"answer":42}` || heard != "sent taken" || !strings.Contains(got, "auth service") || strings.HasPrefix(got, "session/cancel") != (kind == record.Redirect) {
+			t.Errorf("%s: %q, %q, heard %q, %v", name, res.Value, got, heard, err)
 		}
 	}
 }

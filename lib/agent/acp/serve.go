@@ -46,6 +46,11 @@ func (c *conversation) update(params json.RawMessage) {
 	}
 	switch u.What {
 	case "agent_message_chunk":
+		if c.fresh {
+			c.s.Thought(string(c.s.Text()))
+			c.s.Say("")
+			c.fresh = false
+		}
 		c.s.Add(words(u.Content))
 	case "agent_thought_chunk":
 		c.s.Thought(words(u.Content))

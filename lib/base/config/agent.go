@@ -35,6 +35,10 @@ type Agent struct {
 	// DiskMB limits what it may write; 0 means 8192.
 	DiskMB int `yaml:"disk_mb"`
 
+	// Steer says, for the agent acp, how the program takes what is said while it works: SteerPrompt,
+	// SteerLoad or SteerNone; "" is SteerLoad, but a run that ends is cancelled first.
+	Steer string `yaml:"steer"`
+
 	// For the agent api: an endpoint that is called directly, without a program.
 	API             string  `yaml:"api"`               // "anthropic" (default) or "openai"
 	BaseURL         string  `yaml:"base_url"`          // default: that of API
@@ -55,6 +59,13 @@ type Prices struct {
 	CacheRead  *float64 `yaml:"cache_read"`  // cached input; default: Input
 	CacheWrite *float64 `yaml:"cache_write"` // input written to the cache; default: Input
 }
+
+// Values of Agent.Steer.
+const (
+	SteerPrompt = "prompt" // by a second prompt during the first
+	SteerLoad   = "load"   // by ending the program and loading its session; a cancelled turn is forgotten
+	SteerNone   = "none"   // it keeps no session that can be loaded
+)
 
 // Names of the APIs. endpoints has their URLs and the variables that hold their keys.
 const (

@@ -255,7 +255,7 @@ func story(p program, name string) (line string, err error) {
 	if err == nil && name != "fork" && !strings.Contains(res.Text, strings.Fields(text)[0]) {
 		err = errors.New("the answer does not know what was said")
 	}
-	if err == nil && b.gone().Sub(start.Add(took)) > 5*time.Second {
+	if ended := time.Now(); err == nil && b.gone().Sub(ended) > 5*time.Second {
 		err = errors.New("a process stays")
 	}
 	return line, err

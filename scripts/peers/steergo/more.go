@@ -34,6 +34,7 @@ func more() []program {
 		default:
 			continue
 		}
+		p.cfg.Steer = map[string]string{"opencode": config.SteerPrompt, "qwen": config.SteerPrompt, "gemini": config.SteerLoad}[p.name]
 		p.name = "acp:" + p.name
 		all = append(all, p)
 	}
