@@ -29,7 +29,7 @@ func (d *demo) draft(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.block(faint, head(string(shown), 32))
+	d.page(faint, head(string(shown), 32))
 	return nil
 }
 
@@ -57,7 +57,8 @@ func (d *demo) decide(ctx context.Context) error {
 // post posts the approved answer, once, and shows its history.
 func (d *demo) post(ctx context.Context) error {
 	if !d.approved {
-		d.say("You said no, so nothing is posted. The draft waits: tri-approve list")
+		d.say("You said no, so nothing is posted. The draft waits:")
+		d.command(d.typed("tri-approve", "list"))
 		return nil
 	}
 	reply := pipe{steps: [][]string{{"tri-reply", "--once"}}}
@@ -116,6 +117,6 @@ func (d *demo) why(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.block(faint, string(story))
+	d.page(faint, string(story))
 	return nil
 }

@@ -66,6 +66,8 @@ func Run(ctx context.Context, o Options) error {
 	for _, f := range left {
 		d.say("  %-34s %s", filepath.Join(d.Dir, f.name), f.is)
 	}
+	d.say("Go on there yourself:")
+	d.command(d.typed("tri-report", "brief"))
 	return nil
 }
 

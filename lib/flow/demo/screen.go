@@ -3,7 +3,12 @@ package demo
 import (
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
 	"tri/lib/base/text"
 )
 
@@ -29,17 +34,75 @@ func (d *demo) title(format string, args ...any) {
 	fmt.Fprintf(d.Out, "\n%s\n", d.paint(bold, fmt.Sprintf(format, args...)))
 }
 
-// say prints a sentence of the demo.
+// width is how many columns the demo uses.
+const width = 80
+
+// say prints a sentence of the demo, in lines that fit. A break keeps the sentence's indentation.
 func (d *demo) say(format string, args ...any) {
-	fmt.Fprintf(d.Out, "%s\n", fmt.Sprintf(format, args...))
+	body := fmt.Sprintf(format, args...)
+	indent := body[:len(body)-len(strings.TrimLeft(body, " "))]
+	line := ""
+	for _, word := range strings.Split(body[len(indent):], " ") {
+		if line != "" && ansi.StringWidth(indent+line+" "+word) > width {
+			fmt.Fprintln(d.Out, indent+line)
+			line = word
+			continue
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	fmt.Fprintln(d.Out, indent+line)
 }
 
-// command shows a shell command.
-func (d *demo) command(line string) { fmt.Fprintf(d.Out, "  %s\n", d.paint(cyan, "$ "+line)) }
-
-// block shows outside text, escaped and indented.
-func (d *demo) block(colour, body string) {
-	for _, line := range strings.Split(strings.TrimRight(text.Visible(body), "\n"), "\n") {
-		fmt.Fprintf(d.Out, "    %s\n", d.paint(colour, line))
+// command shows a shell command. A long pipeline is broken after a bar, a long command after a
+// backslash, so that it can be copied.
+func (d *demo) command(line string) {
+	shown := "$ "
+	for i, part := range strings.SplitAfter(line, " | ") {
+		part = strings.TrimSuffix(part, " ")
+		if i > 0 && len(shown)-strings.LastIndex(shown, "\n")+len(part)+3 > width {
+			shown += "\n      "
+		} else if i > 0 {
+			shown += " "
+		}
+		if cut := strings.LastIndex(part, " "); cut > 0 && len(part) > width-10 {
+			part = part[:cut] + " \\\n      " + part[cut+1:]
+		}
+		shown += part
 	}
+	for _, l := range strings.Split(shown, "\n") {
+		fmt.Fprintf(d.Out, "  %s\n", d.paint(cyan, l))
+	}
+}
+
+// block shows outside text: escaped, indented, each line cut at the width.
+func (d *demo) block(colour, body string) { d.lines(colour, "    ", body) }
+
+// page shows what a program prints, which fits as it is.
+func (d *demo) page(colour, body string) { d.lines(colour, "", body) }
+
+func (d *demo) lines(colour, indent, body string) {
+	for _, line := range strings.Split(strings.TrimRight(text.Visible(body), "\n"), "\n") {
+		line = strings.ReplaceAll(line, "\t", "    ")
+		fmt.Fprintf(d.Out, "%s\n", d.paint(colour, ansi.Truncate(indent+line, width, "…")))
+	}
+}
+
+// typed returns a command that a person can type to go on in the demo's home.
+func (d *demo) typed(program string, args ...string) string {
+	if on, err := exec.LookPath(program); err != nil || d.Bin != "" && filepath.Dir(on) != d.Bin {
+		program = filepath.Join(d.Bin, program)
+		if here, err := os.Getwd(); err == nil {
+			if rel, err := filepath.Rel(here, program); err == nil && filepath.IsLocal(rel) {
+				program = rel
+			}
+		}
+	}
+	words := []string{"TRI_HOME=" + quote(d.path("home")), "TRI_USER=" + operator, quote(program)}
+	for _, arg := range args {
+		words = append(words, quote(arg))
+	}
+	return strings.Join(words, " ")
 }

@@ -71,8 +71,8 @@ func Try(ctx context.Context, t Trial) error {
 		return sysexit.With(sysexit.IO, err)
 	}
 	head, _, _ := bytes.Cut(text, []byte("\n\n"))
-	d.say("%s", head)
-	d.say("\nRead %s, or open %s in a browser.", d.path("trial.txt"), d.path("trial.html"))
+	d.page(bold, string(head))
+	d.say("Read %s, or open %s in a browser.", d.path("trial.txt"), d.path("trial.html"))
 	return nil
 }
 

@@ -102,7 +102,7 @@ func (d *demo) samples(ctx context.Context, events []event.Classified) error {
 	if err != nil {
 		return err
 	}
-	d.block(faint, string(words))
+	d.page(faint, string(words))
 	return nil
 }
 
