@@ -34,7 +34,7 @@ func sameValue(a float64, u unit, b float64, v unit) bool {
 	case u.dim == noDim:
 		return near2(a, b) || near2(a, b*v.scale) // 0.05 for 5%, 1048576 for 1 MiB
 	case v.dim == noDim:
-		return near2(a, b) || converts(a*u.scale, u, b)
+		return near2(a, b) || (b >= a || b >= leastBare || u.dim == ratio) && converts(a*u.scale, u, b)
 	case u.dim != v.dim:
 		return false
 	}
@@ -52,6 +52,10 @@ func decimal(x, y float64) bool {
 	}
 	return false
 }
+
+// leastBare is the least bare number in code that may stand for more of a smaller unit: a 1 is everywhere,
+// and is not 1024 MiB.
+const leastBare = 10
 
 // converts reports whether the bare number b in code equals base in a unit of u's dimension: 5000 is 5
 // seconds.

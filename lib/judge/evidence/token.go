@@ -24,7 +24,7 @@ var (
 	fenced  = lazyregexp.New("(?s)```[a-zA-Z0-9_+-]*\n?(.*?)(?:```|$)")
 	ticked  = lazyregexp.New("`([^`\n]{1,200})`")
 	marker  = lazyregexp.New(`(?m)^[ \t>*-]*\d{1,2}[.)][ \t]`)
-	counted = lazyregexp.New(`(?i)\b\d+\s+(?:lines?|places?|match(?:es)?|hits?|references?|results?|occurrences?|steps?|baris|tempat|hasil|langkah)\b|\b(?:1st|2nd|3rd)\b`)
+	counted = lazyregexp.New(`(?i)\b\d+\s+(?:places?|match(?:es)?|hits?|occurrences?|tempat)\b|\b(?:1st|2nd|3rd)\b`)
 	address = lazyregexp.New(`\b[a-zA-Z][a-zA-Z0-9+.-]*://\S+`)
 
 	word = lazyregexp.New(`(?:\$\{?|--?)?[\p{L}\p{N}_](?:[\p{L}\p{N}_]|(?:[-./@+]+|::|->)[\p{L}\p{N}_])*(?:\(\))?|[./~]+(?:[\w-]+[./]?)+`)
