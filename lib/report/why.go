@@ -231,7 +231,7 @@ func told(r *run.Result) Run {
 // running adds the run that is due and has no result in the journal yet.
 func (t *teller) running() {
 	for _, e := range thread.Due(t.state) {
-		if e.RunID == "" {
+		if e.RunID == "" || e.Kind == thread.EffectTell {
 			continue
 		}
 		r := Run{RunID: e.RunID, Kind: run.Investigate, Round: t.state.InvestigatorRound, Status: "due"}

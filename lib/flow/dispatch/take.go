@@ -101,7 +101,7 @@ func (d *Dispatcher) take(ins ...thread.Input) error {
 	}
 	d.mark.Journal = size
 	d.since += len(b.journalled)
-	if err := d.tell(b.moves); err != nil {
+	if err := d.print(b.moves); err != nil {
 		return err
 	}
 	var ts []*thread.Thread
@@ -129,7 +129,7 @@ func (d *Dispatcher) sayOnce(what, format string, args ...any) {
 	}
 }
 
-func (d *Dispatcher) tell(moves []thread.Move) error {
+func (d *Dispatcher) print(moves []thread.Move) error {
 	var buf []byte
 	for _, m := range moves {
 		b, err := json.Marshal(m)

@@ -33,6 +33,10 @@ func (d *Dispatcher) do(t *thread.Thread) error {
 		switch e.Kind {
 		case thread.EffectInvestigate:
 			d.enqueue(job{kind: run.Investigate, runID: e.RunID, key: t.Key, long: e.Long})
+		case thread.EffectTell:
+			if err := d.tell(t, e.RunID); err != nil {
+				return err
+			}
 		case thread.EffectValidate:
 			d.enqueue(job{kind: run.Validate, runID: e.RunID, key: t.Key, long: e.Long})
 		case thread.EffectOffer:
@@ -98,11 +102,6 @@ func (d *Dispatcher) start(ctx context.Context, j job) (started bool, err error)
 	if paid, err := d.pay(j, t); !paid || err != nil {
 		return false, err
 	}
-	if j.long {
-		d.long++
-	} else {
-		d.active++
-	}
 	if err := d.each(func(s subscriber) error { return s.ran(t, j.runID) }); err != nil {
 		return false, err
 	}
@@ -110,7 +109,18 @@ func (d *Dispatcher) start(ctx context.Context, j job) (started bool, err error)
 	if err != nil {
 		return false, err
 	}
-	go d.work(ctx, d.enliven(ctx, j), j, snapshot, d.hints(j, t))
+	its := d.enliven(ctx, j)
+	if j.kind == run.Investigate {
+		if err := d.tell(t, j.runID); err != nil {
+			return false, err
+		}
+	}
+	if j.long {
+		d.long++
+	} else {
+		d.active++
+	}
+	go d.work(ctx, its, j, snapshot, d.hints(j, t))
 	return true, nil
 }
 
@@ -178,7 +188,10 @@ func (d *Dispatcher) owned(id string, work func(*run.Run) (*run.Result, error)) 
 	if res, err = work(r); err != nil {
 		return nil, err
 	}
-	return res, r.Publish(*res)
+	if err := r.Publish(*res); err != nil {
+		return nil, err
+	}
+	return run.Load(d.Home, id) // as published: with the words that it answers
 }
 
 // blank returns the result record of a run that starts now.

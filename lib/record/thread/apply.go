@@ -22,13 +22,14 @@ const (
 // of them are done already.
 type Effect struct {
 	Kind  string // see below
-	RunID string // of EffectInvestigate and EffectValidate
+	RunID string // of EffectInvestigate, EffectTell and EffectValidate
 	Long  bool   // tier 2
 }
 
 // Kinds of effect.
 const (
 	EffectInvestigate = "investigate"
+	EffectTell        = "tell" // the run should be told the messages that wait
 	EffectValidate    = "validate"
 	EffectOffer       = "offer"  // the pending draft should be offered in the decision log
 	EffectRetire      = "retire" // the thread should have no open offer there
@@ -38,7 +39,8 @@ const (
 func Due(t Thread) []Effect {
 	switch t.Status {
 	case Investigating, BouncedRound1, Escalated:
-		return []Effect{{Kind: EffectRetire}, {Kind: EffectInvestigate, RunID: *t.InvestigatorTaskID, Long: t.IsEscalated}}
+		id := *t.InvestigatorTaskID
+		return []Effect{{Kind: EffectRetire}, {Kind: EffectInvestigate, RunID: id, Long: t.IsEscalated}, {Kind: EffectTell, RunID: id}}
 	case AwaitingValidation:
 		return []Effect{{Kind: EffectValidate, RunID: *t.ValidatorTaskID, Long: t.IsEscalated}}
 	case PendingUser:
@@ -190,6 +192,9 @@ func (t *Thread) investigated(in Input) {
 		}
 	} else {
 		t.InvestigatorError = r.Error
+	}
+	if r.Status != run.Failed {
+		t.heard(r)
 	}
 	switch {
 	case in.Escalate && !t.IsEscalated:

@@ -118,6 +118,14 @@ func step(t Thread, n int, words string) Input {
 			id = *t.InvestigatorTaskID
 		}
 		in.Escalated = &Escalation{RunID: id, TmuxSession: new(id), TranscriptPath: "t"}
+	case "heard", "heardnothing": // all that waits but the messages in rest
+		in = step(t, n, map[string]string{"heard": "found", "heardnothing": "nothing"}[verb])
+		for _, m := range t.Pending {
+			if !strings.Contains(" "+rest+" ", " "+m.MessageID+" ") {
+				in.Run.Heard = append(in.Run.Heard, t.Word(m))
+			}
+		}
+		return in
 	case "found", "nothing", "fails", "asksmore", "late":
 		id := "none"
 		if t.InvestigatorTaskID != nil {
@@ -341,7 +349,7 @@ func TestRandomStories(t *testing.T) {
 		t.Skip("long, and alone: make check has it without the race detector")
 	}
 	words := []string{"asks why?", "adds more", "thanks", "nevermind nvm", "colleague x", "benstates x", "benedits 2 c", "edit 2 a", "edit 1 b", "delete 1", "delete 2",
-		"askfirst x", "ours x", "found", "nothing", "fails x", "asksmore", "late x", "looked", "spent", "pass", "bounce", "escalate", "garbage", "expires", "posted", "refused",
+		"askfirst x", "ours x", "found", "heard", "heard 2", "heardnothing", "nothing", "fails x", "asksmore", "late x", "looked", "spent", "pass", "bounce", "escalate", "garbage", "expires", "posted", "refused",
 		"approve", "edit", "undo", "dismiss x", "redo x", "answer x", "revoke x", "tell x", "redirect x", "cancel x"}
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 4000 {
@@ -480,5 +488,44 @@ func TestResume(t *testing.T) {
 		if got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.story, got, tt.want)
 		}
+	}
+}
+
+// TestHeard: a message leaves the list of those that wait only if the result says that the run had it, as
+// it now is.
+func TestHeard(t *testing.T) {
+	for _, tt := range []struct{ story, status, asked, waits string }{
+		{"asks why?;adds more;now heard", AwaitingValidation, "why? more", ""},
+		{"asks why?;adds more;adds yet more;now heard 3", Investigating, "why? more yet more", ""}, // the next cycle
+		{"asks why?;adds more;now found", Investigating, "why? more", ""},
+		{"asks why?;adds more;now heardnothing", PendingUser, "why? more", ""},
+		{"asks why?;adds more;now nothing", Investigating, "why? more", ""},
+		{"asks why?;adds more;fails x", Investigating, "why? more", ""},
+		{"asks why?;found;bounce;adds more;now heard", AwaitingValidation, "why? more", ""},
+		{"asks why?;adds more;asksmore;adds again;now heard", AwaitingValidation, "why? more again", ""},
+	} {
+		var th Thread
+		for n, w := range strings.Split(tt.story, ";") {
+			th, _ = Apply(th, step(th, n, w))
+		}
+		var asked []string
+		for _, m := range th.Messages {
+			asked = append(asked, m.Content)
+		}
+		if got := strings.Join(asked, " "); th.Status != tt.status || got != tt.asked || strings.Join(th.PendingMessageIDs, " ") != tt.waits || th.PendingMessageIDs == nil {
+			t.Errorf("%s: %s, %q, %q wait", tt.story, th.Status, got, th.PendingMessageIDs)
+		}
+	}
+	var th Thread
+	for n, w := range strings.Split("asks why?;adds more", ";") {
+		th, _ = Apply(th, step(th, n, w))
+	}
+	in := step(th, 3, "now heard")
+	th, _ = Apply(th, step(th, 4, "edit 2 other")) // after it was heard
+	if in.Stale = th.Stales(in); !in.Stale {
+		t.Error("an edited message counts as heard")
+	}
+	if th, _ = Apply(th, in); th.Cycle != 2 || len(th.Messages) != 2 {
+		t.Errorf("cycle %d: %+v", th.Cycle, th.Messages)
 	}
 }

@@ -26,5 +26,6 @@ func ExampleApply() {
 	// local.dev.1 investigating
 	// retire
 	// investigate
+	// tell
 	// 1 1
 }

@@ -52,7 +52,7 @@ func Route(items []*Thread, in Input) []Input {
 	var holds []*Thread // items that contain the edited or deleted message
 	if e.Deleted || e.EditedAt != "" || e.EditID != "" {
 		for _, t := range items {
-			if t.holds(e.MessageID) {
+			if t.Holds(e.MessageID) {
 				holds = append(holds, t)
 			}
 		}
@@ -101,7 +101,7 @@ func mineOf(items []*Thread, in Input) (mine *Thread) {
 	return mine
 }
 
-// holds reports whether t contains a message.
-func (t *Thread) holds(id string) bool {
+// Holds reports whether t contains a message.
+func (t *Thread) Holds(id string) bool {
 	return find(t.Messages, id) >= 0 || find(t.Pending, id) >= 0 || find(t.Context, id) >= 0 || find(t.HumanReplies, id) >= 0
 }
