@@ -95,7 +95,7 @@ func (b *bench) options() Options {
 			if strings.Contains(t.Messages[0].Content, "lie") && t.InvestigatorRound == 1 {
 				return &verdict.Verdict{Verdict: verdict.Bounce, BounceFeedback: &feedback}, nil
 			}
-			return &verdict.Verdict{Verdict: verdict.Pass}, nil
+			return &verdict.Verdict{Verdict: verdict.Pass, Proved: verdict.Quotes}, nil
 		},
 	}
 }

@@ -24,7 +24,7 @@ func (b *bench) at(now time.Time) {
 	o := b.options()
 	o.Now = func() time.Time { return now }
 	o.Validate = func(context.Context, *thread.Thread, []Hint, *run.Run) (*verdict.Verdict, error) {
-		return &verdict.Verdict{Verdict: verdict.Pass, Usage: &draft.Usage{CostUSD: new(0.4), InputTokens: 10}}, nil
+		return &verdict.Verdict{Verdict: verdict.Pass, Proved: verdict.Quotes, Usage: &draft.Usage{CostUSD: new(0.4), InputTokens: 10}}, nil
 	}
 	if err := Run(ctx, o); err != nil {
 		b.t.Fatal(err)
