@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tri/lib/base/stream"
+	"tri/lib/base/sysexit"
 	"tri/lib/record/decision"
 	"tri/lib/record/outbox"
 	"tri/lib/record/thread"
@@ -35,6 +36,7 @@ type cached struct {
 	at     time.Time
 	size   int64
 	thread *thread.Thread // nil if the thread is not pending
+	bad    *Item          // in place of a thread that cannot be read
 }
 
 func newReader(g *Gate) *reader {
@@ -54,6 +56,10 @@ func (r *reader) items() ([]*Item, error) {
 	}
 	var items []*Item
 	for _, c := range r.threads {
+		if c.bad != nil {
+			bad := *c.bad // a copy: number changes it
+			items = append(items, &bad)
+		}
 		if c.thread == nil {
 			continue
 		}
@@ -71,7 +77,9 @@ func (r *reader) items() ([]*Item, error) {
 			items = append(items, it)
 		}
 	})
-	entries, err := outbox.Open(r.gate.Home)
+	entries, err := outbox.Readable(r.gate.Home, func(id string, err error) {
+		items = append(items, damaged(id, id, err))
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -103,8 +111,12 @@ func (r *reader) readThreads() error {
 			continue
 		}
 		t, err := thread.LoadFile(r.gate.Home, "open/"+name)
-		if err != nil {
+		if status, _ := sysexit.Of(err); err != nil && status == sysexit.IO {
 			return err
+		}
+		if err != nil {
+			r.threads[name] = cached{at: info.ModTime(), size: info.Size(), bad: damaged(strings.TrimSuffix(name, ".json"), "", err)}
+			continue
 		}
 		if t != nil && t.Status != thread.PendingUser {
 			t = nil

@@ -2,6 +2,7 @@ package approve
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -49,6 +50,40 @@ func TestBoard(t *testing.T) {
 	b.Refresh()
 	if _, again, _ := b.Items(); again != after {
 		t.Error("nothing changed, and the version did")
+	}
+}
+
+// TestDamagedFilesAreNamed: a thread and a post that cannot be read are listed with the reason, nothing
+// can be decided about them, and all other drafts can be decided as before.
+func TestDamagedFilesAreNamed(t *testing.T) {
+	g := newGate(t, "ana")
+	first := put(t, g, "1", "where?", "Here.")
+	put(t, g, "2", "when?", "Now.")
+	bad := map[string]bool{first: true, "x.1.y.1": true}
+	if err := errors.Join(g.Home.Replace(thread.OpenPath(first), []byte(`{"key`)), g.Home.Replace("outbox/x.1.y.1.json", []byte("{}"))); err != nil {
+		t.Fatal(err)
+	}
+	b, err := g.Watch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, version, _ := b.Items()
+	b.Refresh()
+	items, again, err := b.Items()
+	if err != nil || len(items) != 3 || again != version {
+		t.Fatalf("%d items, version %d then %d, %v", len(items), version, again, err)
+	}
+	for _, it := range items {
+		if (it.Kind == Damaged) != bad[it.Key] || bad[it.Key] && (it.Note == "" || it.Number == 0) {
+			t.Errorf("%+v", it)
+		}
+		g.View(it)
+		if _, err := g.Dismiss(it, ""); (err != nil) != bad[it.Key] {
+			t.Errorf("%s dismissed: %v", it.Key, err)
+		}
+	}
+	if it, err := g.Find(first, Draft); err == nil {
+		t.Errorf("found %+v", it)
 	}
 }
 

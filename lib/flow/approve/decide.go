@@ -173,6 +173,9 @@ func unsafe(problems []draft.Problem) error {
 // refused before it is written.
 func (g *Gate) decide(it *Item, r decision.Record) (Said, error) {
 	r.By, r.Via, r.Ref, r.Key, r.Cycle = g.By, g.Via, g.Ref, it.Key, it.Cycle
+	if it.Kind == Damaged {
+		return Said{}, sysexit.Hint(sysexit.With(sysexit.No, fmt.Errorf("%s: %s", it.Key, it.Note)), it.next())
+	}
 	policy, err := g.policy()
 	if err == nil {
 		err = g.allowed(policy)

@@ -45,6 +45,7 @@ const (
 	Approved = "approved" // an approval that can be undone
 	Posting  = "posting"  // an approved text that is being posted
 	Expired  = "expired"  // a draft that waited too long; undo restores it
+	Damaged  = "damaged"  // the file of a thread or a post that cannot be read; Note says why
 )
 
 // Item is something that waits for a person, or that a person can still undo.
@@ -211,6 +212,14 @@ func since(t *thread.Thread) string {
 	return t.StartedAt
 }
 
+// noPost is the entry of a damaged item: nothing can be decided about it.
+var noPost outbox.Entry
+
+// damaged returns a file that cannot be read as an item, so that it is seen and the others are not lost.
+func damaged(key, post string, err error) *Item {
+	return &Item{Kind: Damaged, Key: key, Post: post, Note: err.Error(), entry: &noPost}
+}
+
 func (g *Gate) parked(e *outbox.Entry) *Item {
 	it := &Item{
 		Kind: Parked, Key: e.Key, Cycle: e.Cycle, DraftSHA256: e.DraftSHA256, Post: e.ID, Since: e.IntentAt,
@@ -274,6 +283,8 @@ func (it *Item) next() string {
 		return "look whether it stands in the chat, then: tri-approve settle " + it.ID
 	case Expired:
 		return "undo brings it back: tri-approve undo " + it.ID
+	case Damaged:
+		return "tri-report verify names what is damaged; compare it with a backup"
 	case Approved:
 		return "undo takes the approval back, as long as it is not being posted"
 	}
@@ -335,6 +346,8 @@ func (it *Item) state() string {
 		return "a parked post"
 	case Expired:
 		return "a draft that expired"
+	case Damaged:
+		return "a damaged file"
 	case Approved:
 		return "approved already"
 	}

@@ -170,6 +170,8 @@ func (v View) noteHead() string {
 		return "What failed"
 	case Parked:
 		return "Why it is parked"
+	case Damaged:
+		return "What is damaged"
 	}
 	return "Decided"
 }

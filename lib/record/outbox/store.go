@@ -58,20 +58,42 @@ func (e *Entry) Finish(h *durable.Home) error {
 // Open lists the entries in progress. An unreadable entry is an error: skipping it could cause a
 // second post. An entry finished or removed meanwhile is not an error.
 func Open(h *durable.Home) ([]*Entry, error) {
+	var first error
+	all, err := Readable(h, func(_ string, err error) {
+		if first == nil {
+			first = err
+		}
+	})
+	if err == nil {
+		err = first
+	}
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// Readable is Open for programs that do not post: it calls bad for each entry that is not as it
+// was written, with its ID, and lists the others.
+func Readable(h *durable.Home, bad func(id string, err error)) ([]*Entry, error) {
 	names, err := h.List(Dir)
 	if err != nil {
 		return nil, err
 	}
 	var all []*Entry
 	for _, name := range names {
-		if id, ok := strings.CutSuffix(name, ".json"); ok {
-			e, err := Read(h, Dir, id)
-			if err != nil {
-				return nil, err
-			}
-			if e != nil {
-				all = append(all, e)
-			}
+		id, ours := strings.CutSuffix(name, ".json")
+		if !ours {
+			continue
+		}
+		e, err := Read(h, Dir, id)
+		if status, _ := sysexit.Of(err); err != nil && status == sysexit.IO {
+			return nil, err
+		}
+		if err != nil {
+			bad(id, err)
+		} else if e != nil {
+			all = append(all, e)
 		}
 	}
 	return all, nil
