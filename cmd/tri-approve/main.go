@@ -79,7 +79,7 @@ func command(name, args, usage string, do func(*cli.Call, *approve.Terminal) err
 		&cli.BoolFlag{Name: "json", Usage: "write records"})
 	stays := name == "tui" || name == "web" || name == "chat"
 	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Stays: stays, Run: func(c *cli.Call) error {
-		home, err := durable.Open(c.String("home"))
+		home, err := durable.OpenHome(c.String("home"))
 		if err != nil {
 			return err
 		}

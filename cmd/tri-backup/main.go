@@ -42,7 +42,7 @@ func save(c *cli.Call) error {
 	if f, ok := c.Out.(*os.File); ok && term.Is(f) {
 		return cli.Usagef("a copy is not for a terminal: tri backup >tri.tar.gz")
 	}
-	home, err := durable.Open(c.String("home"))
+	home, err := durable.OpenHome(c.String("home"))
 	if err != nil {
 		return err
 	}

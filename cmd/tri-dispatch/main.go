@@ -53,7 +53,7 @@ actionable one investigated and validated, and offers the draft to people
 }
 
 func start(c *cli.Call) error {
-	home, err := durable.Open(c.String("home"))
+	home, err := durable.MakeHome(c.String("home"))
 	if err != nil {
 		return err
 	}

@@ -84,7 +84,11 @@ func command(name, args, usage string, do func(*cli.Call, *longrun.Commands) err
 		&cli.StringFlag{Name: "home", Usage: "keep everything in `DIR` (default $TRI_HOME or ~/.tri)"},
 		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"})
 	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Run: func(c *cli.Call) error {
-		home, err := durable.Open(c.String("home"))
+		open := durable.OpenHome
+		if name == "start" {
+			open = durable.MakeHome
+		}
+		home, err := open(c.String("home"))
 		if err != nil {
 			return err
 		}

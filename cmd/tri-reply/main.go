@@ -45,7 +45,7 @@ func run(c *cli.Call) error {
 	if len(c.Args) > 0 || c.Bool("once") && c.Bool("follow") {
 		return cli.Usagef("no arguments are taken, and --once and --follow exclude each other")
 	}
-	home, err := durable.Open(c.String("home"))
+	home, err := durable.OpenHome(c.String("home"))
 	if err != nil {
 		return err
 	}

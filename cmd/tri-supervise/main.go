@@ -44,7 +44,11 @@ func command(name, args, usage string, do func(*cli.Call, *durable.Home) error, 
 		&cli.StringFlag{Name: "home", Usage: "the pipeline of `DIR` (default $TRI_HOME or ~/.tri)"},
 		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"})
 	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Run: func(c *cli.Call) error {
-		home, err := durable.Open(c.String("home"))
+		open := durable.OpenHome
+		if name == "run" {
+			open = durable.MakeHome
+		}
+		home, err := open(c.String("home"))
 		if err != nil {
 			return err
 		}

@@ -65,7 +65,7 @@ func run(c *cli.Call) (err error) {
 	}
 	o := watch.Options{Out: c.Out, After: c.String("after"), Name: plan.Name(), Say: c.Say, Progress: watch.Terminal(c.Err, c.Out)}
 	if plan.Log {
-		if o.Home, err = durable.Open(c.String("home")); err != nil {
+		if o.Home, err = durable.MakeHome(c.String("home")); err != nil {
 			return err
 		}
 	}

@@ -58,7 +58,7 @@ where there is none yet, and looks at it as tri-health does.`,
 }
 
 func initialize(c *cli.Call) error {
-	home, err := durable.Open(c.String("home"))
+	home, err := durable.MakeHome(c.String("home"))
 	if err != nil {
 		return err
 	}

@@ -2,9 +2,7 @@ package report
 
 import (
 	"bytes"
-	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -34,13 +32,7 @@ type Printer interface {
 // Home opens an existing home for reading, with its configuration or that of a file. It does not
 // create a home.
 func Home(dir, file string) (*durable.Home, *config.Config, error) {
-	if dir == "" {
-		dir = durable.DefaultDir()
-	}
-	if _, err := os.Stat(dir); err != nil {
-		return nil, nil, fmt.Errorf("read home: %w", err)
-	}
-	h, err := durable.Open(dir)
+	h, err := durable.OpenHome(dir)
 	if err != nil {
 		return nil, nil, err
 	}

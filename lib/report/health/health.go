@@ -151,7 +151,7 @@ func (x *examination) openHome() {
 		err = fmt.Errorf("%s is no folder", x.Dir)
 	}
 	if err == nil {
-		x.home, err = durable.Open(x.Dir)
+		x.home, err = durable.OpenHome(x.Dir)
 	}
 	if err != nil {
 		x.failed("home", "", err)
