@@ -143,6 +143,10 @@ var (
 	days  = []string{"Mon Jan _2 2006", "Mon Jan _2 15:04:05 2006", "2006-01-02", "Mon, 02 Jan 2006"}
 )
 
+// maxAhead is how far the clock of a log may be ahead of the file's; a time further ahead is of the
+// day before.
+const maxAhead = 30 * time.Minute
+
 // time parses a time in one of the layouts; zero if it is none. A time without a date belongs to
 // the last day that the log named, or to the day on which the file was written; if it is more than
 // six hours earlier than the one before, it belongs to the next day.
@@ -176,7 +180,7 @@ func (k *clock) time(s string, file time.Time) time.Time {
 			k.day = k.day.AddDate(0, 0, 1)
 			at = at.AddDate(0, 0, 1)
 		}
-		if at.After(file.Add(time.Minute)) && !known {
+		if at.After(file.Add(maxAhead)) && !known {
 			at = at.AddDate(0, 0, -1)
 		}
 		k.last = at

@@ -3,6 +3,7 @@ package setup
 import (
 	"bufio"
 	"cmp"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -233,7 +234,12 @@ func account() string {
 	return cmp.Or(name, "operator")
 }
 
-// Steps writes the setup steps of the platform in args, if any. done is true if there is nothing else to
+// members is the page for the people in the chat.
+//
+//go:embed members.txt
+var members string
+
+// Steps writes the setup steps of the platform in args, if any, or the page for members. done is true if there is nothing else to
 // do: a configuration exists and is not to be replaced.
 func Steps(h *durable.Home, args []string, force bool, w io.Writer) (platform string, done bool, err error) {
 	if len(args) == 0 {
@@ -241,6 +247,10 @@ func Steps(h *durable.Home, args []string, force bool, w io.Writer) (platform st
 	}
 	if len(args) > 1 {
 		return "", false, sysexit.With(sysexit.Usage, errors.New("tri init takes one platform"))
+	}
+	if args[0] == "members" {
+		_, err := io.WriteString(w, members)
+		return "", true, sysexit.With(sysexit.IO, err)
 	}
 	guide, err := sources.Guide(args[0])
 	if err != nil {
