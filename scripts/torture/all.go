@@ -23,6 +23,7 @@ var parts = []part{
 	{"kill", "kill -9 of every stage at random instants", kill, func(o *options) { o.rounds, o.messages = 120, 60 }},
 	{"supervise", "kill -9 of the stages of a supervised pipeline, under load", supervise, func(o *options) { o.rounds, o.messages, o.rest = 25, 40, time.Second }},
 	{"box", "kill -9 of tri-box and the agents that it supervises", boxed, func(o *options) { o.rounds = 15 }},
+	{"words", "kill -9 of who tells a run things, who supervises it and its agent", saidToRuns, func(o *options) { o.rounds = 200 }},
 	{"stop", "SIGSTOP of the stages for a while, and second instances of them", stop, func(o *options) { o.rounds, o.messages = 100, 80 }},
 	{"readers", "slow readers of what programs print, and such as go away", readers, func(o *options) { o.messages = 80 }},
 	{"model", "sequences of what happens to a log, against a model, in one process", model, func(o *options) { o.rounds = 5000 }},

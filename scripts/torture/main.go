@@ -51,6 +51,13 @@ func main() {
 	flag.DurationVar(&o.span, "span", 24*time.Hour, "soak: how long the life is, by its own clock; it takes -rounds seconds")
 	flag.StringVar(&o.warped, "warped", "", "clock, soak: `folder` for the programs with another clock, built where it has none (default: one that goes again)")
 	flag.Float64Var(&o.hours, "hours", 0, "all, power: for how long at most; 0 is each part once, and all rounds")
+	if len(os.Args) > 3 && os.Args[1] == "words-part" {
+		if err := wordsPart(os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, "torture words:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if len(os.Args) < 2 {
 		usage()
 		os.Exit(64)

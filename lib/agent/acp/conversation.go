@@ -36,6 +36,7 @@ type conversation struct {
 	open    []prompt     // that are not answered
 	later   []agent.Word // for the prompt after the one that is cancelled
 	fresh   bool         // a turn has ended: further text replaces what was said
+	message string       // id of the last text, if the program names it
 }
 
 // prompt is a prompt of the session: the task's, or a word.

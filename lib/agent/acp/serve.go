@@ -17,6 +17,7 @@ func (c *conversation) update(params json.RawMessage) {
 	var p struct {
 		Update struct {
 			What    string          `json:"sessionUpdate"`
+			Message string          `json:"messageId"` // of opencode: each answer of the model has one
 			Content json.RawMessage `json:"content"`
 			call
 			Meta struct { // of Qwen Code: what a call of the model took
@@ -46,11 +47,11 @@ func (c *conversation) update(params json.RawMessage) {
 	}
 	switch u.What {
 	case "agent_message_chunk":
-		if c.fresh {
+		if c.fresh || u.Message != c.message && c.message != "" {
 			c.s.Thought(string(c.s.Text()))
 			c.s.Say("")
-			c.fresh = false
 		}
+		c.fresh, c.message = false, u.Message
 		c.s.Add(words(u.Content))
 	case "agent_thought_chunk":
 		c.s.Thought(words(u.Content))
