@@ -102,7 +102,49 @@ func drafts(out io.Writer, in inputs) error {
 		}
 	}
 	t.unrelated(all)
+	if err := t.opposites(in); err != nil {
+		return err
+	}
 	return t.print()
+}
+
+// opposites judges the returns of data/returns that were written with their opposite, by the half of their
+// file.
+func (t *draftTable) opposites(in inputs) error {
+	dirs, remove, err := locateAll()
+	if err != nil {
+		return err
+	}
+	defer remove()
+	files, err := filepath.Glob(filepath.Join(in.data, "returns", "pair-*.ndjson"))
+	for _, file := range files {
+		half := halves[0]
+		if strings.Contains(filepath.Base(file), halves[1]) {
+			half = halves[1]
+		}
+		err = errors.Join(err, eachLine(file, func(line []byte) error {
+			var r struct {
+				draft.Return
+				Codebase string
+				Inverted struct {
+					Draft string `json:"draft_reply"`
+					Claim string `json:"supports_claim"`
+				}
+			}
+			if err := json.Unmarshal(line, &r); err != nil || dirs[r.Codebase] == "" {
+				return err
+			}
+			p := pair{dir: dirs[r.Codebase], Half: half, Codebase: r.Codebase}
+			bad := r.Return
+			bad.DraftReply, bad.SummaryForOrchestrator = r.Inverted.Draft, r.Inverted.Claim
+			bad.EvidenceRefs = slices.Clone(r.EvidenceRefs)
+			bad.EvidenceRefs[0].SupportsClaim = r.Inverted.Claim
+			t.add("returns, true", p, &r.Return, "")
+			t.add("returns, opposite", p, &bad, "")
+			return nil
+		}))
+	}
+	return err
 }
 
 func unquoted(refs []cited) []cited {
