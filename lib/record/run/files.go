@@ -8,14 +8,7 @@ import (
 	"tri/lib/base/durable"
 )
 
-// published is result.json: the result, and the CRC-32C of the run's other files that nobody
-// writes after it.
-type published struct {
-	Result
-	Files map[string]string `json:"files,omitempty"`
-}
-
-// fileSums returns the Files of a run's folder.
+// fileSums returns the CRC-32C of the files of a run's folder that nobody writes after result.json.
 func fileSums(h *durable.Home, folder string) map[string]string {
 	sums := map[string]string{}
 	for _, name := range []string{"return.json", StreamName} {
@@ -33,11 +26,11 @@ func CheckFiles(h *durable.Home, folder string) error {
 	if err != nil {
 		return err
 	}
-	var p struct{ Files map[string]string }
-	if err := json.Unmarshal(b, &p); err != nil {
+	var res Result
+	if err := json.Unmarshal(b, &res); err != nil {
 		return err
 	}
-	for name, want := range p.Files {
+	for name, want := range res.Files {
 		if crc, err := h.Sum(folder + "/" + name); err != nil || crc != want {
 			return errors.Join(err, fmt.Errorf("%s: %w", name, durable.ErrChanged))
 		}

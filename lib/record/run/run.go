@@ -66,6 +66,8 @@ type Result struct {
 	Usage     *draft.Usage    `json:"usage,omitempty"`
 	Heard     []string        `json:"heard,omitempty"` // ids of the words that it answers; set by Publish
 	Value     json.RawMessage `json:"value,omitempty"` // a return or a verdict
+	// Files are the CRC-32C of the run's other files, by name; set by Publish.
+	Files map[string]string `json:"files,omitempty"`
 }
 
 // ID returns the id of the run of one round: the same at every try, so that a restart finds the
@@ -154,7 +156,8 @@ func (r *Run) Publish(res Result) error {
 			return err
 		}
 	}
-	b, err := json.MarshalIndent(published{res, fileSums(r.home, r.folder)}, "", "  ")
+	res.Files = fileSums(r.home, r.folder)
+	b, err := json.MarshalIndent(res, "", "  ")
 	if err != nil {
 		return fmt.Errorf("publish run %s: %w", res.RunID, err)
 	}
