@@ -364,7 +364,7 @@ func TestLines(t *testing.T) {
 			"03T10:01 ana hi|03T10:03 ben waves|03T23:59 ben late|04T00:01 ben early|04T00:02 ana <b>: x"},
 		{"weechat", "", "2026-03-03 10:01:02\t@ana\thi there\n2026-03-03 10:01:03\t-->\tben joined\n2026-03-03 10:01:04\t *\tben waves\n2026-03-03 10:01:05\t--\tnotice", "03T10:01 ana hi there|03T10:01 ben waves"},
 		{"znc", "", "[10:01:02] <ana> hi\n[10:01:03] *** Joins: ben\n[10:01:04] * ben waves\n[13:00:00] <ben> yesterday", "04T10:01 ana hi|04T10:01 ben waves|03T13:00 ben yesterday"},
-		{"a clock ahead", "", "[12:20:00] <ana> hi", "04T12:00 ana hi"},
+		{"znc", "", "[12:20:00] <ana> hi", "04T12:00 ana hi"},
 		{"hexchat", "", "Mar 03 10:01:02 <ana>\thi\nMar 03 10:01:03 *\tben has joined", "03T10:01 ana hi"},
 		{"iso", "", "2026-03-03T10:01:02  <ana> hi\n2026-03-03T10:01:02  *** ben has joined", "03T10:01 ana hi"},
 		{"", "", "2026-03-03 10:01:02\t@ana\ta\n[10:01:02] <ana> b\n10:03 <ana> c\nfree text", "03T10:01 ana a|04T10:01 ana b|04T10:03 ana c"},
