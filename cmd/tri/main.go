@@ -91,7 +91,7 @@ func initialize(c *cli.Call) error {
 	return health.Print(c.Out, health.Run(c.Context, health.Options{Dir: home.Dir(), Now: time.Now}))
 }
 
-var demoCommand = cli.Program{Name: "demo", Usage: "show the whole path on this machine, in a minute",
+var demoCommand = cli.Program{Name: "demo", Args: "[turns]", Usage: "show the whole path on this machine, in a minute",
 	Flags: []cli.Flag{
 		&cli.StringFlag{Name: "dir", Usage: "leave everything in `DIR`", Value: "demo"},
 		&cli.StringFlag{Name: "codebase", Usage: "ask about the code in `DIR`", Value: "."},
@@ -99,7 +99,7 @@ var demoCommand = cli.Program{Name: "demo", Usage: "show the whole path on this 
 	},
 	Run: func(c *cli.Call) error {
 		return demo.Run(c.Context, demo.Options{
-			Dir: c.String("dir"), Codebase: c.String("codebase"), Yes: c.Bool("yes"), Bin: subcommand.Dir(),
+			Part: cmp.Or(c.Args...), Dir: c.String("dir"), Codebase: c.String("codebase"), Yes: c.Bool("yes"), Bin: subcommand.Dir(),
 			Terminal: term.Is(c.In) && term.Is(c.Out), In: c.In, Out: c.Out, Err: c.Err,
 		})
 	},

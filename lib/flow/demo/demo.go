@@ -27,6 +27,7 @@ const operator = "operator"
 
 // Options configure a demo.
 type Options struct {
+	Part     string // "": the whole path of a question; turns: see turns.go
 	Dir      string // kept afterwards; replaced by the next demo; default "demo"
 	Codebase string // the code that the questions are about; default "."
 	Yes      bool   // approve without asking
@@ -47,6 +48,13 @@ type demo struct {
 
 // Run runs the demo. The program exits with the status of its error.
 func Run(ctx context.Context, o Options) error {
+	switch o.Part {
+	case "":
+	case "turns":
+		return turns(ctx, o)
+	default:
+		return sysexit.With(sysexit.Usage, fmt.Errorf("demo: %q is no part; there is: turns", o.Part))
+	}
 	if o.Dir == "" {
 		o.Dir = "demo"
 	}
