@@ -67,6 +67,7 @@ type Hint = thread.Hint
 type Dispatcher struct {
 	Options
 	rules       *rules
+	turns       *turns
 	journal     *journal.Journal
 	subscribers []subscriber
 	book        *budget.Book
@@ -131,6 +132,7 @@ func Run(ctx context.Context, o Options) error {
 		broken: map[string]bool{}, said: map[string]bool{}, running: map[string]bool{}, live: map[string]live{}, results: make(chan result), begun: make(chan thread.Input), lost: make(chan error, 1),
 		decisions: decision.NewState(decision.PolicyOf(o.Config)),
 	}
+	d.turns = newTurns()
 	d.replied, d.audiences = map[audience][]Hint{}, map[string]audience{}
 	if d.fault == nil {
 		d.fault = func(string) error { return nil }
@@ -143,6 +145,9 @@ func Run(ctx context.Context, o Options) error {
 	defer cancel()
 	if err := d.recover(ctx); err != nil {
 		return err
+	}
+	if len(d.Input.Files) > 0 {
+		d.turns.remember(d.Input.Files[len(d.Input.Files)-1], d.mark.Seq)
 	}
 	err = d.loop(ctx)
 	cancel()

@@ -7,6 +7,7 @@ import (
 
 	"tri/lib/record/event"
 	"tri/lib/record/journal"
+	"tri/lib/record/thread"
 )
 
 // TestItems: each question of one asker in one thread is an item; what else they say concerns one of them.
@@ -97,6 +98,51 @@ func TestUnclear(t *testing.T) {
 		}
 		if done, err := Rebuild(b.home); err != nil || done.Changed+done.Removed != 0 {
 			t.Errorf("rebuild: %+v, %v", done, err)
+		}
+	}
+}
+
+// TestBefore: what the asker said before the question, in the same turn, reaches the prompt, also across a
+// restart; what anybody else said, or what was deleted, does not. Without the question nothing is asked.
+func TestBefore(t *testing.T) {
+	for _, restart := range []bool{false, true} {
+		b := newBench(t)
+		step := func(id, who, class, text string) {
+			root := "1"
+			if id == "1" {
+				root = ""
+			}
+			b.add(id, who, root, class, text)
+			if restart {
+				b.run()
+			}
+		}
+		step("1", "ben", event.Ambient, "morning")
+		step("2", "ana", event.Ambient, "we use connect with express accounts")
+		step("3", "ana", event.Ambient, "on the new api version")
+		step("4", "ana", event.Actionable, "how do i get the payout id of a transfer?")
+		b.run()
+		th := b.thread("1")
+		var got []string
+		for _, m := range th.Messages {
+			got = append(got, fmt.Sprint(m.MessageID, m.Before))
+		}
+		if strings.Join(got, " ") != "2true 3true 4false" || th.OriginalMessageID != "4" {
+			t.Errorf("restart %v: %q, asked with %s", restart, got, th.OriginalMessageID)
+		}
+		if _, _, to := th.Target(); to != "4" {
+			t.Errorf("answers %s", to)
+		}
+		if done, err := Rebuild(b.home); err != nil || done.Changed+done.Removed != 0 {
+			t.Errorf("rebuild: %+v, %v", done, err)
+		}
+		gone := thread.Input{At: "2026-11-21T11:00:00Z", Key: th.Key, Event: &event.Classified{Event: event.Event{MessageID: "4", Deleted: true}}}
+		if next, _ := thread.Apply(*th, gone); next.Status != thread.Closed {
+			t.Errorf("without its question: %s", next.Status)
+		}
+		gone.Event.MessageID = "2"
+		if next, _ := thread.Apply(*th, gone); next.Status != thread.Investigating || len(next.Messages) != 2 {
+			t.Errorf("without its beginning: %s", next.Status)
 		}
 	}
 }

@@ -57,6 +57,9 @@ func (b *batch) apply(in thread.Input) error {
 		}
 		return nil
 	}
+	if t.Key != "" || in.Facts != nil && in.Facts.Relation == thread.RelationBranch {
+		in.Before = nil // they belong to an item
+	}
 	in.Stale = t.Stales(in)
 	next, _ := thread.Apply(*t, in)
 	if err := d.file(t, in); err != nil {
@@ -173,7 +176,7 @@ func (d *Dispatcher) takeEvents(first classified, more <-chan classified) error 
 		if err != nil {
 			return err
 		}
-		ins = append(ins, thread.Input{At: text.Timestamp(d.Now()), Key: c.event.Key(), Event: c.event, Facts: facts})
+		ins = append(ins, thread.Input{At: text.Timestamp(d.Now()), Key: c.event.Key(), Event: c.event, Facts: facts, Before: d.turns.see(c.event)})
 	}
 	if err := d.take(ins...); err != nil {
 		return err

@@ -27,6 +27,8 @@ type Input struct {
 	// Facts are what the configured rules said when the event arrived, so that the same journal
 	// yields the same threads under another configuration.
 	Facts *Facts `json:"facts,omitempty"`
+	// Before are the earlier messages of the same turn, with an Event that opens a thread.
+	Before []Message `json:"before,omitempty"`
 
 	Run      *run.Result      `json:"run,omitempty"`
 	Decision *decision.Record `json:"decision,omitempty"` // one that counts

@@ -46,7 +46,11 @@ func (t *Thread) open(in Input, facts *Facts, m Message) {
 		t.Parent = facts.Of
 	}
 	t.take(facts)
-	t.Messages = []Message{m}
+	for _, b := range in.Before {
+		b.Before, b.Actionable = true, false
+		t.Messages = append(t.Messages, b)
+	}
+	t.Messages = append(t.Messages, m)
 	t.begin(in.At, "an actionable message")
 }
 
@@ -179,7 +183,7 @@ func (t *Thread) deleted(at string, m Message) {
 	case t.Status == Closed:
 		t.Messages[i].Deleted = true
 		t.alert(at, "the question was deleted after it was closed")
-	case len(t.Messages)+len(t.Pending) == 1:
+	case !t.Messages[i].Before && t.asked()+len(t.Pending) == 1:
 		t.Messages[i].Deleted = true
 		t.close(at, Gone)
 	default:
@@ -187,6 +191,16 @@ func (t *Thread) deleted(at string, m Message) {
 		t.Messages = slices.Delete(t.Messages, i, i+1)
 		t.begin(at, "a part of the question was deleted")
 	}
+}
+
+// asked counts the messages of the cycle, without those before the question.
+func (t *Thread) asked() (n int) {
+	for _, m := range t.Messages {
+		if !m.Before {
+			n++
+		}
+	}
+	return n
 }
 
 func (t *Thread) alert(at, text string) {

@@ -49,6 +49,8 @@ type Message struct {
 	Deleted    bool   `json:"deleted,omitempty"`
 	// Inferred says that tri-thread assigned it to the thread, not the platform.
 	Inferred bool `json:"inferred,omitempty"`
+	// Before says that it came before the question, in the same turn.
+	Before bool `json:"before,omitempty"`
 	// Relation is RelationRedirect if the message replaces what was asked before.
 	Relation string `json:"relation,omitempty"`
 }
