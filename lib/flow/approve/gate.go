@@ -273,8 +273,10 @@ func instant(s string) time.Time {
 // next says what a person can do with an item.
 func (it *Item) next() string {
 	switch it.Kind {
-	case Draft, Shadow:
+	case Draft:
 		return "approve, edit, dismiss and redo are for it: tri-approve show " + it.ID
+	case Shadow:
+		return "dismiss and redo are for it, since it is not offered for posting: tri-approve show " + it.ID
 	case Ask:
 		return "answer it: tri-approve answer " + it.ID
 	case Failure:

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tri/lib/record/decision"
+	"tri/lib/record/draft"
 )
 
 // TestRewrittenTextIsNamed shows the sum of the text that would be posted, and says whose
@@ -24,5 +25,29 @@ func TestRewrittenTextIsNamed(t *testing.T) {
 	}
 	if draft.Rewritten() || !edited.Rewritten() {
 		t.Error("a draft is taken for an edited text, or the reverse")
+	}
+}
+
+// TestUnknownTokens: tokens that a program does not report are not shown as none.
+func TestUnknownTokens(t *testing.T) {
+	var b strings.Builder
+	(&page{w: &b}).cost("  attack", &draft.Usage{TokensUnknown: true, Turns: 2})
+	if got := b.String(); got != "  attack: cost not told, tokens not told, 2 turns, 0s\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestHintFitsTheItem: a draft that is not offered cannot be approved, and no hint says so.
+func TestHintFitsTheItem(t *testing.T) {
+	if got := (&Item{Kind: Shadow}).next(); strings.Contains(got, "approve,") || !strings.Contains(got, "dismiss and redo") {
+		t.Error(got)
+	}
+}
+
+// TestShortSHA: one digit of a hash identifies no draft.
+func TestShortSHA(t *testing.T) {
+	term := Terminal{Gate: newGate(t, "ana"), SHA: "7"}
+	if _, err := term.find("1", drafts); err == nil || !strings.Contains(err.Error(), "shorter than 6 digits") {
+		t.Error(err)
 	}
 }

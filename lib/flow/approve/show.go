@@ -333,7 +333,11 @@ func (p *page) cost(of string, u *draft.Usage) {
 			cost = "at least " + cost
 		}
 	}
-	p.line("%s: %s, %d + %d tokens, %d turns, %v", of, cost, u.InputTokens, u.OutputTokens, u.Turns, time.Duration(u.DurationMS)*time.Millisecond)
+	tokens := fmt.Sprintf("%d + %d tokens", u.InputTokens, u.OutputTokens)
+	if u.TokensUnknown {
+		tokens = "tokens not told"
+	}
+	p.line("%s: %s, %s, %d turns, %v", of, cost, tokens, u.Turns, time.Duration(u.DurationMS)*time.Millisecond)
 }
 
 func before(sep, s string) string {

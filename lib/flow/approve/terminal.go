@@ -191,6 +191,9 @@ func (t *Terminal) find(name string, kinds []string) (*Item, error) {
 		err := sysexit.With(sysexit.Usage, fmt.Errorf("%q is a place in a list that changes", name))
 		return nil, sysexit.Hint(err, "use the id behind it, or add --sha")
 	}
+	if t.SHA != "" && len(t.SHA) < idLength {
+		return nil, sysexit.With(sysexit.Usage, fmt.Errorf("--sha %q: shorter than %d digits", t.SHA, idLength))
+	}
 	it, err := t.Find(name, kinds...)
 	if err == nil && !strings.HasPrefix(it.DraftSHA256, t.SHA) {
 		err = sysexit.With(sysexit.No, fmt.Errorf("%s: another draft stands, with sha256 %.12s", it.Key, it.DraftSHA256))
