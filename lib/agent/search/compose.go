@@ -213,6 +213,8 @@ func answerDefault(x *codesearch.Index, name string, all []codesearch.Definition
 		return nil
 	case len(values) == 1:
 		valued = valued[:1]
+	case slices.ContainsFunc(valued, func(d codesearch.Definition) bool { return d.Owner == "" }):
+		return nil // two constants of one name: which is meant, only the place tells
 	}
 	c := &composed{}
 	for _, d := range valued {

@@ -35,6 +35,10 @@ const (
 func (x *Index) Definitions(name string) []Definition {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	return x.definitions(name)
+}
+
+func (x *Index) definitions(name string) []Definition {
 	var all []Definition
 	want := x.spelled(name)
 	for _, at := range x.naming(name, maxDefining) {
@@ -63,6 +67,10 @@ func (x *Index) Definitions(name string) []Definition {
 func (x *Index) Uses(name string) []Use {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	return x.using(name)
+}
+
+func (x *Index) using(name string) []Use {
 	var all []Use
 	for _, at := range x.naming(name, maxUsing) {
 		text, err := x.text(at.path)
@@ -82,6 +90,10 @@ func (x *Index) Uses(name string) []Use {
 func (x *Index) Saying(text string) []Use {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	return x.saying(text)
+}
+
+func (x *Index) saying(text string) []Use {
 	var rare []posted
 	runs([]byte(text), func(run []byte) {
 		x.lex.words(run, func(word []byte, _ bool) {
@@ -106,12 +118,99 @@ func (x *Index) Saying(text string) []Use {
 		}
 		lines, declared := split(body), declaration.Read(e.path, body)
 		for i, line := range lines {
-			if at := strings.Index(strings.ToLower(line), low); at >= 0 && strings.ContainsAny(line[:at], "\"'`") {
+			if at := strings.Index(strings.ToLower(line), low); at >= 0 && len(line) == len(strings.ToLower(line)) && strings.ContainsAny(line[:at], "\"'`") {
 				all = append(all, Use{Path: e.path, Lines: lines, Use: declaration.Use{Line: i + 1, In: declaration.Within(declared, i+1).Full()}})
 			}
 		}
 	}
 	return all
+}
+
+// phrase returns the places of sources that have the words of a question one behind the other, in a text or as
+// part of a name: for a question of words that each say nothing.
+func (x *Index) phrase(question string, limit int) []Hit {
+	words := strings.Fields(strings.Trim(clean(question), "\"'`?!. "))
+	if len(words) < 2 || len(words) > 6 {
+		return nil
+	}
+	text := strings.Join(words, " ")
+	uses := x.saying(text)
+	var hits []Hit
+	add := func(u Use, word string) {
+		if u.Aside || slices.ContainsFunc(hits, func(h Hit) bool { return h.Path == u.Path && h.Start <= u.Line && u.Line <= h.End }) {
+			return
+		}
+		start, end := u.Line, u.Line
+		for start > 1 && u.Line-start < 2 && strings.TrimSpace(u.Lines[start-2]) != "" {
+			start--
+		}
+		hits = append(hits, Hit{Path: u.Path, Start: start, End: end, Lines: u.Lines[start-1 : end], Words: []string{word},
+			Score: 1, Cover: 1, Count: len(words), BestStart: start, BestEnd: end, alone: 1})
+	}
+	for _, said := range uses[:min(len(uses), limit)] {
+		line := said.Lines[said.Line-1]
+		add(said, line[strings.Index(strings.ToLower(line), strings.ToLower(text)):][:len(text)])
+		runs([]byte(line), func(run []byte) { // what is named after the phrase, where it is used
+			name := strings.ToLower(string(run))
+			if !isName(run) || !strings.Contains(name, strings.ToLower(strings.Join(words, ""))) {
+				return
+			}
+			for _, at := range x.naming(name, limit) {
+				body, _ := x.text(at.path) // a file that has gone has no lines
+				for n, line := range split(body) {
+					if i := strings.Index(strings.ToLower(line), name); i >= 0 && len(line) <= maxLine && len(line) == len(strings.ToLower(line)) {
+						add(Use{Path: at.path, Lines: split(body), Use: declaration.Use{Line: n + 1}, Aside: at.aside()}, line[i:i+len(name)])
+					}
+				}
+			}
+		})
+	}
+	return hits[:min(len(hits), limit)]
+}
+
+const maxFirst = 2 // definitions of a name that come first
+
+// definedFirst puts the definitions of the names in a question before all other hits: who writes a name as
+// the code does asks about that thing.
+func (x *Index) definedFirst(q *query, hits []Hit, limit int) []Hit {
+	if q.report || len(hits) == 0 {
+		return hits
+	}
+	var first []Hit
+	for _, name := range q.names[:min(len(q.names), maxFirst)] {
+		all := slices.DeleteFunc(x.definitions(name), func(d Definition) bool {
+			return d.Aside || d.Kind == declaration.Setting || d.Kind == declaration.Parameter
+		})
+		if len(all) > maxFirst {
+			continue
+		}
+		for _, d := range all {
+			first = append(first, defined(d, hits))
+		}
+	}
+	for i, h := range first {
+		h.Score = hits[0].Score * (1 + 0.01*float64(len(first)-i))
+		h.alone = max(h.alone, hits[0].alone)
+		first[i] = h
+	}
+	for _, h := range hits {
+		if !slices.ContainsFunc(first, func(f Hit) bool { return f.Path == h.Path && f.Start <= h.End && h.Start <= f.End }) {
+			first = append(first, h)
+		}
+	}
+	return first[:min(len(first), limit)]
+}
+
+// defined returns the hit of a definition: the one found there, or its lines.
+func defined(d Definition, hits []Hit) Hit {
+	for _, h := range hits {
+		if h.Path == d.Path && h.Start <= d.Line && d.Line <= h.End {
+			return h
+		}
+	}
+	end := min(d.End, d.Start+maxShown-1, len(d.Lines))
+	return Hit{Path: d.Path, Start: d.Start, End: end, Lines: d.Lines[d.Start-1 : end], Words: []string{d.Name}, Defines: true,
+		Cover: hits[0].Cover, Count: hits[0].Count, BestStart: max(d.Start, d.Line-2), BestEnd: min(end, d.Line+maxQuoted-3)}
 }
 
 // later orders what is set behind what is not.

@@ -27,8 +27,8 @@ type query struct {
 	missing []string
 	typed   []typed
 
-	number, tests bool // the kind of answer asked for
-	report        bool // longer than maxShort words
+	number, tests, use bool // the kind of answer asked for: a number, tests, how something is used
+	report             bool // longer than maxShort words
 }
 
 // want is one term of a question, with the words that can stand for it.
@@ -117,6 +117,7 @@ func (q *query) kinds(question string) {
 	}
 	q.number = has(" how many", " how long", " how often", " how big", " how large", " how much", " how wide", " how deep", " how small",
 		"maximum", "minimum", " max ", " min ", " limit", "default", "timeout", " which port", " what port", " what size", "exit status", "exit code", " berapa")
+	q.use = !q.report && has(" how do i ", " how do we ", " how to ", " how can i ", " how can we ", " how would i ", " example", " usage", " gimana cara", " bagaimana cara")
 	q.tests = !q.report && has(" test", " tes ")
 }
 

@@ -124,9 +124,12 @@ func (x *Index) Search(ctx context.Context, question string, limit int) (Found, 
 	q := x.query(question)
 	found := Found{Files: len(x.known), Skipped: x.skipped, Missing: q.missing, Report: q.report, Fault: x.fault}
 	if len(q.wants) == 0 {
-		return found, nil
+		if found.Hits = x.phrase(question, limit); len(found.Hits) > 0 {
+			found.Cover, found.Strength, found.Exact = 1, 1, true
+		}
+		return found, ctx.Err()
 	}
-	found.Hits = x.windows(q, x.best(q), limit)
+	found.Hits = x.definedFirst(q, x.windows(q, x.best(q), limit), limit)
 	if len(found.Hits) > 0 {
 		found.Cover, found.Exact = found.Hits[0].Cover, q.exactIn(found.Hits[0])
 		found.Strength = found.Hits[0].alone / max(q.total, 0.01)

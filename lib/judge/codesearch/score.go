@@ -184,10 +184,15 @@ func bm25(tf, length, b float64) float64 {
 	return tf * (k1 + 1) / (tf + k1)
 }
 
+const worthUsed = 0.5 // of a test, which shows how something is used
+
 // worth returns the factor of a kind of file for this question.
 func (q *query) worth(kind uint8) float64 {
-	if fileKind(kind) == tests && q.tests {
+	switch k := fileKind(kind); {
+	case k == tests && q.tests, q.use && (k == document || k == example):
 		return 1
+	case k == tests && q.use:
+		return worthUsed
 	}
 	return worth[min(int(kind), len(worth)-1)]
 }

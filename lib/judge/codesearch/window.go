@@ -253,7 +253,40 @@ func widen(lines [][]byte, from, to, least, last int) (int, int) {
 	if to == from && fits(to+1) {
 		to++
 	}
+	for i := 0; i < maxWhole && from > least && (closing(lines[from-1]) || goesOn(lines[from-2])); i++ {
+		from--
+	}
+	open := 0
+	for n := from; n <= to; n++ {
+		open += opened(lines[n-1])
+	}
+	for i := 0; i < maxWhole && open > 0 && to < last; i++ {
+		to++
+		open += opened(lines[to-1])
+	}
 	return from, to
+}
+
+const maxWhole = 4 // lines added so that a quote neither begins nor ends within a statement
+
+// closing reports whether a line begins with a closing bracket.
+func closing(line []byte) bool {
+	line = bytes.TrimSpace(line)
+	return len(line) > 0 && (line[0] == ')' || line[0] == ']')
+}
+
+// goesOn reports whether a statement goes on behind a line.
+func goesOn(line []byte) bool {
+	line = bytes.TrimSpace(line)
+	return !remark(line) && (bytes.HasSuffix(line, []byte("(")) || bytes.HasSuffix(line, []byte("[")) || bytes.HasSuffix(line, []byte("&&")) || bytes.HasSuffix(line, []byte("||")) || bytes.HasSuffix(line, []byte(" =")))
+}
+
+// opened returns how many more brackets a line opens than it closes, comments and strings included.
+func opened(line []byte) int {
+	if remark(line) {
+		return 0
+	}
+	return bytes.Count(line, []byte{'('}) + bytes.Count(line, []byte{'['}) - bytes.Count(line, []byte{')'}) - bytes.Count(line, []byte{']'})
 }
 
 func remark(line []byte) bool {

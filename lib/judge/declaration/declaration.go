@@ -133,7 +133,7 @@ func firstSentence(comment string) string {
 	if before, _, ok := strings.Cut(text, " <"); ok {
 		text = before
 	}
-	if len(text) > maxDoc || len(text) < 8 {
+	if len(text) > maxDoc || len(text) < 8 || strings.HasPrefix(text, "{@") {
 		return ""
 	}
 	return text

@@ -23,6 +23,14 @@ type codebase struct {
 	alone      bool   // it is asked its own questions alone, none of strangers
 }
 
+// How releases of other languages are fetched: by npm, as Debian's binary packages, and as its sources.
+const (
+	npm    = "npm pack -s %s >/dev/null && tar xzf *.tgz --strip-components=1"
+	deb    = "apt-get download -qq %s && dpkg-deb -x *.deb x && mv x/%s/* . && rm -r x *.deb"
+	debian = `mkdir -p l/partial && echo "deb-src http://deb.debian.org/debian bookworm main" >s && o="-o Dir::Etc::sourcelist=$PWD/s -o Dir::Etc::sourceparts=- -o Dir::State::lists=$PWD/l -o APT::Sandbox::User=root" &&
+apt-get -qq $o update && apt-get -qq $o source --download-only %s && tar xf *.orig.tar.* --strip-components=1 && rm -r l s *.orig.tar.*`
+)
+
 var codebases = []codebase{
 	{name: "cli", lang: "Go", module: "github.com/urfave/cli/v2@v2.27.7"},
 	{name: "gojq", lang: "Go", module: "github.com/itchyny/gojq@v0.12.20"},
@@ -39,15 +47,23 @@ var codebases = []codebase{
 	{name: "zap", lang: "Go", module: "go.uber.org/zap@v1.27.1", alone: true},
 	{name: "certmagic", lang: "Go", module: "github.com/caddyserver/certmagic@v0.25.2", alone: true},
 	{name: "bubbletea", lang: "Go", module: "charm.land/bubbletea/v2@v2.0.9", alone: true},
-	{name: "python", lang: "Python", dir: "/usr/lib/python3.11"},                                    // Debian 12's libpython3.11
-	{name: "requests", lang: "Python", dir: "/usr/lib/python3/dist-packages/pip/_vendor/requests"},  // 2.28.2, in Debian 12's python3-pip
-	{name: "urllib3", lang: "Python", dir: "/usr/lib/python3/dist-packages/pip/_vendor/urllib3"},    // 1.26.14, there too
-	{name: "tenacity", lang: "Python", dir: "/usr/lib/python3/dist-packages/pip/_vendor/tenacity"},  // 8.1.0, there too
-	{name: "httplib2", lang: "Python", dir: "/usr/lib/python3/dist-packages/httplib2"},              // 0.20.4, Debian 12's python3-httplib2
-	{name: "pip", lang: "Python", dir: "/usr/lib/python3/dist-packages/pip/_internal"},              // 23.0.1, in Debian 12's python3-pip
-	{name: "rich", lang: "Python", dir: "/usr/lib/python3/dist-packages/pip/_vendor/rich"},          // 12.6.0, there too
-	{name: "bs4", lang: "Python", dir: "/usr/lib/python3/dist-packages/bs4", alone: true},           // 4.11.2, Debian 12's python3-bs4
-	{name: "oauthlib", lang: "Python", dir: "/usr/lib/python3/dist-packages/oauthlib", alone: true}, // 3.2.2, Debian 12's python3-oauthlib
+	{name: "echo", lang: "Go", module: "github.com/labstack/echo/v4@v4.13.4", alone: true},
+	{name: "pino", lang: "JavaScript", fetch: fmt.Sprintf(npm, "pino@9.7.0"), alone: true},
+	{name: "commander", lang: "JavaScript", fetch: fmt.Sprintf(npm, "commander@14.0.0"), alone: true},
+	{name: "indicatif", lang: "Rust", fetch: fmt.Sprintf(deb, "librust-indicatif-dev", "usr/share/cargo/registry/*"), alone: true},                  // 0.17.3
+	{name: "ignore", lang: "Rust", fetch: fmt.Sprintf(deb, "librust-ignore-dev", "usr/share/cargo/registry/*"), alone: true},                        // 0.4.18
+	{name: "hikari", lang: "Java", fetch: fmt.Sprintf(debian, "hikaricp"), alone: true},                                                             // 2.7.9
+	{name: "jsoup", lang: "Java", fetch: fmt.Sprintf(debian, "jsoup"), alone: true},                                                                 // 1.15.3
+	{name: "apscheduler", lang: "Python", fetch: fmt.Sprintf(deb, "python3-apscheduler", "usr/lib/python3/dist-packages/apscheduler"), alone: true}, // 3.9.1
+	{name: "python", lang: "Python", dir: "/usr/lib/python3.11"},                                                                                    // Debian 12's libpython3.11
+	{name: "requests", lang: "Python", dir: "/usr/lib/python3/dist-packages/pip/_vendor/requests"},                                                  // 2.28.2, in Debian 12's python3-pip
+	{name: "urllib3", lang: "Python", dir: "/usr/lib/python3/dist-packages/pip/_vendor/urllib3"},                                                    // 1.26.14, there too
+	{name: "tenacity", lang: "Python", dir: "/usr/lib/python3/dist-packages/pip/_vendor/tenacity"},                                                  // 8.1.0, there too
+	{name: "httplib2", lang: "Python", dir: "/usr/lib/python3/dist-packages/httplib2"},                                                              // 0.20.4, Debian 12's python3-httplib2
+	{name: "pip", lang: "Python", dir: "/usr/lib/python3/dist-packages/pip/_internal"},                                                              // 23.0.1, in Debian 12's python3-pip
+	{name: "rich", lang: "Python", dir: "/usr/lib/python3/dist-packages/pip/_vendor/rich"},                                                          // 12.6.0, there too
+	{name: "bs4", lang: "Python", dir: "/usr/lib/python3/dist-packages/bs4", alone: true},                                                           // 4.11.2, Debian 12's python3-bs4
+	{name: "oauthlib", lang: "Python", dir: "/usr/lib/python3/dist-packages/oauthlib", alone: true},                                                 // 3.2.2, Debian 12's python3-oauthlib
 }
 
 // place is where an answer stands. Text is its first line, by which it is found
@@ -161,7 +177,7 @@ func (c codebase) locate() (dir string, cleanup func(), err error) {
 // sources calls fn with every text file of a codebase that the plain search reads:
 // what people call code, documents and configuration.
 func sources(root string, fn func(path string, text []byte)) error {
-	kinds := strings.Fields(".go .py .md .rst .txt .toml .yaml .yml .json .cfg .ini .sh .jq .1 .5 .7 .html .js .css .mod")
+	kinds := strings.Fields(".go .py .ts .rs .java .md .rst .txt .toml .yaml .yml .json .cfg .ini .sh .jq .1 .5 .7 .html .js .css .mod")
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() || !slices.Contains(kinds, filepath.Ext(path)) {
 			return err

@@ -7,6 +7,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"tri/lib/agent"
@@ -20,6 +22,8 @@ func init() {
 }
 
 var misses = flag.Bool("misses", false, "search: name the questions of the tuned halves whose file does not come first")
+
+var onlyHalf = flag.String("half", "", "search: only the questions of `NAME`: tuned, untouched, unseen, reports; without speed and strangers")
 
 const most = 8 // references of an answer
 
@@ -74,6 +78,7 @@ func (t *tally) print(out io.Writer, name string) {
 func searchPart(out io.Writer, in inputs) error {
 	ours, theirs := map[string]*tally{}, map[string]*tally{}
 	var order []string
+	sure := map[string]*tally{} // by half and confidence
 	for _, c := range codebases {
 		dir, cleanup, err := c.locate()
 		defer cleanup()
@@ -86,7 +91,10 @@ func searchPart(out io.Writer, in inputs) error {
 			return err
 		}
 		finder := search.New()
-		for _, half := range []string{"tuned", "untouched"} {
+		for _, half := range []string{"tuned", "untouched", "unseen", "reports"} {
+			if *onlyHalf != "" && half != *onlyHalf {
+				continue
+			}
 			all, err := questions(in.data, dir, c.name, half)
 			if err != nil {
 				return err
@@ -96,10 +104,15 @@ func searchPart(out io.Writer, in inputs) error {
 				keys = append(keys, "  "+c.name+" "+half)
 			}
 			for _, q := range all {
-				refs, err := answered(finder, dir, q.Question)
+				refs, confidence, err := answered(finder, dir, q.Question)
 				if err != nil {
 					return err
 				}
+				key := half + " " + confidence
+				if sure[key] == nil {
+					sure[key] = new(tally)
+				}
+				sure[key].add(refs, q.places())
 				baseRefs := base.search(q.Question)
 				for _, key := range keys {
 					if ours[key] == nil {
@@ -120,22 +133,29 @@ func searchPart(out io.Writer, in inputs) error {
 		theirs[key].print(out, key+", plain BM25")
 		ours[key].print(out, key+", search")
 	}
+	fmt.Fprintln(out, "drafts by confidence: is their first place right?")
+	for _, key := range slices.Sorted(maps.Keys(sure)) {
+		sure[key].print(out, key)
+	}
+	if *onlyHalf != "" {
+		return nil
+	}
 	return errors.Join(speed(out), foreign(out, in), tokens(out, in))
 }
 
 // answered are the references of the draft that the search makes, none where it
 // says that it found nothing: what a person gets, and not what a ranking knows.
-func answered(finder *search.Client, dir, question string) ([]ref, error) {
+func answered(finder *search.Client, dir, question string) ([]ref, string, error) {
 	res, err := finder.Run(context.Background(), agent.Task{Question: question, Codebase: dir})
 	if errors.Is(err, agent.ErrNothing) {
-		return nil, nil
+		return nil, "nothing", nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	var ret draft.Return
 	if err := json.Unmarshal(res.Value, &ret); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	var refs []ref
 	for _, r := range ret.EvidenceRefs {
@@ -143,7 +163,7 @@ func answered(finder *search.Client, dir, question string) ([]ref, error) {
 			refs = append(refs, ref{p.Path, p.Start, max(p.Start, p.End)})
 		}
 	}
-	return refs, nil
+	return refs, ret.Confidence, nil
 }
 
 // missed names a question that search answers badly, to learn from.
