@@ -1,8 +1,11 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+
+	"tri/lib/base/sysexit"
 )
 
 // ForHome is Load for a program that works in one home: it reads file if it is not "", else the
@@ -10,8 +13,12 @@ import (
 func ForHome(home, file string) (*Config, error) {
 	if file == "" {
 		file = filepath.Join(home, "config.yaml")
-		if _, err := os.Stat(file); os.IsNotExist(err) {
+		info, err := os.Stat(file)
+		if os.IsNotExist(err) {
 			return Default(), nil
+		}
+		if err == nil && !info.Mode().IsRegular() { // a pipe would be waited for
+			return nil, sysexit.With(sysexit.Config, fmt.Errorf("%q is no file", file))
 		}
 	}
 	return Load(file)
