@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"slices"
 	"strings"
 
 	"tri/lib/base/durable"
@@ -105,6 +106,8 @@ func Folders(h *durable.Home) iter.Seq2[string, error] {
 	}
 }
 
+var statuses = []string{Investigating, AwaitingValidation, PendingUser, BouncedRound1, Escalated, Closed}
+
 // LoadFile reads a thread's file, nil if it does not exist.
 func LoadFile(h *durable.Home, path string) (*Thread, error) {
 	b, err := h.ReadFile(path)
@@ -115,7 +118,11 @@ func LoadFile(h *durable.Home, path string) (*Thread, error) {
 		return nil, sysexit.With(sysexit.IO, fmt.Errorf("read thread %q: %w", path, err))
 	}
 	t := new(Thread)
-	if err := json.Unmarshal(b, t); err != nil {
+	err = json.Unmarshal(b, t)
+	if err == nil && !slices.Contains(statuses, t.Status) { // nothing would ever be due for it
+		err = sysexit.With(sysexit.Data, fmt.Errorf("its status is %q", t.Status))
+	}
+	if err != nil {
 		return nil, sysexit.Hint(fmt.Errorf("read thread %q: %w", path, err), "tri-dispatch --rebuild makes the threads anew from dispatch.ndjson")
 	}
 	if v := t.ValidatorReturn; v != nil && v.Proved == "" {
