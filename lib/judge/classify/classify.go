@@ -35,6 +35,8 @@ type Options struct {
 	Compile func(jq string) (Matcher, error)
 	// Now is the clock of classified_at.
 	Now func() time.Time
+	// Decider replaces the built-in one if it is not nil.
+	Decider *Decider
 }
 
 // Classifier holds the rules. Its stages may run concurrently.
@@ -53,6 +55,8 @@ type Classifier struct {
 	reasons      [][]byte // all reasons except phrases, as JSON strings
 	version      string
 	pool         sync.Pool
+	decider      *Decider
+	from         int // score from which a message is actionable
 }
 
 // New makes a Classifier. An error names the configuration key that is wrong.
@@ -70,6 +74,15 @@ func compile(o Options) (*Classifier, error) {
 	c.say = o.Say
 	if c.now == nil {
 		c.now = time.Now
+	}
+	var err error
+	if c.from, err = pointsOf(o.Config.ActionableFrom); err != nil {
+		return nil, err
+	}
+	if c.decider = o.Decider; c.decider == nil {
+		if c.decider, err = ReadDecider(fitted); err != nil {
+			return nil, err
+		}
 	}
 	if o.Config.BotID != "" {
 		c.bots[o.Config.BotID] = true
@@ -121,8 +134,8 @@ func (c *Classifier) nameReasons() {
 	for _, name := range reasonNames {
 		add(name)
 	}
-	for _, w := range weights {
-		add("sign:" + w.name)
+	for _, f := range featureWords {
+		add("sign:" + f.name)
 	}
 	c.firstPattern = len(c.reasons) + len(c.lex.phrases) // the names of phrases are rendered on demand
 	for i := range c.ackPatterns {
@@ -174,6 +187,7 @@ type Event struct {
 	verdict verdict
 	facts
 	from, says []byte
+	body       []byte // what it says without the names that it is addressed to
 }
 
 // facts is what the memory keeps of a message.
@@ -209,11 +223,11 @@ func (c *Classifier) Prepare(rec ndjson.Record, e *Event) error {
 	}
 	e.cut(rec.Members)
 	s.key = m.facts(c.seed, s.key, &e.facts)
-	c.judge(m, &s.reading, &e.verdict)
+	e.body = c.judge(m, &s.reading, &e.verdict)
 	return nil
 }
 
-func (c *Classifier) judge(m *message, t *reading, v *verdict) {
+func (c *Classifier) judge(m *message, t *reading, v *verdict) (body []byte) {
 	v.helper, v.unlisted = c.helpers[string(m.sender)], len(c.helpers) == 0
 	for _, id := range m.mentions {
 		v.mention = v.mention || c.bots[string(id)]
@@ -232,13 +246,16 @@ func (c *Classifier) judge(m *message, t *reading, v *verdict) {
 		v.mute = true
 		v.because(whyBot)
 	}
-	c.judgeText(unaddressed(m.content, m.mentions), t, v)
+	v.from = c.from
+	body = unaddressed(m.content, m.mentions)
+	c.judgeText(body, t, v)
 	v.question = v.question && !(m.bot && v.mute)
 	v.member = c.members[string(m.sender)]
 	if !v.mention && v.member && slices.ContainsFunc(m.mentions, func(id []byte) bool { return c.members[string(id)] }) {
 		v.chatter = true
 		v.because(whyChatter)
 	}
+	return body
 }
 
 func (v *verdict) classification() string {
@@ -251,22 +268,20 @@ func (v *verdict) classification() string {
 	return event.Ambient
 }
 
-// confidence returns how often the deciding rule is right on our labelled messages, in percent. For a
-// message not called actionable, 1-confidence estimates the chance that it is, and ranks such messages.
+// confidence estimates the probability that the classification is right, in percent. For a message not
+// called actionable, 1-confidence is the chance that it is, and ranks such messages.
 func (v *verdict) confidence() int {
 	switch {
 	case v.mute, v.mention:
 		return 100
-	case v.stand.sure != 0:
-		return int(v.stand.sure)
+	case v.stand.weighed && v.stand.wanted:
+		return percent(v.stand.score)
+	case v.stand.weighed:
+		return 100 - percent(v.stand.score)
 	case v.ack:
 		return 95
-	case v.mark && v.phrase:
-		return 95
-	case v.phrase:
-		return 85
 	}
-	return 80
+	return 85
 }
 
 // Stage returns the filter. Each Stage must see only one stream at a time.
@@ -294,7 +309,7 @@ func (c *Classifier) state() *state { return &state{Classifier: c, asked: map[in
 // place judges a record by the messages before it.
 func (s *state) place(e *Event) {
 	v := &e.verdict
-	v.stand = s.memory.see(e)
+	v.stand = s.memory.see(e, s.decider)
 	if !v.mute {
 		v.question, v.ack = v.stand.asks, v.stand.ack
 	}

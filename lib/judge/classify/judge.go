@@ -3,6 +3,7 @@ package classify
 import (
 	"bytes"
 	"regexp"
+	"unicode/utf8"
 
 	"github.com/rivo/uniseg"
 )
@@ -39,16 +40,16 @@ const (
 	whyAnnounces
 	whyNewcomer
 	whyToHelper
-	whyRemark
+	whyTopic
 	whyNone
-	whySign      // the first sign
-	fixedReasons = whySign + int(signCount)
+	whySign      // the first feature
+	fixedReasons = whySign + nFeatures
 )
 
 var reasonNames = [whySign]string{
 	"mention:bot", "question:ends-with-mark", "question:mark-inside", "no-question:small-talk", "ack:words", "ack:emoji", "ack:thanks",
 	"internal:team-to-team", "thread:in-flight", "own-message", "other-bot", "deleted",
-	"follow-up", "problem", "answers-someone", "clarifies", "goes-on-helping", "helper", "team-talk", "settles", "later", "announces", "newcomer", "to-helper", "remark", "nothing-asked",
+	"follow-up", "problem", "answers-someone", "clarifies", "goes-on-helping", "helper", "team-talk", "settles", "later", "announces", "newcomer", "to-helper", "topic", "nothing-asked",
 }
 
 // longTag is the number of words of "is that so?"; longer ones are small talk.
@@ -66,6 +67,9 @@ type verdict struct {
 	phrase   bool // a phrase asks, with or without a question mark
 	mark     bool
 	stand    stand
+	text     features
+	voice    int8 // what its words say for someone who needs help, in 25ths of a logit
+	from     int  // score from which it is actionable
 	lang     string
 	reasons  [6]uint16
 	nreasons int
@@ -142,6 +146,7 @@ func (c *Classifier) judgeText(body []byte, t *reading, v *verdict) {
 		v.problem, v.filler = false, true // a command to a bot
 	}
 	c.judgeAck(body, t, v)
+	c.readText(body, t, v)
 }
 
 // judgeAck checks the length last, since counting grapheme clusters is slow.
@@ -179,7 +184,19 @@ func (c *Classifier) judgeAck(body []byte, t *reading, v *verdict) {
 // isShort reports whether the text is short enough for an acknowledgement.
 func isShort(body []byte) bool {
 	const most = 40 // maximum bytes of a character; a family emoji has 25
+	if len(body) >= 2*maxAck && ascii(body[:2*maxAck]) {
+		return false // even if every character were a line end of two
+	}
 	return len(body) < maxAck || len(body) <= most*maxAck && uniseg.GraphemeClusterCount(string(body)) < maxAck
+}
+
+func ascii(b []byte) bool {
+	for _, ch := range b {
+		if ch >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // asks returns the first phrase that makes the text a question, or -1.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -95,7 +96,8 @@ func said(e event.Classified) string {
 			flags[i] = "mqaci"[i]
 		}
 	}
-	return fmt.Sprintf("%s %s %.2f %s %s", e.Classification, flags, e.ClassifierConfidence, e.Lang, strings.Join(e.Reasons, ","))
+	reasons := slices.DeleteFunc(e.Reasons, func(r string) bool { return strings.HasPrefix(r, "sign:") }) // as fitted
+	return fmt.Sprintf("%s %s %s %s", e.Classification, flags, e.Lang, strings.Join(reasons, ","))
 }
 
 // texts are those of the tuned halves, and some with what people put around them.
