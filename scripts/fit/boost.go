@@ -176,9 +176,6 @@ func fitHead(rooms []*room, held string, text bool) *classify.Table {
 		best, bestGain := -1, 0.5
 		var bG, bH [classify.Bins]float64
 		for f := range most {
-			if slices.Contains(dropped, f) {
-				continue
-			}
 			var G, H [classify.Bins]float64
 			for i := range ex {
 				b := ex[i].x[f] % classify.Bins

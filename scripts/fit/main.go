@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -11,33 +12,24 @@ import (
 	"path/filepath"
 	"strings"
 
-	"context"
 	"tri/lib/base/stream"
 	"tri/lib/judge/classify"
 	"tri/lib/judge/conversation"
 )
 
 var (
-	data        = flag.String("data", "../shared/data", "")
-	labels      = flag.String("labels", "scripts/bench/judgement/data/labels", "")
-	rounds      = flag.Int("rounds", 150, "")
-	pairs       = flag.Int("pairs", 40, "")
-	lambda      = flag.Float64("lambda", 8, "")
-	lambda2     = flag.Float64("lambda2", 20, "")
-	rate        = flag.Float64("rate", 0.3, "")
-	loops       = flag.Int("loops", 2, "")
-	half        = flag.String("half", "tuned", "")
-	slackWeight = flag.Float64("slack", 2, "")
-	openWeight  = flag.Float64("open", 2, "")
-	from        = flag.Int("from", 0, "")
-	only        = flag.String("only", "", "")
-	dropList    = flag.String("drop", "", "")
-	noPairs     = flag.Bool("nopairs", false, "")
-	out         = flag.String("out", "", "")
-	verbose     = flag.Bool("v", false, "")
+	data        = flag.String("data", "../shared/data", "folder of chat as events")
+	labels      = flag.String("labels", "scripts/bench/judgement/data/labels", "folder of labels")
+	out         = flag.String("out", "", "fit on all communities and write `FILE`, instead of measuring")
+	only        = flag.String("only", "", "leave out these communities, one after another; default all")
+	half        = flag.String("half", "tuned", "labels to measure on: tuned or untouched")
+	from        = flag.Int("from", -40, "score from which a message is actionable, in hundredths of a logit")
+	rounds      = flag.Int("rounds", 100, "steps of boosting")
+	lambda      = flag.Float64("lambda", 8, "ridge")
+	rate        = flag.Float64("rate", 0.3, "share of a step that is taken")
+	slackWeight = flag.Float64("slack", 2, "weight of a message of a community without annotated conversations")
+	openWeight  = flag.Float64("open", 2, "weight of a message that opens something")
 )
-
-var dropped []int
 
 type label struct{ q, k, a, open bool }
 
@@ -207,11 +199,7 @@ func communities(rooms []*room) (all []string) {
 
 func main() {
 	flag.Parse()
-	for f := range strings.FieldsSeq(*dropList) {
-		var n int
-		fmt.Sscan(f, &n)
-		dropped = append(dropped, n)
-	}
+	fmt.Printf("%d rounds, rate %g, ridge %g, weights %g and %g, actionable from %d\n", *rounds, *rate, *lambda, *slackWeight, *openWeight, *from)
 	rooms := load()
 	for _, held := range append(communities(rooms), "") {
 		if *only != "" && !strings.Contains(*only, held) {
@@ -315,9 +303,6 @@ func report(rooms []*room, m *classify.Decider, held string) {
 					if score <= 0 {
 						s.openMissed++
 					}
-				}
-				if *verbose && key == r.name+" "+kind && (score > 0) != l.a {
-					fmt.Println(r.name, kind, w.id, score, l.a)
 				}
 			}
 		}
