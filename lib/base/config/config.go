@@ -38,7 +38,7 @@ type Chat struct {
 	Codebase string `yaml:"codebase"` // name of one of Codebases; "" means the first
 }
 
-// Classifier configures the filter.
+// Classifier configures the rule-based filter.
 type Classifier struct {
 	BotID            string   `yaml:"bot_id"`
 	BotIDs           []string `yaml:"bot_ids"`           // further ids of this bot, on other platforms
@@ -47,7 +47,6 @@ type Classifier struct {
 	QuestionKeywords []string `yaml:"question_keywords"` // added to the language packs
 	Languages        []string `yaml:"languages"`         // packs in use; default all
 	PacksDir         string   `yaml:"packs_dir"`         // a team's own packs; default $TRI_HOME/packs
-	ActionableFrom   float64  `yaml:"actionable_from"`   // probability from which a message is actionable; 0: 0.4
 	Rules            []Rule   `yaml:"rules"`
 }
 

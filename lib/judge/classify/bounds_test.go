@@ -2,7 +2,6 @@ package classify
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -20,60 +19,59 @@ var boundCases = []struct {
 	{"who asked goes on while it is not quiet", `
 0 ann why is my build red?
 ann the log of it has three GB`, 600,
-		`actionable ----i- en "follow-up"`,
-		`actionable ------ en`},
+		`actionable ----i- 84 en "follow-up"`,
+		`ambient ------ 62 en "nothing-asked"`},
 	{"in a slow room longer, once somebody has answered", `
 0 ann why is my build red?
 10 bob ann: it may be the disk
 ann the log of it has three GB`, 2400,
-		`actionable ----i- en "follow-up"`,
-		`actionable ------ en`},
+		`actionable ----i- 91 en "follow-up"`,
+		`ambient ------ 69 en "nothing-asked"`},
 	{"less long after they took note", `
 0 ann why is my build red?
 10 bob ann: it may be the disk
 10 ann ok
 ann the log of it has three GB`, 240,
-		`actionable ----i- en "follow-up"`,
-		`ambient ------ en "nothing-asked"`},
+		`actionable ----i- 86 en "follow-up"`,
+		`ambient ------ 57 en "nothing-asked"`},
 	{"and after thanks", `
 0 ann why is my build red?
 10 bob ann: it may be the disk
 10 ann thanks
 ann it fails again at the end of the log`, 120,
-		`actionable ----i- en "follow-up"`,
-		`actionable ------ en "problem"`},
+		`actionable ----i- 91 en "follow-up"`,
+		`actionable ------ 88 en "problem"`},
 	{"what is said next answers a question that is fresh", `
 0 ann why is my build red?
 bob the disk was full last week`, 180,
-		`ambient ------ en "answers-someone"`,
-		`ambient ------ en "nothing-asked"`},
+		`ambient ------ 73 en "answers-someone"`,
+		`ambient ------ 61 en "nothing-asked"`},
 	{"who spoke to one who asked still helps", `
 0 ann why is my build red?
 10 bob ann: it may be the disk
 100 ann bob: no, it has space
 bob the runner was moved last week`, 200,
-		`ambient ------ en "goes-on-helping"`,
-		`ambient ------ en "nothing-asked"`},
+		`ambient ------ 92 en "goes-on-helping"`,
+		`ambient ------ 88 en "nothing-asked"`},
+	{"and then no more", `
+0 ann why is my build red?
+10 bob ann: it may be the disk
+250 cyd how do i deploy?
+bob could it be the lock that cyd set`, 50,
+		`ambient -q---- 91 en "question:word:could * be" "clarifies"`,
+		`ambient -q---- 86 en "question:word:could * be" "clarifies"`},
 	{"a thread is open for a day", `
 0 ann why is my build red?
 bob #0 look at the disk of the runner`, 86400,
-		`ambient ----i- en "thread:in-flight"`,
-		`ambient ------ en "nothing-asked"`},
+		`actionable ----i- 60 en "thread:in-flight"`,
+		`ambient ------ 80 en "nothing-asked"`},
 	{"and is settled by thanks, a while later", `
 0 ann why is my build red?
 10 bob #0 the disk is full
 10 ann #0 thanks
 bob #0 the other one is as well`, 120,
-		`ambient ----i- en "thread:in-flight"`,
-		`ambient ------ en "answers-someone"`},
-	{"outside threads, where the room uses them, not for long", `
-0 ann why is my build red?
-1 bob #0 the disk is full
-1 ann #0 which one is it?
-1 bob #0 that of the runner
-ann the log of it has three GB`, 119,
-		`actionable ----i- en "follow-up"`,
-		`actionable ------ en`},
+		`actionable ----i- 60 en "thread:in-flight"`,
+		`ambient ------ 80 en "answers-someone"`},
 	{"thanks for something else do not open it again", `
 0 ann why is my build red?
 10 bob #0 the disk is full
@@ -81,27 +79,47 @@ ann the log of it has three GB`, 119,
 121 ann how do i deploy?
 10 ann #0 thanks
 bob #0 the other one is as well`, 10,
-		`ambient ------ en "answers-someone"`,
-		`ambient ------ en "answers-someone"`},
+		`ambient ------ 80 en "answers-someone"`,
+		`ambient ------ 80 en "answers-someone"`},
+	{"outside threads, where the room uses them, not for long", `
+0 ann why is my build red?
+1 bob #0 the disk is full
+1 ann #0 which one is it?
+1 bob #0 that of the runner
+ann the log of it has three GB`, 119,
+		`actionable ----i- 68 en "follow-up"`,
+		`ambient ------ 80 en "nothing-asked"`},
+	{"who greeted says what they came for", `
+0 cyd why is my build red?
+900 ann hello all
+ann the import of last night stopped halfway`, 180,
+		`ambient ------ 60 en "nothing-asked"`,
+		`ambient ------ 65 en "nothing-asked"`},
+	{"who told something long ago tells again", `
+0 ann why is my build red?
+0 bob ann: it may be the disk
+1 ann thanks
+ann the release of the week is out now`, 10799,
+		`ambient ------ 53 en "nothing-asked"`,
+		`ambient ------ 80 en "nothing-asked"`},
 	{"yes to nobody, when others have spoken since, answers nobody", `
 0 ann why is my build red?
 10 cyd lunch is at noon in the big hall
 bob yes`, 10,
-		`ack --a--- en "ack:words"`,
-		`ack --a--- en "ack:words"`},
+		`ack --a--- 95 en "ack:words"`,
+		`ack --a--- 95 en "ack:words"`},
 	{"nor behind one's own word in the thread of another", `
 0 ann #0 why is my build red?
 10 bob #0 it may be the disk
 bob #0 yes`, 10,
-		`ack --a-i- en "ack:words"`,
-		`ack --a-i- en "ack:words"`},
+		`ack --a-i- 95 en "ack:words"`,
+		`ack --a-i- 95 en "ack:words"`},
+	{"one who asked a minute ago", `
+0 ann why is my build red?
+ann and the one of bob`, 60,
+		`actionable ----i- 85 en "follow-up"`,
+		`actionable ----i- 78 en "follow-up"`},
 }
-
-// Fitting the decider anew changes the confidence of a message, and what it names as strongest.
-var (
-	sure   = regexp.MustCompile(`^(\S+ \S+) \d+ `)
-	signed = regexp.MustCompile(` ?"sign:[^"]*"`)
-)
 
 // TestBounds: rules hold up to their bounds and no further.
 func TestBounds(t *testing.T) {
@@ -129,7 +147,7 @@ func TestBounds(t *testing.T) {
 				if name, _, ok := strings.Cut(l.text, ": "); ok && !strings.Contains(name, " ") {
 					l.to = []string{name}
 				}
-				got = strings.TrimSpace(signed.ReplaceAllString(sure.ReplaceAllString(st.feed(t, l.event()).is, "$1 "), ""))
+				got = st.feed(t, l.event()).is
 			}
 			want := tt.holds
 			if more > 0 {

@@ -35,8 +35,6 @@ type Options struct {
 	Compile func(jq string) (Matcher, error)
 	// Now is the clock of classified_at.
 	Now func() time.Time
-	// Decider replaces the built-in one if it is not nil.
-	Decider *Decider
 }
 
 // Classifier holds the rules. Its stages may run concurrently.
@@ -55,8 +53,6 @@ type Classifier struct {
 	reasons      [][]byte // all reasons except phrases, as JSON strings
 	version      string
 	pool         sync.Pool
-	decider      *Decider
-	from         int // score from which a message is actionable
 }
 
 // New makes a Classifier. An error names the configuration key that is wrong.
@@ -74,15 +70,6 @@ func compile(o Options) (*Classifier, error) {
 	c.say = o.Say
 	if c.now == nil {
 		c.now = time.Now
-	}
-	var err error
-	if c.from, err = pointsOf(o.Config.ActionableFrom); err != nil {
-		return nil, err
-	}
-	if c.decider = o.Decider; c.decider == nil {
-		if c.decider, err = ReadDecider(fitted); err != nil {
-			return nil, err
-		}
 	}
 	if o.Config.BotID != "" {
 		c.bots[o.Config.BotID] = true
@@ -134,8 +121,8 @@ func (c *Classifier) nameReasons() {
 	for _, name := range reasonNames {
 		add(name)
 	}
-	for _, f := range featureWords {
-		add("sign:" + f.name)
+	for _, w := range weights {
+		add("sign:" + w.name)
 	}
 	c.firstPattern = len(c.reasons) + len(c.lex.phrases) // the names of phrases are rendered on demand
 	for i := range c.ackPatterns {
@@ -187,7 +174,6 @@ type Event struct {
 	verdict verdict
 	facts
 	from, says []byte
-	body       []byte // what it says without the names that it is addressed to
 }
 
 // facts is what the memory keeps of a message.
@@ -223,11 +209,11 @@ func (c *Classifier) Prepare(rec ndjson.Record, e *Event) error {
 	}
 	e.cut(rec.Members)
 	s.key = m.facts(c.seed, s.key, &e.facts)
-	e.body = c.judge(m, &s.reading, &e.verdict)
+	c.judge(m, &s.reading, &e.verdict)
 	return nil
 }
 
-func (c *Classifier) judge(m *message, t *reading, v *verdict) (body []byte) {
+func (c *Classifier) judge(m *message, t *reading, v *verdict) {
 	v.helper, v.unlisted = c.helpers[string(m.sender)], len(c.helpers) == 0
 	for _, id := range m.mentions {
 		v.mention = v.mention || c.bots[string(id)]
@@ -246,16 +232,13 @@ func (c *Classifier) judge(m *message, t *reading, v *verdict) (body []byte) {
 		v.mute = true
 		v.because(whyBot)
 	}
-	v.from = c.from
-	body = unaddressed(m.content, m.mentions)
-	c.judgeText(body, t, v)
+	c.judgeText(unaddressed(m.content, m.mentions), t, v)
 	v.question = v.question && !(m.bot && v.mute)
 	v.member = c.members[string(m.sender)]
 	if !v.mention && v.member && slices.ContainsFunc(m.mentions, func(id []byte) bool { return c.members[string(id)] }) {
 		v.chatter = true
 		v.because(whyChatter)
 	}
-	return body
 }
 
 func (v *verdict) classification() string {
@@ -268,20 +251,22 @@ func (v *verdict) classification() string {
 	return event.Ambient
 }
 
-// confidence estimates the probability that the classification is right, in percent. For a message not
-// called actionable, 1-confidence is the chance that it is, and ranks such messages.
+// confidence returns how often the deciding rule is right on our labelled messages, in percent. For a
+// message not called actionable, 1-confidence estimates the chance that it is, and ranks such messages.
 func (v *verdict) confidence() int {
 	switch {
 	case v.mute, v.mention:
 		return 100
-	case v.stand.weighed && v.stand.wanted:
-		return percent(v.stand.score)
-	case v.stand.weighed:
-		return 100 - percent(v.stand.score)
+	case v.stand.sure != 0:
+		return int(v.stand.sure)
 	case v.ack:
 		return 95
+	case v.mark && v.phrase:
+		return 95
+	case v.phrase:
+		return 85
 	}
-	return 85
+	return 80
 }
 
 // Stage returns the filter. Each Stage must see only one stream at a time.
@@ -309,7 +294,7 @@ func (c *Classifier) state() *state { return &state{Classifier: c, asked: map[in
 // place judges a record by the messages before it.
 func (s *state) place(e *Event) {
 	v := &e.verdict
-	v.stand = s.memory.see(e, s.decider)
+	v.stand = s.memory.see(e)
 	if !v.mute {
 		v.question, v.ack = v.stand.asks, v.stand.ack
 	}

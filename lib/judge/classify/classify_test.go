@@ -132,7 +132,7 @@ func TestThreadInFlight(t *testing.T) {
 			at(6003+Window, "11", `"10"`, "ok thanks", day1)+
 			at(6004+Window, "12", `"10"`, "that was quick", "2026-01-01T08:10:00Z"))
 	want := []string{
-		"actionable false", "actionable true", "ambient true", "ambient false",
+		"actionable false", "actionable true", "actionable true", "ambient false",
 		"actionable false", "actionable true", "ambient false", "actionable false", "ack true", "ack false",
 	}
 	for i, e := range out {

@@ -40,13 +40,13 @@ func (c *cutter) dense() {
 			c.scripts.votes(p.langs)
 			told = c.ask(p, i, told, atEnd && i >= covered && (closed || p.kinds&more == 0) && c.lex.trails(rest))
 			if i >= covered {
-				c.push(unknown, spelled(p.text), p.kinds)
+				c.push(unknown, p.kinds)
 				covered, name = i+len(p.text), 0
 			}
 		}
 		if i >= covered {
 			if name == 0 {
-				c.push(unknown, uint64(r), 0)
+				c.push(unknown, 0)
 				name = longName(r)
 			}
 			name--

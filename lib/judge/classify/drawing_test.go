@@ -16,9 +16,9 @@ type drawing struct {
 
 // made is what a message was judged to be, and what that was made of.
 type made struct {
-	is  string
-	of  heard
-	sum sum
+	is    string
+	of    heard
+	signs signs
 }
 
 func makes(e *Event, c *state) made {
@@ -33,17 +33,24 @@ func makes(e *Event, c *state) made {
 	for _, reason := range v.reasons[:v.nreasons] {
 		out = c.appendReason(append(out, ' '), int(reason))
 	}
-	return made{string(out), v.heard, v.stand.sum}
+	return made{string(out), v.heard, v.stand.weighed}
 }
 
 func (m made) letter() byte {
 	h := fnv.New64a()
-	fmt.Fprint(h, m.is, m.of, m.sum)
+	fmt.Fprint(h, m.is, m.of, m.signs, m.points())
 	sum := h.Sum64()
 	return "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"[(sum^sum>>32)%64]
 }
 
-// madeOf returns what was heard in its words.
+func (m made) points() int {
+	if m.signs == 0 {
+		return 0
+	}
+	return m.signs.points()
+}
+
+// madeOf returns what was heard in its words, and the points of its signs if they counted.
 func (m made) madeOf() string {
 	out := fmt.Appendf(nil, "%d words", m.of.words)
 	v := reflect.ValueOf(m.of)
@@ -52,11 +59,20 @@ func (m made) madeOf() string {
 			out = append(append(out, ' '), v.Type().Field(i).Name...)
 		}
 	}
+	if m.signs != 0 {
+		out = fmt.Appendf(out, " %+d", m.points())
+	}
 	return string(out)
 }
 
 func (m made) String() string {
-	return fmt.Sprint(m.is, "; ", m.madeOf(), " ", m.sum.x)
+	out := m.is + "; " + m.madeOf()
+	for n := range signCount {
+		if m.signs.has(n) {
+			out += " " + weights[n].name
+		}
+	}
+	return out
 }
 
 func (d *drawing) letters() string {

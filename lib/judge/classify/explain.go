@@ -1,9 +1,7 @@
 package classify
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/rivo/uniseg"
@@ -40,29 +38,8 @@ func (c *Classifier) words(e *Event, line []byte) string {
 	if said[2].Exists() {
 		lang = ", language " + text.Visible(said[2].String())
 	}
-	return fmt.Sprintf("%s: %s\n    %s (%s%s): %s\n%s", oneLine(string(e.from), 30), oneLine(string(e.says), 100),
-		said[0].String(), said[1].Raw, lang, strings.Join(why, "; "), c.sum(&v.stand))
-}
-
-// sum describes what the decider added up: the features that say most, and the rest together.
-func (c *Classifier) sum(s *stand) string {
-	const most = 5
-	if !s.weighed {
-		return ""
-	}
-	type part struct{ feature, points int }
-	var parts []part
-	for f, bin := range s.x {
-		parts = append(parts, part{f, int(c.decider.Wants.Points[f][bin%Bins])})
-	}
-	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(max(b.points, -b.points), max(a.points, -a.points)) })
-	rest := int(s.score) - int(c.decider.Wants.Base)
-	out := fmt.Sprintf("    %+.2f, actionable from %+.2f: %+.2f at first", float64(s.score)/100, float64(c.from)/100, float64(c.decider.Wants.Base)/100)
-	for _, p := range parts[:most] {
-		rest -= p.points
-		out += fmt.Sprintf(", %+.2f %s", float64(p.points)/100, featureWords[p.feature].words)
-	}
-	return out + fmt.Sprintf(", %+.2f the rest\n", float64(rest)/100)
+	return fmt.Sprintf("%s: %s\n    %s (%s%s): %s\n", oneLine(string(e.from), 30), oneLine(string(e.says), 100),
+		said[0].String(), said[1].Raw, lang, strings.Join(why, "; "))
 }
 
 // oneLine returns text as one line for a terminal, cut to n grapheme clusters.
@@ -88,8 +65,8 @@ var reasonWords = [whySign]string{
 	whyProblem:  "its writer tells of a problem", whyNewcomer: "somebody new tells something", whyToHelper: "it speaks to somebody who mostly helps",
 	whyAnswers: "it answers somebody who asked", whyClarifies: "it asks back, of somebody who asked",
 	whyHelps: "its writer is helping somebody", whyHelper: "its writer mostly helps others", whyLater: "it promises, and says nothing yet",
+	whyRemark:    "its writer is being helped, but it adds little",
 	whyAnnounces: "its writer only passes on links",
-	whyTopic:     "it starts a topic",
 	whyOwn:       "it is the bot's own", whyBot: "another bot wrote it", whyDeleted: "it was deleted", whyNone: "nothing in it asks",
 }
 
@@ -99,7 +76,7 @@ func (c *Classifier) inWords(reason int) string {
 	case reason < whySign:
 		return reasonWords[reason]
 	case reason < fixedReasons:
-		return featureWords[reason-whySign].words
+		return weights[reason-whySign].words
 	case reason < c.firstPattern:
 		return fmt.Sprintf("the words %q ask", c.lex.phrase(reason-fixedReasons))
 	case reason < c.firstPattern+len(c.ackPatterns):

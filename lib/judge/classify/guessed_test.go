@@ -2,9 +2,48 @@ package classify
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"tri/lib/base/config"
 )
+
+// TestGuessedThreads: what tri-thread guesses changes no judgement, however wrong
+// it is; here it takes a whole dialogue for one conversation.
+func TestGuessedThreads(t *testing.T) {
+	files, err := filepath.Glob("testdata/talks/*.tsv")
+	if err != nil || len(files) < 8 {
+		t.Fatalf("%d dialogues, %v", len(files), err)
+	}
+	c := classifier(t, Options{Config: config.Classifier{BotID: "tri"}})
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := string(text)
+		if strings.HasPrefix(body, "helpers ") || strings.HasPrefix(body, "members ") {
+			_, body, _ = strings.Cut(body, "\n")
+		}
+		var bare, guessed strings.Builder
+		lines := parseTalk(t, body)
+		for _, l := range lines {
+			bare.WriteString(l.event())
+			if l.thread == "" {
+				l.thread, l.inferred = lines[0].id, true
+			}
+			guessed.WriteString(l.event())
+		}
+		want := run(t, c, bare.String())
+		for i, got := range run(t, c, guessed.String()) {
+			if got.Classification != want[i].Classification || fmt.Sprint(got.Reasons) != fmt.Sprint(want[i].Reasons) {
+				t.Errorf("%s: %q is %s %v, without a guess %s %v", filepath.Base(name), lines[i].text, got.Classification, got.Reasons, want[i].Classification, want[i].Reasons)
+			}
+		}
+	}
+}
 
 // TestGuessedThreadOfAQuestion: a question that was taken for part of another
 // conversation still opens the platform's thread in which people answer it.

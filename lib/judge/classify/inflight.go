@@ -18,7 +18,7 @@ type memory struct {
 }
 
 // see adds a message and returns its place in its conversation.
-func (m *memory) see(e *Event, d *decider) stand {
+func (m *memory) see(e *Event) stand {
 	number := e.at / generation
 	switch {
 	case m.asked == nil || e.at < m.last || number > m.number+1: // another stream, or after a gap
@@ -28,7 +28,7 @@ func (m *memory) see(e *Event, d *decider) stand {
 		m.next.forget()
 	}
 	m.number, m.last = number, e.at
-	s := m.asked.see(e, d)
-	m.next.see(e, nil)
+	s := m.asked.see(e, true)
+	m.next.see(e, false)
 	return s
 }

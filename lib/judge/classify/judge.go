@@ -40,16 +40,16 @@ const (
 	whyAnnounces
 	whyNewcomer
 	whyToHelper
-	whyTopic
+	whyRemark
 	whyNone
-	whySign      // the first feature
-	fixedReasons = whySign + nFeatures
+	whySign      // the first sign
+	fixedReasons = whySign + int(signCount)
 )
 
 var reasonNames = [whySign]string{
 	"mention:bot", "question:ends-with-mark", "question:mark-inside", "no-question:small-talk", "ack:words", "ack:emoji", "ack:thanks",
 	"internal:team-to-team", "thread:in-flight", "own-message", "other-bot", "deleted",
-	"follow-up", "problem", "answers-someone", "clarifies", "goes-on-helping", "helper", "team-talk", "settles", "later", "announces", "newcomer", "to-helper", "topic", "nothing-asked",
+	"follow-up", "problem", "answers-someone", "clarifies", "goes-on-helping", "helper", "team-talk", "settles", "later", "announces", "newcomer", "to-helper", "remark", "nothing-asked",
 }
 
 // longTag is the number of words of "is that so?"; longer ones are small talk.
@@ -67,9 +67,6 @@ type verdict struct {
 	phrase   bool // a phrase asks, with or without a question mark
 	mark     bool
 	stand    stand
-	text     features
-	voice    int8 // what its words say for someone who needs help, in 25ths of a logit
-	from     int  // score from which it is actionable
 	lang     string
 	reasons  [6]uint16
 	nreasons int
@@ -146,7 +143,6 @@ func (c *Classifier) judgeText(body []byte, t *reading, v *verdict) {
 		v.problem, v.filler = false, true // a command to a bot
 	}
 	c.judgeAck(body, t, v)
-	c.readText(body, t, v)
 }
 
 // judgeAck checks the length last, since counting grapheme clusters is slow.

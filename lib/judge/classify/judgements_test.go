@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -96,8 +95,7 @@ func said(e event.Classified) string {
 			flags[i] = "mqaci"[i]
 		}
 	}
-	reasons := slices.DeleteFunc(e.Reasons, func(r string) bool { return strings.HasPrefix(r, "sign:") }) // as fitted
-	return fmt.Sprintf("%s %s %s %s", e.Classification, flags, e.Lang, strings.Join(reasons, ","))
+	return fmt.Sprintf("%s %s %.2f %s %s", e.Classification, flags, e.ClassifierConfidence, e.Lang, strings.Join(e.Reasons, ","))
 }
 
 // texts are those of the tuned halves, and some with what people put around them.

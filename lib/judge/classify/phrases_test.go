@@ -215,14 +215,14 @@ func TestPassesOnLinks(t *testing.T) {
 	for range 5 {
 		lines.WriteString(says("the new release is out https://x.test/a"))
 	}
-	if e := run(t, c, lines.String()+says("my build fails since today"))[9]; !slices.Contains(e.Reasons, "announces") {
+	if e := run(t, c, lines.String()+says("my build fails since today"))[9]; !slices.Contains(e.Reasons, "announces") || e.ClassifierConfidence != 0.95 {
 		t.Errorf("a program that tells: %v, %q", e.ClassifierConfidence, e.Reasons)
 	}
 	asks := says("is it what you want? https://x.test/a")
 	if e := run(t, c, lines.String()+asks)[9]; e.IsQuestion || !slices.Contains(e.Reasons, "announces") {
 		t.Errorf("a program that asks: question %v, %q", e.IsQuestion, e.Reasons)
 	}
-	if e := all[3]; !slices.Contains(e.Reasons, "announces") || slices.Contains(all[2].Reasons, "announces") {
+	if e := all[3]; !slices.Contains(e.Reasons, "announces") || e.ClassifierConfidence != 0.95 || slices.Contains(all[2].Reasons, "announces") {
 		t.Errorf("%q, before it %q", e.Reasons, all[2].Reasons)
 	}
 }

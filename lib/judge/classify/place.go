@@ -3,12 +3,13 @@ package classify
 // stand is a message's place in its conversation.
 type stand struct {
 	why      uint16 // reason, 0 for none
+	sure     uint8  // confidence in percent; 0: see verdict.confidence
 	inflight bool   // someone is being helped here, and it continues
 	wanted   bool   // helpers must read it
 	asks     bool   // it is a question
 	ack      bool   // it is an acknowledgement after all
-	opened   bool   // it opens something that its writer needs
-	sum             // of the decider; the zero value if the rules alone decided
+	weighed  signs  // the signs weighed; 0 if the rules alone decided
+	because  uint16 // the sign that reversed the rules' decision, 0 for none
 }
 
 // turn is one message while a fold processes it. The event is not modified, since another fold processes
@@ -24,7 +25,6 @@ type turn struct {
 
 	to         [len(facts{}.to)]int32 // addressees who have spoken
 	nto        int
-	course     *course // of its thread, or of the one that it may start
 	th         thread
 	inThread   bool  // th is live and from the platform
 	byPlatform bool  // and the threads of the room are the platform's
@@ -39,8 +39,8 @@ type turn struct {
 	tells    bool // it reports a problem of the writer's own
 }
 
-// see adds a message and returns its place. What the fold remembers does not depend on d, which may be nil.
-func (f *fold) see(e *Event, d *decider) stand {
+// see adds a message and returns its place. Setting weighed does not change what the fold remembers.
+func (f *fold) see(e *Event, weighed bool) stand {
 	t := turn{fold: f, e: e, v: &e.verdict, r: f.room(e.room)}
 	t.asks, t.ack = t.v.question, t.v.ack
 	if e.threaded {
@@ -53,15 +53,11 @@ func (f *fold) see(e *Event, d *decider) stand {
 		return t.stand
 	}
 	t.enter()
-	n := t.entry()
-	var x features
-	if d != nil {
-		x = t.v.text
-		t.facts(&x)
-		t.look(&n, &x)
+	var s signs
+	if weighed {
+		s = t.signs()
 	}
 	t.place()
-	t.keep(&n)
 	if t.v.words >= 3 || t.wanted {
 		t.p.said++
 		if t.v.linked {
@@ -69,8 +65,8 @@ func (f *fold) see(e *Event, d *decider) stand {
 		}
 	}
 	t.leave()
-	if d != nil {
-		t.decide(d, &x)
+	if weighed {
+		t.weigh(s)
 	}
 	return t.stand
 }
@@ -258,8 +254,7 @@ func (t *turn) opens() {
 	}
 	p.asking, p.opened, p.last, p.toRoom = true, at, at, t.nto == 0
 	p.unsure, p.mild = false, t.asks && !t.v.first && !t.v.problem && !(t.v.phrase && t.nto == 0 && t.v.mark)
-	p.noted, p.thanked = 0, 0
-	t.opened = true
+	p.noted, p.thanked, p.remarks = 0, 0, 0
 	t.begins(t.e.thread)
 	if t.e.inferred && t.e.reply {
 		t.begins(t.e.root) // the platform's thread, in case people answer there

@@ -14,9 +14,9 @@ func InWords(reason string) string {
 	kind, what, _ := strings.Cut(reason, ":")
 	switch {
 	case kind == "sign":
-		for _, f := range featureWords {
-			if f.name == what {
-				return f.words
+		for _, w := range weights {
+			if w.name == what {
+				return w.words
 			}
 		}
 	case kind == "rule-failed":

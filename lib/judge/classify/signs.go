@@ -47,7 +47,7 @@ func (c *cutter) sign(ch byte) {
 	case '+', '-':
 		if len(rest) >= 2 && rest[1] == '1' && (len(rest) == 2 || rest[2] >= utf8.RuneSelf || classes[rest[2]] != letter) && (c.i == 0 || c.b[c.i-1] <= ' ') {
 			c.i += 2
-			c.push(c.lex.lookup(rest[:2]), spelled(rest[:2]), 0)
+			c.push(c.lex.lookup(rest[:2]), 0)
 			return
 		}
 		c.i++
@@ -116,7 +116,7 @@ func (c *cutter) code() {
 	}
 	c.i += n + 2*fence
 	c.other = true
-	c.push(unknown, codeKey, 0)
+	c.push(unknown, 0)
 }
 
 // angle skips platform markup in angle brackets: <@U123>, <#C1|dev>, <!here>, <https://…>, <:emoji:123>.

@@ -5,30 +5,27 @@ func (t *turn) place() {
 	v, p := t.v, t.p
 	switch {
 	case v.mention:
-		t.need(0)
+		t.need(0, 100)
 		t.opens()
 	case t.ack:
 		t.placeAck()
-	case t.topic() && !v.chatter:
-		t.need(whyTopic)
-		t.opens()
 	case v.chatter && !t.outsider():
-		t.drop(whyTeam)
+		t.drop(whyTeam, 85)
 	case v.thanks && !t.asks && !v.problem && !v.code && v.words >= 3 && v.words < longTalk:
-		t.thank(whyThanks)
+		t.thank(whyThanks, 85)
 	case v.nods && v.later && !t.asks && !v.problem && !v.code && v.words < longTalk:
-		t.thank(whyLater)
+		t.thank(whyLater, 75)
 	case (t.own || t.nto > 0) && v.thanks && !t.asks && !v.problem && !v.linked && v.words <= longThanks:
-		t.thank(whyThanks)
+		t.thank(whyThanks, 90)
 	case p.announces() && (!t.asks || p.said >= 8):
 		t.asks = false
-		t.drop(whyAnnounces)
+		t.drop(whyAnnounces, 95)
 	case t.answers() && !t.asksForSelf():
 		t.answer()
 	case t.asks:
 		t.question()
 	case t.helper && (v.helper || !t.own || !t.speaksTo(p.partner)):
-		t.drop(whyHelper)
+		t.drop(whyHelper, 90)
 	default:
 		t.statement()
 	}
@@ -42,14 +39,18 @@ func (t *turn) place() {
 const longThanks = 40
 
 // need makes the message actionable.
-func (t *turn) need(why uint16) { t.wanted, t.why = true, why }
+func (t *turn) need(why uint16, sure int) {
+	t.wanted, t.why, t.sure = true, why, uint8(sure)
+}
 
 // drop makes the message ambient.
-func (t *turn) drop(why uint16) { t.why = why }
+func (t *turn) drop(why uint16, sure int) {
+	t.why, t.sure = why, uint8(sure)
+}
 
 // thank makes the message an acknowledgement.
-func (t *turn) thank(why uint16) {
-	t.ack, t.why = true, why
+func (t *turn) thank(why uint16, sure int) {
+	t.ack, t.why, t.sure = true, why, uint8(sure)
 	t.settles()
 }
 
@@ -61,10 +62,10 @@ func (t *turn) placeAck() {
 	switch {
 	case t.v.reply && t.own && (t.p.wanted || t.nto > 0 || t.r.asked && t.r.last != t.me && t.p.helpers.has(t.r.last)):
 		t.ack = false
-		t.need(whyFollows)
+		t.need(whyFollows, 80)
 	case t.v.reply && !t.own && (t.r.asked && t.r.last != t.me || t.target != nobody && t.named):
 		t.ack = false
-		t.drop(whyAnswers)
+		t.drop(whyAnswers, 75)
 	default:
 		t.settles()
 	}
@@ -90,13 +91,17 @@ func (t *turn) asksForSelf() bool {
 
 // answer places a message to someone who asked.
 func (t *turn) answer() {
+	sure := 80
+	if t.named {
+		sure = 90
+	}
 	if t.v.guess && !t.v.second {
 		t.asks = false
 	}
 	if t.asks {
-		t.drop(whyClarifies)
+		t.drop(whyClarifies, sure)
 	} else {
-		t.drop(whyAnswers)
+		t.drop(whyAnswers, sure)
 	}
 	t.helps()
 }
@@ -108,16 +113,16 @@ func (t *turn) question() {
 	switch {
 	case v.guess && !v.second && !t.own && t.nto > 0:
 		t.asks = false
-		t.drop(whyAnswers)
+		t.drop(whyAnswers, 75)
 	case v.words == 1 && t.nto > 0 && !v.phrase && !t.own: // a name
 		t.asks = false
-		t.drop(0)
+		t.drop(0, 75)
 	case t.helper && (toOther || t.helping && !v.first || t.inThread && !t.own || v.helper && !v.first),
 		!t.own && (t.helping && !v.first && (v.second || t.p.byName) || toOther && t.toAsker()):
-		t.drop(whyClarifies)
+		t.drop(whyClarifies, 75)
 	default:
 		t.p.asks++
-		t.need(0)
+		t.need(0, 0)
 		t.opens()
 	}
 }
@@ -136,35 +141,39 @@ func (t *turn) statement() {
 	v, p, own := t.v, t.p, t.own
 	switch {
 	case v.solved && own && !v.problem && v.words <= 6:
-		t.thank(whySettles)
+		t.thank(whySettles, 75)
 	case v.later && !v.problem && v.words <= 12 && !t.byPlatform:
-		t.drop(whyLater)
+		t.drop(whyLater, 75)
 	case (v.filler || v.brief) && !(own && p.wanted && (v.reply || v.brief)) && !t.byPlatform, v.slip():
-		t.drop(0)
+		t.drop(0, 85)
 	case t.guest && p.wanted && !t.inThread:
-		t.need(whyFollows)
+		t.need(whyFollows, 75)
 		t.opens()
 	case own && (p.thanked == 0 || v.problem || t.speaksTo(p.partner)):
-		t.need(whyFollows)
+		t.followUp()
 	case t.tells && (!t.helping || t.guest) && (!t.inThread || own):
-		t.need(whyProblem)
+		t.need(whyProblem, 75)
 		t.opens()
 	case t.guest && t.r.known() && !t.inThread && t.nto == 0 && !t.helping && v.words >= 4 && (v.greets || t.greeted()):
-		t.need(whyNewcomer)
+		t.need(whyNewcomer, 65)
 		t.opens()
 	case t.newcomer && !t.inThread && t.introduces():
-		t.need(whyNewcomer)
+		t.need(whyNewcomer, 65)
 		t.opens()
 		p.unsure = true
 	case !own && !t.helping && v.words >= 5 && (t.newcomer || v.first && !v.second) && t.toHelper():
-		t.need(whyToHelper)
+		t.need(whyToHelper, 60)
 		t.opens()
 	case t.byPlatform && !t.helping:
-		t.need(whyInflight)
+		t.need(whyInflight, 60)
 	case t.helping:
-		t.drop(whyHelps)
+		t.drop(whyHelps, 80)
+	case t.lately() && v.words >= longTalk:
+		t.need(whyFollows, 55)
+	case v.problem || v.first && v.words >= longTalk:
+		t.drop(0, 65)
 	default:
-		t.drop(0)
+		t.drop(0, 80)
 	}
 }
 
@@ -173,7 +182,7 @@ func (t *turn) introduces() bool {
 	const some = 10 // messages of the room after which newcomers can be recognized
 	v := t.v
 	return t.r.said > some && !t.r.threaded() && v.first && !v.second && v.words >= longTalk &&
-		t.nto == 0 && t.target == nobody && (!t.r.asked || t.r.last == t.me || v.fact || v.words >= 2*longTalk)
+		t.nto == 0 && t.target == nobody && (!t.r.asked || t.r.last == t.me || v.words >= 2*longTalk)
 }
 
 // toHelper reports whether the message addresses someone who mostly helps.
@@ -184,4 +193,10 @@ func (t *turn) toHelper() bool {
 		}
 	}
 	return false
+}
+
+// lately reports whether the writer, who mostly asks, was helped a while ago in a room without threads.
+func (t *turn) lately() bool {
+	p := t.p
+	return p.asks > p.breadth && !t.r.threaded() && p.helpers.n > 0 && t.e.time-p.opened <= slowTime
 }

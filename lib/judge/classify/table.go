@@ -28,8 +28,7 @@ func (t *table[V]) get(key uint64) (v V, ok bool) {
 	return t.values[i], t.keys[i] == key
 }
 
-// at returns the place of a key's value, which is valid until the next call; a new one is zero.
-func (t *table[V]) at(key uint64) *V {
+func (t *table[V]) put(key uint64, v V) {
 	key = max(key, 1)
 	if 2*t.used >= len(t.keys) {
 		t.grow()
@@ -39,10 +38,8 @@ func (t *table[V]) at(key uint64) *V {
 		t.keys[i] = key
 		t.used++
 	}
-	return &t.values[i]
+	t.values[i] = v
 }
-
-func (t *table[V]) put(key uint64, v V) { *t.at(key) = v }
 
 func (t *table[V]) grow() {
 	const least = 64

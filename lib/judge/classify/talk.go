@@ -22,8 +22,6 @@ type fold struct {
 	people  table[int32] // by room and id
 	persons []person     // the first is nobody
 	threads table[thread]
-	talks   table[course] // what was said in each thread
-	entries []entry       // the first is none
 }
 
 // room is one chat.
@@ -33,9 +31,6 @@ type room struct {
 	roots   int32 // of these, first messages that already carry their thread; no platform sends those
 	last    int32 // who spoke last
 	asked   bool  // and it was a question
-
-	entry   int32 // its last
-	opening int32 // its last that opens something
 
 	asker     int32 // of those being helped, who spoke last
 	askedAt   int64 // and when
@@ -62,6 +57,7 @@ type person struct {
 	lastSaid int32 // the room's count at that time
 	noted    int64 // acknowledged an answer, 0 for not yet
 	thanked  int64 // when they gave thanks
+	remarks  int32 // remarks without need since
 	partner  int32 // who last spoke to them
 	wanted   bool  // and asked them something
 	helpers  people4
@@ -69,10 +65,6 @@ type person struct {
 	helping   int32 // the asker they last spoke to
 	helpingAt int64 // and when
 	byName    bool  // and by name
-
-	said1    int32 // their last entry,
-	named1   int32 // the last that names them,
-	opening1 int32 // and the last with which they opened something
 }
 
 // people4 are the last four people of some kind.
@@ -97,7 +89,7 @@ type thread struct {
 const nobody = 0
 
 func newFold() *fold {
-	return &fold{persons: make([]person, 1, 64), entries: make([]entry, 1, 256)}
+	return &fold{persons: make([]person, 1, 64)}
 }
 
 // forget empties a fold for reuse.
@@ -105,8 +97,7 @@ func (f *fold) forget() {
 	f.rooms.forget()
 	f.people.forget()
 	f.threads.forget()
-	f.persons, f.entries = f.persons[:1], f.entries[:1]
-	f.talks.forget()
+	f.persons = f.persons[:1]
 }
 
 func (f *fold) room(key uint64) *room {

@@ -10,7 +10,6 @@ import (
 // word is one word of a message.
 type word struct {
 	id     uint16 // number in the lexicon
-	hash   uint32 // of its last eight bytes
 	begins bool   // begins a sentence
 	comma  bool   // follows a comma
 	breaks bool   // no phrase can span the gap before it
@@ -134,14 +133,14 @@ func (c *cutter) endSentence() {
 }
 
 // push adds a word.
-func (c *cutter) push(id uint16, key uint64, dense kind) {
+func (c *cutter) push(id uint16, dense kind) {
 	if c.begins {
 		c.endSentence()
 	}
 	c.tail = 0
 	below := c.lex.below[id]
 	c.ends = c.ends || below&end != 0
-	c.words = append(c.words, word{id: id, hash: hashed(key), begins: c.begins, comma: c.comma, breaks: c.begins || c.comma || c.breaks, dense: dense, below: below})
+	c.words = append(c.words, word{id: id, begins: c.begins, comma: c.comma, breaks: c.begins || c.comma || c.breaks, dense: dense, below: below})
 	c.begins, c.comma, c.breaks = false, false, false
 }
 
@@ -183,7 +182,7 @@ func (c *cutter) word() {
 		}
 		id = c.known()
 	}
-	c.push(id, key, 0)
+	c.push(id, 0)
 	if len(c.lex.tails[w[len(w)-1]|lower]) > 0 {
 		c.buf = append(c.buf[:0], w...)
 		c.tailed(bytes.ToLower(c.buf))
@@ -281,7 +280,7 @@ func (c *cutter) wideWord() {
 	}
 	c.scripts.letterOf(last)
 	c.buf = laughless(c.buf)
-	c.push(c.known(), spelled(c.buf), 0)
+	c.push(c.known(), 0)
 	if len(c.buf) > 0 {
 		c.tailed(c.buf)
 	}
@@ -308,7 +307,7 @@ func (c *cutter) link() {
 		c.i++
 	}
 	c.other, c.linked = true, true
-	c.push(unknown, linkKey, 0)
+	c.push(unknown, 0)
 	c.begins = true // the text about the link is a new sentence
 }
 
