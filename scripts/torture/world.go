@@ -90,7 +90,7 @@ func (w *world) configure() error {
 	if w.faces {
 		faces = ", web: {listen: '127.0.0.1:0'}, chat: {platform: local, chat_id: operators}"
 	}
-	text := fmt.Sprintf("team:\n  approvers: [operator]\ngate: {grace_s: 0%s}\ncodebases:\n  - name: src\n    path: %s\nbudget:\n  investigations_per_day: 0\n  investigations_per_person_per_day: 0\n%s", faces, w.codebase, w.chat.config())
+	text := fmt.Sprintf("team:\n  approvers: [operator]\ngate: {grace_s: 0%s}\nturn: {hold_s: 0.1}\ncodebases:\n  - name: src\n    path: %s\nbudget:\n  investigations_per_day: 0\n  investigations_per_person_per_day: 0\n%s", faces, w.codebase, w.chat.config())
 	for _, log := range []string{"events.ndjson"} {
 		if err := os.WriteFile(filepath.Join(w.home, log), nil, 0o600); err != nil {
 			return err

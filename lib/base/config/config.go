@@ -17,6 +17,7 @@ type Config struct {
 	Sandbox       string         `yaml:"sandbox"`   // "required" (default) or "off"
 	Budget        Budget         `yaml:"budget"`
 	Dispatch      Dispatch       `yaml:"dispatch"`
+	Turn          Turn           `yaml:"turn"`
 	QuestionTypes []QuestionType `yaml:"question_types"`
 	AskFirst      []AskFirst     `yaml:"ask_first"`
 	Pipeline      []Stage        `yaml:"pipeline"`
@@ -79,6 +80,12 @@ type Dispatch struct {
 
 	// MaxQuestionAgeH is the age in hours from which a message opens no thread; default 24.
 	MaxQuestionAgeH float64 `yaml:"max_question_age_h"`
+}
+
+// Turn says how long an investigation waits for the rest of its question.
+type Turn struct {
+	HoldS    *float64 `yaml:"hold_s"`     // seconds after the asker's last message; default 2.5, 0: none
+	MaxHoldS *float64 `yaml:"max_hold_s"` // seconds in all, also while the asker types; default 15
 }
 
 // QuestionType is a rule that assigns a type to questions.

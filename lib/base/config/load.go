@@ -51,6 +51,8 @@ func (c *Config) fill() {
 	c.Escalation.fill()
 	num(&c.Dispatch.OfferExpiresH, 72)
 	num(&c.Dispatch.MaxQuestionAgeH, 24)
+	setDefault(&c.Turn.HoldS, 2.5)
+	setDefault(&c.Turn.MaxHoldS, 15)
 	if c.Dispatch.Concurrency == 0 {
 		c.Dispatch.Concurrency = 3
 	}

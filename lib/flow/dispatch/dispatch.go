@@ -101,6 +101,7 @@ type Dispatcher struct {
 
 	running map[string]bool // run ids
 	queue   []job
+	hold    hold
 	active  int             // short runs in progress
 	long    int             // long runs in progress
 	live    map[string]live // runs in progress, by id
@@ -129,7 +130,7 @@ func Run(ctx context.Context, o Options) error {
 	defer lock.Unlock()
 	d := &Dispatcher{
 		Options: o, offered: map[string]string{}, judged: map[string]string{}, worded: map[string]bool{}, answers: newAnswers(o), lapsed: map[string]int64{}, threads: map[string]*thread.Thread{},
-		broken: map[string]bool{}, said: map[string]bool{}, running: map[string]bool{}, live: map[string]live{}, results: make(chan result), begun: make(chan thread.Input), lost: make(chan error, 1),
+		broken: map[string]bool{}, said: map[string]bool{}, running: map[string]bool{}, hold: newHold(&o.Config.Turn), live: map[string]live{}, results: make(chan result), begun: make(chan thread.Input), lost: make(chan error, 1),
 		decisions: decision.NewState(decision.PolicyOf(o.Config)),
 	}
 	d.turns = newTurns()
@@ -228,6 +229,7 @@ func (d *Dispatcher) loop(ctx context.Context) error {
 			err = d.take(in)
 		case <-tick.C:
 			err = d.tick(d.Now())
+		case <-d.hold.over.C: // a held run may start
 		}
 		if err == nil {
 			err = d.startRuns(ctx)

@@ -66,7 +66,7 @@ func (d *Dispatcher) startRuns(ctx context.Context) error {
 		waiting := d.queue
 		d.queue = nil
 		for _, j := range waiting {
-			if !d.room(j) {
+			if !d.room(j) || d.held(j) {
 				d.queue = append(d.queue, j)
 				continue
 			}
