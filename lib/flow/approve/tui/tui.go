@@ -73,7 +73,7 @@ type screen struct {
 	seen    int      // lines of page shown so far, from its beginning
 	unseen  string   // the item whose draft may be approved without being read to its end
 
-	said   string // the outcome of the last decision
+	said   string // the outcome of the last decision, until another item is shown
 	asking *question
 	sure   *edit           // a text awaiting confirmation
 	texts  map[string]edit // texts written and not sent, by the item's name
@@ -147,7 +147,7 @@ func (s *screen) move(to int) {
 		id = it.ID
 	}
 	if id != s.id {
-		s.id, s.top, s.seen, s.page, s.unseen = id, 0, 0, nil, ""
+		s.id, s.top, s.seen, s.page, s.unseen, s.said = id, 0, 0, nil, "", ""
 	}
 }
 
@@ -377,9 +377,9 @@ func say(g *approve.Gate, it *approve.Item, kind, note string) (done string, err
 
 // tell shows the outcome of a decision.
 func (s *screen) tell(it *approve.Item, done string, err error) {
+	s.board.Refresh()
+	s.take() // may show the next item, before the outcome is set
 	if s.said = it.ID + ": " + done; err != nil {
 		s.said = "! " + err.Error()
 	}
-	s.board.Refresh()
-	s.take()
 }

@@ -463,6 +463,38 @@ func TestUnseenDraftIsAskedFor(t *testing.T) {
 	}
 }
 
+// TestOutcomeEndsWithItsItem: what is said of an item is gone when another is shown, except the outcome of
+// the decision that ended it.
+func TestOutcomeEndsWithItsItem(t *testing.T) {
+	d := newDesk(t)
+	d.put("0", "where?", strings.Repeat("It is 5.\n", 120))
+	d.put("1", "when?", "At 6.")
+	d.open(80, 24)
+	d.keys("a")
+	if d.s.said == "" {
+		t.Fatal("nothing is said of the lines that were not shown")
+	}
+	if d.keys("j"); d.s.said != "" {
+		t.Errorf("said of the next item: %q", d.s.said)
+	}
+	if d.keys("d", "enter"); !strings.Contains(d.s.said, "dismissed") {
+		t.Errorf("said after a decision: %q", d.s.said)
+	}
+}
+
+// TestKeysOfUnsendableText: a text that may not be sent is offered no key that posts it.
+func TestKeysOfUnsendableText(t *testing.T) {
+	for text, want := range map[string]bool{"It is 6.": true, "@channel it is 6.": false} {
+		d := newDesk(t)
+		d.put("0", "where?", "It is 5.")
+		d.open(80, 24)
+		d.editing(text, nil)
+		if page := strings.Join(d.s.lines(), "\n"); strings.Contains(page, "y posts it") != want || !strings.Contains(page, "e edits it again") {
+			t.Errorf("%q:\n%s", text, page)
+		}
+	}
+}
+
 func TestHelpCloses(t *testing.T) {
 	for _, key := range []string{"?", "esc"} {
 		d := newDesk(t)

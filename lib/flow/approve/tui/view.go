@@ -194,6 +194,9 @@ func (s *screen) foot() []string {
 	switch {
 	case s.sure != nil:
 		said, keys = s.sure.question()+more, "y posts it  e edits it again  space, b page  any other key decides nothing"
+		if s.sure.fatal() {
+			keys = strings.TrimPrefix(keys, "y posts it  ")
+		}
 	case s.asking != nil:
 		keys = "enter says it  esc leaves it  ctrl+u clears the line"
 	case s.help:
