@@ -78,7 +78,7 @@ type ruling struct {
 func (r *ruling) bounce(reason, fix string) {
 	r.v.Verdict = worse(verdicts, r.v.Verdict, Bounce)
 	r.v.Reasons = append(r.v.Reasons, reason)
-	r.fixes = append(r.fixes, fix)
+	r.fixes = append(r.fixes, strings.TrimRight(fix, ".")+".") // a note may end with a full stop of its own
 }
 
 func (r *ruling) escalate(reason string) {
@@ -199,7 +199,10 @@ func (r *ruling) sentences(f Facts, supported bool) {
 			none += fmt.Sprintf("; %q", s.Text)
 		}
 	}
-	note := fmt.Sprintf("%d of %d sentences covered by what is cited", covered, all)
+	note := "no sentence states anything to check"
+	if all > 0 {
+		note = fmt.Sprintf("%d of %d sentences covered by what is cited", covered, all)
+	}
 	if none != "" {
 		note += "; not " + strings.TrimPrefix(none, "; ")
 	}

@@ -148,8 +148,10 @@ const refCheck = "ref "
 func (v *Verdict) summary() string {
 	confirmed, refs := v.references()
 	covered, uncompared, all := v.sentences()
-	said := fmt.Sprintf("code found no contradiction: %d of %d references cover their claims, %d of %d sentences are covered",
-		confirmed, refs, covered, all)
+	said := fmt.Sprintf("code found no contradiction: %d of %d references cover their claims", confirmed, refs)
+	if all > 0 {
+		said += fmt.Sprintf(", %d of %d sentences are covered", covered, all)
+	}
 	if uncompared > 0 {
 		said += fmt.Sprintf(", %d could not be compared", uncompared)
 	}

@@ -1,6 +1,10 @@
 package verdict
 
-import "testing"
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
 
 // TestBadge: "validated" is said of a draft alone whose every sentence is covered and
 // that a second agent could not break.
@@ -34,5 +38,22 @@ func TestBadge(t *testing.T) {
 	}
 	if old := (&Verdict{Verdict: Pass, ValidatorModel: "m"}); old.Badge() != Earlier {
 		t.Errorf("a verdict from before: %q", old.Badge())
+	}
+}
+
+// TestNoEmptyCount: a draft without a statement is not counted as "0 of 0 sentences".
+func TestNoEmptyCount(t *testing.T) {
+	v := Compute(good())
+	if said := fmt.Sprint(v.Reasons, v.Checks); strings.Contains(said, "0 of 0") || v.Verdict != Pass {
+		t.Error(v.Verdict, said)
+	}
+}
+
+// TestOneFullStop: a note that ends with a full stop leads to feedback with one.
+func TestOneFullStop(t *testing.T) {
+	f := good()
+	f.Drift, f.DriftNote = Major, "It says nothing of retries."
+	if got := *Compute(f).BounceFeedback; !strings.HasSuffix(got, "retries.") || strings.Contains(got, "..") {
+		t.Errorf("%q", got)
 	}
 }
