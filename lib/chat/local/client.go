@@ -113,7 +113,7 @@ func (c *Client) Close() error { return c.root.Close() }
 
 // errHidden means that a name is not a room and is silently ignored: editors and tools create dot
 // files and folders.
-var errHidden = errors.New("hidden")
+var errHidden = errors.New("not a room: a folder, or its name begins with a dot")
 
 // roomName returns why name is not valid for a room, or nil. The name goes into file names, records
 // and terminals and must be harmless in all of them.
