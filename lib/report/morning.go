@@ -97,7 +97,9 @@ func (b *Brief) sums(out *strings.Builder) {
 	if b.Spend.Unknown > 0 {
 		fmt.Fprintf(out, " and %d of unknown cost", b.Spend.Unknown)
 	}
-	fmt.Fprintf(out, ", %d tokens", b.Spend.Tokens)
+	if b.Spend.Tokens > 0 {
+		fmt.Fprintf(out, ", %s tokens", thousands(b.Spend.Tokens))
+	}
 	if b.Refused > 0 {
 		fmt.Fprintf(out, "; %d runs had to wait for budget", b.Refused)
 	}

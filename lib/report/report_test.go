@@ -184,6 +184,11 @@ func TestMorning(t *testing.T) {
 	if len(b.Troubles) > 0 {
 		t.Error(b.Troubles)
 	}
+	b.Spend.Tokens = 0
+	var out strings.Builder
+	if err := b.Print(&out); err != nil || strings.Contains(out.String(), " tokens") {
+		t.Errorf("no tokens are shown as tokens: %v\n%s", err, out.String())
+	}
 	later := Morning(build(t), team(), noon.Add(48*time.Hour), noon.Add(24*time.Hour))
 	if later.Messages+len(later.Answered)+len(later.Failed)+later.Spend.Investigations != 0 || len(later.Waiting) != 2 {
 		t.Errorf("a day later: %+v", later)
