@@ -351,12 +351,13 @@ func documented(d codesearch.Definition) *composed {
 }
 
 // answerCallers lists the functions that call a function, or use another name.
-func answerCallers(x *codesearch.Index, name string, all []codesearch.Definition, exact bool) *composed {
+func answerCallers(x *codesearch.Index, _ string, all []codesearch.Definition, exact bool) *composed {
 	all = only(all, declares)
 	if len(all) == 0 || !exact && len(all) > 1 {
 		return nil
 	}
-	if name = all[0].Name; !written(name) && all[0].Kind != declaration.Function && all[0].Kind != declaration.Type {
+	name := all[0].Name
+	if !written(name) && all[0].Kind != declaration.Function && all[0].Kind != declaration.Type {
 		return nil // other things may have the same word as their name
 	}
 	uses := only(x.Uses(name), func(u codesearch.Use) bool { return !u.Aside && u.In != "" && u.In != all[0].Full() })
