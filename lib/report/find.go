@@ -6,11 +6,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"tri/lib/base/config"
 	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
+	"tri/lib/record/decision"
 	"tri/lib/record/event"
 	"tri/lib/record/journal"
+	"tri/lib/report/task"
 )
 
 // ErrUnknown means that no log contains the message.
@@ -41,6 +45,24 @@ func needle(id string) []byte {
 type found struct {
 	events     []event.Classified // as received
 	classified []event.Classified
+}
+
+// locate is find, also by the id of an item or of its draft, or the beginning of one: the item's first message.
+func locate(h *durable.Home, cfg *config.Config, id string) (*found, error) {
+	f, err := find(h, id)
+	if !errors.Is(err, ErrUnknown) {
+		return f, err
+	}
+	view := &task.View{Home: h, Policy: decision.PolicyOf(cfg), Now: time.Now}
+	t, other := view.Find(id)
+	if status, _ := sysexit.Of(other); status == sysexit.Usage {
+		return nil, other
+	}
+	if other != nil || len(t.MessageIDs) == 0 {
+		return nil, err
+	}
+	th := t.Thread()
+	return find(h, th.Platform+":"+th.ChatID+":"+t.MessageIDs[0])
 }
 
 // find reads the logs for a message. The log of events has all messages; if the stages are joined

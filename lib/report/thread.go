@@ -44,7 +44,7 @@ func Thread(h *durable.Home, cfg *config.Config, id string) (*Conversation, erro
 		return nil, err
 	}
 	if len(c.Said) == 0 {
-		f, err := find(h, id)
+		f, err := locate(h, cfg, id)
 		if err != nil {
 			return nil, err
 		}

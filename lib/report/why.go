@@ -27,7 +27,7 @@ import (
 // translates a classifier's reason for people. It returns an error only if the message does not
 // exist or a log of events cannot be read; other errors are listed in Troubles.
 func Why(h *durable.Home, cfg *config.Config, id string, words func(reason string) string) (*Story, error) {
-	f, err := find(h, id)
+	f, err := locate(h, cfg, id)
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,15 @@ func Cut(s string, n int) string {
 	return s
 }
 
+// leastID is how many characters of an id name it.
+const leastID = 3
+
+// Names reports whether word names an id: it is the id, or its beginning of at least three bytes. Whether
+// word names several ids is the caller's to find out.
+func Names(word, id string) bool {
+	return word == id && id != "" || len(word) >= leastID && strings.HasPrefix(id, word)
+}
+
 // CutBytes returns the longest prefix of s that has at most n bytes and ends between two
 // characters.
 func CutBytes(s string, n int) string {

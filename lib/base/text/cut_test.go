@@ -31,3 +31,17 @@ func TestLine(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+func TestNames(t *testing.T) {
+	for _, tt := range []struct {
+		word, id string
+		want     bool
+	}{
+		{"3f9", "3f9a2c41", true}, {"3f9a2c41", "3f9a2c41", true}, {"3f", "3f9a2c41", false}, {"", "", false}, {"", "3f9a", false},
+		{"3f8", "3f9a2c41", false}, {"3f9a2c41b", "3f9a2c41", false}, {"7", "7", true},
+	} {
+		if got := Names(tt.word, tt.id); got != tt.want {
+			t.Errorf("Names(%q, %q) = %v", tt.word, tt.id, got)
+		}
+	}
+}

@@ -5,8 +5,6 @@ package approve
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +13,7 @@ import (
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/decision"
 	"tri/lib/record/outbox"
 	"tri/lib/record/thread"
@@ -90,12 +89,6 @@ func (it *Item) Is(id string) bool { return len(id) >= idLength && strings.HasPr
 // Name returns the full name of which ID is a prefix: 64 hex digits that permanently identify exactly this
 // draft of this thread.
 func (it *Item) Name() string { return it.full }
-
-// Name returns Item.Name, also for an item that no longer waits. post is "" except for a parked post.
-func Name(key string, cycle int, draftSHA256, post string) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%s\x00%s", key, cycle, draftSHA256, post))
-	return hex.EncodeToString(sum[:])
-}
 
 // ApprovedAt returns the time of the approval, or the zero time if there is none.
 func (it *Item) ApprovedAt() time.Time {
@@ -250,7 +243,7 @@ func number(items []*Item) []*Item {
 		if it.Waits() {
 			it.Number = i + 1
 		}
-		it.full = Name(it.Key, it.Cycle, it.DraftSHA256, it.Post)
+		it.full = decision.Name(it.Key, it.Cycle, it.DraftSHA256, it.Post)
 		for seen[it.full[:length]] {
 			length++
 		}
@@ -293,8 +286,8 @@ func (it *Item) next() string {
 	return "it is being posted; tri-approve list --all shows what becomes of it"
 }
 
-// Find returns the one item of the given kinds that name identifies: by its ID or a prefix of at least
-// four characters, by a prefix of the thread's key or the post's id, or by its number in the list.
+// Find returns the one item of the given kinds that name identifies: by its ID, its thread's UUID or key or
+// the post's id, or a prefix of one of at least three characters, or by its number in the list.
 func (g *Gate) Find(name string, kinds ...string) (*Item, error) {
 	items, err := g.Items()
 	if err != nil {
@@ -326,11 +319,8 @@ func (g *Gate) Find(name string, kinds ...string) (*Item, error) {
 }
 
 func (it *Item) named(name string) bool {
-	if IsNumber(name) {
-		return fmt.Sprint(it.Number) == name
-	}
-	return len(name) >= 4 && strings.HasPrefix(it.full, name) ||
-		name != "" && (strings.HasPrefix(it.Key, name) || it.Post != "" && strings.HasPrefix(it.Post, name))
+	return IsNumber(name) && fmt.Sprint(it.Number) == name ||
+		text.Names(name, it.full) || text.Names(name, thread.UUID(it.Key)) || text.Names(name, it.Key) || text.Names(name, it.Post)
 }
 
 // state describes an item's kind in words.

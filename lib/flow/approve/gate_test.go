@@ -91,12 +91,12 @@ func TestIDsAndNumbers(t *testing.T) {
 	if err != nil || len(items) != 2 {
 		t.Fatal(items, err)
 	}
-	for _, name := range []string{"1", items[0].ID, items[0].full[:4], "local.dev.1"} {
+	for _, name := range []string{"1", items[0].ID, items[0].full[:3], "local.dev.1", thread.UUID("local.dev.1")[:3]} {
 		if it, err := g.Find(name, Draft); err != nil || it.Key != "local.dev.1" {
 			t.Errorf("%q: %v, %v", name, it, err)
 		}
 	}
-	for _, name := range []string{"", "3", items[0].full[:3] + "!", "local.dev.", "nope"} {
+	for _, name := range []string{"", "3", items[0].full[:2], items[0].full[:3] + "!", "local.dev.", "nope"} {
 		if it, err := g.Find(name, Draft); err == nil {
 			t.Errorf("%q found %s", name, it.Key)
 		}

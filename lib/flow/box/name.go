@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 )
 
 // A run is named YY-MM-DD_HHmm__slug__id: sorted by time (UTC), readable, and with an id unique in the
@@ -68,8 +69,8 @@ func (b *Box) names() ([]string, error) {
 	return slices.DeleteFunc(all, func(n string) bool { return idOf(n) == "" }), err
 }
 
-// Find returns the run that word names: latest, last-fail, or the beginning of a name or id, if only one
-// run matches.
+// Find returns the run that word names: latest, last-fail, or the beginning of a name or id, of at least
+// three characters, if only one run matches.
 func (b *Box) Find(word string) (string, error) {
 	if word == "latest" || word == "last-fail" {
 		return b.pointed(word)
@@ -83,7 +84,7 @@ func (b *Box) Find(word string) (string, error) {
 		if n == word || idOf(n) == word {
 			return n, nil
 		}
-		if word != "" && (strings.HasPrefix(n, word) || strings.HasPrefix(idOf(n), word)) {
+		if text.Names(word, n) || text.Names(word, idOf(n)) {
 			found = append(found, n)
 		}
 	}

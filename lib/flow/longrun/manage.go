@@ -10,6 +10,7 @@ import (
 
 	"tri/lib/base/config"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/draft"
 	"tri/lib/record/run"
 )
@@ -83,8 +84,8 @@ func (m *Manager) entry(id string) (Entry, error) {
 	return e, err
 }
 
-// Resolve returns the run that name identifies: its id or a prefix of it, its thread's key or a prefix of
-// that (the latest run of it), or "latest".
+// Resolve returns the run that name identifies: its id, its thread's key (the latest run of it), a
+// prefix of one of at least three characters, or "latest".
 func (m *Manager) Resolve(name string) (string, error) {
 	all, err := m.List()
 	if err != nil {
@@ -95,7 +96,7 @@ func (m *Manager) Resolve(name string) (string, error) {
 		if e.RunID == name {
 			return name, nil
 		}
-		if name == "latest" || name != "" && (strings.HasPrefix(e.RunID, name) || strings.HasPrefix(e.Key, name)) {
+		if name == "latest" || text.Names(name, e.RunID) || text.Names(name, e.Key) {
 			found = append(found, e)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"tri/lib/base/sysexit"
 	"tri/lib/base/term"
 	"tri/lib/base/text"
+	"tri/lib/record/decision"
 	"tri/lib/report/history"
 )
 
@@ -108,8 +109,8 @@ func (v *View) Show(name string) (*Task, error) {
 	return t, err
 }
 
-// Find returns the one task that name identifies: by its UUID or a prefix of at least four characters, by its
-// key or a prefix, or by the id of one of its messages. Open tasks come before closed ones.
+// Find returns the one task that name identifies: by its UUID, its key or the id of its
+// draft in tri-approve, or a prefix of one of at least three characters, or by the id of one of its messages. Open tasks come before closed ones.
 func (v *View) Find(name string) (*Task, error) {
 	tasks, err := v.All(true)
 	if err != nil {
@@ -144,7 +145,10 @@ func (v *View) Find(name string) (*Task, error) {
 }
 
 func (t *Task) named(name string) bool {
-	if len(name) >= 4 && strings.HasPrefix(t.UUID, name) || name != "" && strings.HasPrefix(t.TaskID, name) {
+	if text.Names(name, t.UUID) || text.Names(name, t.TaskID) {
+		return true
+	}
+	if th := t.thread; th.DraftPending != nil && text.Names(name, decision.Name(th.Key, th.Cycle, th.DraftSHA256, "")) {
 		return true
 	}
 	for _, id := range t.MessageIDs {

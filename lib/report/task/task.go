@@ -4,8 +4,6 @@ package task
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -80,13 +78,6 @@ func (t *Task) ID() string { return t.UUID[:idLength] }
 // Thread returns the item.
 func (t *Task) Thread() *thread.Thread { return t.thread }
 
-func uuid(key string) string {
-	b := sha256.Sum256([]byte(key))
-	b[6], b[8] = b[6]&0x0f|0x80, b[8]&0x3f|0x80
-	h := hex.EncodeToString(b[:16])
-	return strings.Join([]string{h[:8], h[8:12], h[12:16], h[16:20], h[20:]}, "-")
-}
-
 // All returns the open tasks, with closed also the others, oldest first. An unreadable item does not hide the
 // others: its error is joined to the result's.
 func (v *View) All(closed bool) ([]*Task, error) {
@@ -147,7 +138,7 @@ func costOf(l *history.Ledger) map[string]*float64 {
 // of returns an item as a task.
 func (v *View) of(t *thread.Thread, cost *float64) (*Task, error) {
 	task := &Task{
-		TaskID: t.Key, UUID: uuid(t.Key), Platform: t.Platform, ChatName: t.ChatName, Type: t.QuestionType,
+		TaskID: t.Key, UUID: thread.UUID(t.Key), Platform: t.Platform, ChatName: t.ChatName, Type: t.QuestionType,
 		Who: cmp.Or(t.OriginalSenderName, t.OriginalSenderID), StartedAt: t.StartedAt, EndedAt: t.ClosedAt, CostUSD: cost,
 		MessageIDs: []string{}, Waits: append([]string{}, t.PendingMessageIDs...), UserContextSlice: []string{}, ProgressEvents: []Progress{},
 		Result: t.DraftPending, thread: t,

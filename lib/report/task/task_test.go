@@ -137,8 +137,9 @@ func TestFind(t *testing.T) {
 		v.put(t, th)
 	}
 	for name, want := range map[string]string{
-		"local.dev.1": "local.dev.1", "m2": "local.dev.2", uuid("local.dev.0"): "local.dev.0", uuid("local.dev.2")[:8]: "local.dev.2",
-		"local": "names 2 tasks", "": "there is no task", "zz": "there is no task",
+		"local.dev.1": "local.dev.1", "m2": "local.dev.2", thread.UUID("local.dev.0"): "local.dev.0", thread.UUID("local.dev.2")[:3]: "local.dev.2",
+		thread.UUID("local.dev.2")[:2]: "there is no task",
+		"local":                        "names 2 tasks", "": "there is no task", "zz": "there is no task",
 	} {
 		task, err := v.Find(name)
 		if err != nil && !strings.Contains(err.Error(), want) || err == nil && task.TaskID != want {

@@ -9,7 +9,7 @@ import (
 
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
-	"tri/lib/flow/approve"
+	"tri/lib/record/decision"
 	"tri/lib/record/notify"
 )
 
@@ -87,7 +87,7 @@ func (b *book) asked(s notify.Signal) {
 	f := faceIn(&s)
 	switch c := b.byID[s.Card]; {
 	case s.Kind == notify.Card:
-		name := approve.Name(s.Key, s.Cycle, s.DraftSHA256, s.Post)
+		name := decision.Name(s.Key, s.Cycle, s.DraftSHA256, s.Post)
 		c := b.cards[name]
 		if c != nil && s.By != by {
 			c.shown = f

@@ -108,7 +108,7 @@ func (s *server) render(w http.ResponseWriter, r *http.Request, id, said, fault 
 	}
 	var current *approve.Item
 	for _, it := range items {
-		if id != "" && len(id) >= 4 && strings.HasPrefix(it.ID, id) || id != "" && it.ID != "" && strings.HasPrefix(id, it.ID) {
+		if text.Names(id, it.ID) || id != "" && it.ID != "" && strings.HasPrefix(id, it.ID) {
 			current = it
 		}
 	}
