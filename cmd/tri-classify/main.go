@@ -9,6 +9,7 @@ import (
 	"tri/lib/base/config"
 	"tri/lib/base/query"
 	"tri/lib/base/stream"
+	"tri/lib/base/term"
 	"tri/lib/judge/classify"
 	"tri/lib/record/event"
 )
@@ -60,6 +61,9 @@ func run(c *cli.Call) error {
 		Files: c.Args, Stdin: c.In, Follow: c.Bool("follow"), After: -1,
 		Window: classify.Window, Rejects: c.String("rejects"), Say: c.Say,
 		Mend: (&event.Filler{Fill: c.String("out") == "", Now: time.Now, Say: c.Say}).Mend,
+	}
+	if c.String("out") != "" && !in.Follow {
+		in.Progress = term.NewProgress(c.Err, nil, "records")
 	}
 	if later := c.String("after"); later != "" {
 		if in.After, err = stream.LastSeq(later); err != nil {

@@ -14,6 +14,7 @@ import (
 	"tri/lib/base/cli"
 	"tri/lib/base/stream"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/term"
 	"tri/lib/report/faults"
 )
 
@@ -49,7 +50,10 @@ it cites show, or when no good return did. The kinds are
 }
 
 func run(c *cli.Call) error {
-	in := stream.Input{Files: c.Args, Stdin: c.In, After: -1, Rejects: c.String("rejects"), Say: c.Say}
+	in := stream.Input{
+		Files: c.Args, Stdin: c.In, After: -1, Rejects: c.String("rejects"), Say: c.Say,
+		Progress: term.NewProgress(c.Err, c.Out, "returns"),
+	}
 	if c.Bool("score") {
 		return score(c, in)
 	}

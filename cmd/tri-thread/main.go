@@ -8,6 +8,7 @@ import (
 
 	"tri/lib/base/cli"
 	"tri/lib/base/stream"
+	"tri/lib/base/term"
 	"tri/lib/judge/conversation"
 	"tri/lib/record/event"
 )
@@ -45,6 +46,9 @@ func run(c *cli.Call) error {
 		Files: c.Args, Stdin: c.In, Follow: c.Bool("follow"), After: -1,
 		Window: conversation.Window, Rejects: c.String("rejects"), Say: c.Say,
 		Mend: (&event.Filler{Fill: c.String("out") == "", Now: time.Now, Say: c.Say}).Mend,
+	}
+	if c.String("out") != "" && !in.Follow {
+		in.Progress = term.NewProgress(c.Err, nil, "records")
 	}
 	if later := c.String("after"); later != "" {
 		var err error

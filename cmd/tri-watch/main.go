@@ -9,6 +9,7 @@ import (
 	"tri/lib/base/cli"
 	"tri/lib/base/durable"
 	"tri/lib/base/stream"
+	"tri/lib/base/term"
 	"tri/lib/chat"
 	"tri/lib/chat/export"
 	"tri/lib/chat/sources"
@@ -63,7 +64,7 @@ func run(c *cli.Call) (err error) {
 	if err != nil {
 		return err
 	}
-	o := watch.Options{Out: c.Out, After: c.String("after"), Name: plan.Name(), Say: c.Say, Progress: watch.Terminal(c.Err, c.Out)}
+	o := watch.Options{Out: c.Out, After: c.String("after"), Name: plan.Name(), Say: c.Say, Progress: term.NewProgress(c.Err, c.Out, "events")}
 	if plan.Log {
 		if o.Home, err = durable.MakeHome(c.String("home")); err != nil {
 			return err

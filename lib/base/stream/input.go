@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"tri/lib/base/durable"
 	"tri/lib/base/ndjson"
@@ -33,13 +34,19 @@ func openInput(ctx context.Context, in Input) (*input, error) {
 	if in.Follow && len(in.Files) > 1 {
 		return nil, sysexit.With(sysexit.Usage, errors.New("only one file can be followed"))
 	}
+	var total int64
 	for _, name := range todo {
 		if name == "-" || in.Follow {
 			continue
 		}
-		if _, err := os.Stat(name); err != nil {
+		info, err := os.Stat(name)
+		if err != nil {
 			return nil, err
 		}
+		total += info.Size()
+	}
+	if !in.Follow && !slices.Contains(todo, "-") {
+		in.Progress.Of(total, 0)
 	}
 	return &input{ctx: ctx, in: in, todo: todo}, nil
 }
@@ -113,6 +120,9 @@ func (s *input) start(name string, f *os.File, src io.Reader) error {
 		}
 		if line, err = countLines(f, off); err != nil {
 			return sysexit.With(sysexit.IO, fmt.Errorf("read %q: %w", name, err))
+		}
+		if info, err := f.Stat(); err == nil && !s.in.Follow {
+			s.in.Progress.Of(info.Size(), off)
 		}
 		if _, err := f.Seek(off, io.SeekStart); err != nil {
 			return sysexit.With(sysexit.IO, fmt.Errorf("read %q: %w", name, err))

@@ -11,6 +11,7 @@ import (
 
 	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/term"
 )
 
 // liveBatch is the size in bytes up to which a batch of live input is written record by record. A
@@ -35,6 +36,7 @@ type block[T any] struct {
 type pipeline[T any] struct {
 	st     Stage[T]
 	mend   func(ndjson.Record, error) ([]byte, error)
+	shows  *term.Progress
 	sink   *sink // nil: no output
 	cursor cursor
 	bad    *rejects
@@ -65,7 +67,7 @@ func run[T any](
 	procs := runtime.GOMAXPROCS(0)
 	blocks := 2*procs + 2 // enough that no goroutine waits for one
 	p := &pipeline[T]{
-		st: st, mend: in.Mend, sink: out, cursor: cursor{after: in.After, past: in.After < 0, low: in.After - in.Window}, bad: bad, held: held{low: in.After, out: done},
+		st: st, mend: in.Mend, shows: in.Progress, sink: out, cursor: cursor{after: in.After, past: in.After < 0, low: in.After - in.Window}, bad: bad, held: held{low: in.After, out: done},
 		free: make(chan *block[T], blocks), work: make(chan *block[T], blocks), order: make(chan *block[T], blocks),
 	}
 	for range blocks {
@@ -78,6 +80,7 @@ func run[T any](
 	defer stop()
 	go p.feed(ctx, src)
 	err = p.emitAll(ctx)
+	p.shows.Done()
 	if err == nil && p.stats.Refused > 0 {
 		err = bad.hint(sysexit.With(sysexit.Data, refusedText(p.stats.Refused)))
 	}
@@ -257,9 +260,11 @@ func (p *pipeline[T]) emit(ctx context.Context, b *block[T]) error {
 		if ctx.Err() != nil {
 			break
 		}
+		had := p.stats
 		if err := p.emitOne(&b.Lines[i], &b.recs[i], b.errs[i]); err != nil {
 			return firstError(err, p.write())
 		}
+		p.shows.Add(p.stats.Records+p.stats.Refused-had.Records-had.Refused, int64(len(b.Lines[i].Bytes))+1)
 		if b.live || len(p.buf) >= writeSize {
 			if err := p.write(); err != nil {
 				return err

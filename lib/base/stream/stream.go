@@ -15,6 +15,7 @@ import (
 
 	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/term"
 )
 
 // Input says where records come from.
@@ -41,6 +42,9 @@ type Input struct {
 
 	Rejects string                           // refused records are appended to this file; "": not saved
 	Say     func(format string, args ...any) // reports refused records; may be nil
+
+	// Progress counts the records, and the bytes of the files. It is ended with the input. May be nil.
+	Progress *term.Progress
 }
 
 // Output is where a stage's records go.

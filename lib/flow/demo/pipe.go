@@ -24,6 +24,10 @@ type pipe struct {
 	from  string     // input file of the first program; "" for none
 	into  string     // output file of the last program; "": the output is returned
 	ok    []int      // exit statuses besides 0 that are not failures
+
+	what string // on a terminal, what the output file is shown to have so many of
+	ends string // ends one of them; "": nothing is shown
+	most int    // how many there will be at most; 0: unknown
 }
 
 // run shows the pipeline's command, runs it, and returns its output.
@@ -49,6 +53,7 @@ func (d *demo) quiet(ctx context.Context, p pipe) ([]byte, error) {
 	for _, c := range closers {
 		c.Close() // the programs have their own copies
 	}
+	defer d.counts(p)()
 	for i, c := range programs {
 		err = errors.Join(err, wait(c, p.ok, &said[i]))
 	}

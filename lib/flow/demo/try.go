@@ -46,7 +46,7 @@ func Try(ctx context.Context, t Trial) error {
 	}
 	all, chosen := d.path("all.ndjson"), d.path("chosen.ndjson")
 	d.title("1. The history goes through the filter")
-	if _, err := d.run(ctx, pipe{steps: [][]string{{"tri-watch", "export", t.Export}, {"tri-thread"}, {"tri-classify"}}, into: all}); err != nil {
+	if _, err := d.run(ctx, pipe{steps: [][]string{{"tri-watch", "export", t.Export}, {"tri-thread"}, {"tri-classify"}}, into: all, what: "messages", ends: "\n"}); err != nil {
 		return err
 	}
 	if err := d.choose(ctx, all, chosen, t.Limit); err != nil {
@@ -54,7 +54,10 @@ func Try(ctx context.Context, t Trial) error {
 	}
 	d.title("2. Drafts of the likeliest; nothing is offered or posted")
 	d.command("export TRI_HOME=" + quote(d.path("home")))
-	if _, err := d.run(ctx, pipe{steps: [][]string{{"tri-dispatch", "--once", "--shadow", chosen}}, into: d.path("moves.ndjson")}); err != nil {
+	if _, err := d.run(ctx, pipe{
+		steps: [][]string{{"tri-dispatch", "--once", "--shadow", chosen}}, into: d.path("moves.ndjson"),
+		what: "questions", ends: `"to":"pending-user"`, most: t.Limit,
+	}); err != nil {
 		return err
 	}
 	d.title("3. Each question beside what people answered")

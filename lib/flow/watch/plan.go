@@ -3,7 +3,6 @@ package watch
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,7 +10,6 @@ import (
 
 	"tri/lib/base/config"
 	"tri/lib/base/sysexit"
-	"tri/lib/base/term"
 )
 
 // Flags are the command line flags that apply to some sources only.
@@ -127,13 +125,4 @@ func Config(home, path string) (*config.Config, error) {
 		}
 	}
 	return config.Load(path)
-}
-
-// Terminal returns errs if it is a terminal and out is not, so that a person may be waiting without seeing
-// output; otherwise nil.
-func Terminal(errs, out io.Writer) io.Writer {
-	if term.Is(errs) && !term.Is(out) {
-		return errs
-	}
-	return nil
 }

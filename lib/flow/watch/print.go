@@ -6,10 +6,10 @@ import (
 	"io"
 	"os"
 	"sync"
-	"time"
 
 	"tri/lib/base/stream"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/term"
 )
 
 // printer prints events when there is no log. Their seq is their offset in its output.
@@ -95,38 +95,11 @@ func (p *follower) printUntil(ctx context.Context, end int64) error {
 	return nil
 }
 
-// counter shows a waiting person the number of events so far.
-type counter struct {
-	w    io.Writer
-	now  func() time.Time
-	n    int
-	next time.Time
-	mu   sync.Mutex
-}
-
-func newCounter(w io.Writer, now func() time.Time) *counter {
-	return &counter{w: w, now: now, next: now().Add(time.Second)}
-}
-
-func (c *counter) count(keep func([]Item) error) func([]Item) error {
-	if c.w == nil {
-		return keep
-	}
+// counted returns keep, which counts the events.
+func counted(p *term.Progress, keep func([]Item) error) func([]Item) error {
 	return func(items []Item) error {
 		err := keep(items)
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.n += len(items)
-		if now := c.now(); now.After(c.next) {
-			c.next = now.Add(time.Second / 4)
-			fmt.Fprintf(c.w, "\r%d events", c.n)
-		}
+		p.Add(int64(len(items)), 0)
 		return err
-	}
-}
-
-func (c *counter) done() {
-	if c.w != nil && c.n > 0 {
-		fmt.Fprintf(c.w, "\r%d events\n", c.n)
 	}
 }

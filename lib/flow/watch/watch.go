@@ -12,6 +12,7 @@ import (
 
 	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/term"
 	"tri/lib/chat"
 	"tri/lib/record/event"
 	"tri/lib/record/presence"
@@ -35,7 +36,7 @@ type Options struct {
 	Name     string // of the source, for the heartbeat
 	Raw      bool   // also keep the platforms' own records
 	Say      func(format string, args ...any)
-	Progress io.Writer // terminal for the event count; nil: none
+	Progress *term.Progress // of the events; nil: not shown
 	Now      func() time.Time
 }
 
@@ -119,13 +120,12 @@ func Run(ctx context.Context, o Options, feed Feed) error {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	count := newCounter(o.Progress, o.Now)
-	defer count.done()
+	defer o.Progress.Done()
 	if o.Home == nil {
 		p := &printer{out: o.Out, seen: newSet()}
 		err := feed(ctx, func(string) (chat.Resume, chat.Handler, error) {
 			return chat.Resume{}, printing{say: o.Say}, nil
-		}, count.count(p.keep))
+		}, counted(o.Progress, p.keep))
 		return ignore(ctx.Err(), err)
 	}
 	lock, err := o.Home.TryLock("locks/watch")
@@ -146,7 +146,7 @@ func Run(ctx context.Context, o Options, feed Feed) error {
 		l.raw, err = o.Home.OpenLog(RawName)
 	}
 	if err == nil {
-		err = errors.Join(l.run(ctx, o, count, feed), l.actions.Close(), l.closeRaw(), l.Close())
+		err = errors.Join(l.run(ctx, o, feed), l.actions.Close(), l.closeRaw(), l.Close())
 	}
 	return errors.Join(err, lock.Unlock())
 }
@@ -155,7 +155,7 @@ func Run(ctx context.Context, o Options, feed Feed) error {
 const grace = time.Second
 
 // run feeds the log and prints it, concurrently.
-func (l *log) run(told context.Context, o Options, count *counter, feed Feed) error {
+func (l *log) run(told context.Context, o Options, feed Feed) error {
 	from, err := l.start(o.After)
 	if err != nil {
 		return err
@@ -177,7 +177,7 @@ func (l *log) run(told context.Context, o Options, count *counter, feed Feed) er
 	feedErr := beat.during(func() error {
 		return feed(ctx, func(platform string) (chat.Resume, chat.Handler, error) {
 			return l.open(o, beat, platform)
-		}, count.count(l.keep))
+		}, counted(o.Progress, l.keep))
 	})
 	stop()
 	if err := await(told, printed); err != nil {
