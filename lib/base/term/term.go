@@ -1,5 +1,5 @@
 // Package term detects terminals, reads single keys, and prints ages that fit into a
-// column.
+// column and the progress of long work.
 package term
 
 import (
