@@ -32,9 +32,18 @@ func (w *world) checkThreaded(fault func(string, ...any)) {
 	w.checkBatch(fault, []string{"tri-thread"}, w.path("events.ndjson"), "events-threaded.ndjson")
 }
 
+func (w *world) checkTurned(fault func(string, ...any)) {
+	w.checkBatch(fault, []string{"tri-turn"}, w.threaded(), "events-turns.ndjson")
+}
+
 // thread does what a last kill left undone: nobody in the pipe waited for it.
 func (w *world) thread(fault func(string, ...any)) {
-	if out, err := w.command("tri-thread", "--out", w.path("events-threaded.ndjson"), w.path("events.ndjson")).CombinedOutput(); err != nil {
-		fault("tri-thread: %v: %s", err, out)
+	for _, args := range [][]string{
+		{"tri-thread", "--out", w.path("events-threaded.ndjson"), w.path("events.ndjson")},
+		{"tri-turn", "--out", w.classified(), w.threaded()},
+	} {
+		if out, err := w.command(args...).CombinedOutput(); err != nil {
+			fault("%s: %v: %s", args[0], err, out)
+		}
 	}
 }

@@ -139,7 +139,8 @@ func (f *flipped) pass(say string) {
 	config := f.configFile()
 	f.run(append([]string{"tri-watch", "--config", config, "--once"}, f.chat.watch()...)...)
 	f.run("tri-thread", "--out", f.path("events-threaded.ndjson"), f.path("events.ndjson"))
-	f.run("tri-classify", "--config", config, "--out", f.path("events-classified.ndjson"), f.path("events-threaded.ndjson"))
+	f.run("tri-turn", "--out", f.path("events-turns.ndjson"), f.path("events-threaded.ndjson"))
+	f.run("tri-classify", "--config", config, "--out", f.path("events-classified.ndjson"), f.path("events-turns.ndjson"))
 	f.run("tri-dispatch", "--config", config, "--once", f.path("events-classified.ndjson"))
 }
 

@@ -224,6 +224,7 @@ func (w *world) count(fault func(string, ...any)) (string, error) {
 	w.checkClassified(fault)
 	w.thread(fault)
 	w.checkThreaded(fault)
+	w.checkTurned(fault)
 	w.checkRebuild(fault)
 	stuck := w.checkThreads(fault)
 	keys := map[string]int{}

@@ -30,15 +30,19 @@ func (w *world) stages() []*stage {
 	return []*stage{
 		{name: "watch", args: append([]string{"tri-watch", "--config", w.configFile()}, w.chat.watch()...)},
 		{name: "thread", args: []string{"tri-thread", "--follow", "--out", w.path("events-threaded.ndjson"), ev}},
+		{name: "turn", args: []string{"tri-turn", "--follow", "--out", w.classified(), w.threaded()}},
 		{name: "classify", args: []string{"tri-classify", "--config", w.configFile(), "--follow", "--out", cl, w.classified()}},
 		{name: "dispatch", args: []string{"tri-dispatch", "--config", w.configFile(), cl}},
 		{name: "reply", args: []string{"tri-reply", "--config", w.configFile()}},
 	}
 }
 
-// classified is what tri-classify reads. Where the chat gives every question an
-// asker of its own, tri-thread is in the path; one asker's questions it would join.
-func (w *world) classified() string {
+// classified is what tri-classify reads.
+func (w *world) classified() string { return w.path("events-turns.ndjson") }
+
+// threaded is what tri-turn reads. Where the chat gives every question an asker of
+// its own, tri-thread is in the path; one asker's questions it would join.
+func (w *world) threaded() string {
 	if w.options.chat == "local" {
 		return w.path("events-threaded.ndjson")
 	}

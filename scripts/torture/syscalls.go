@@ -37,6 +37,7 @@ func paths() []path {
 		{"tri-thread", func(w *world) []string {
 			return []string{"tri-thread", "--out", w.path("events-threaded.ndjson"), w.path("events.ndjson")}
 		}, threaded},
+		{"tri-turn", func(w *world) []string { return []string{"tri-turn", "--out", w.classified(), w.threaded()} }, turned},
 		{"tri-classify", func(w *world) []string {
 			return []string{"tri-classify", "--config", w.configFile(), "--out", w.path("events-classified.ndjson"), w.classified()}
 		}, classified},
@@ -208,6 +209,12 @@ func classified(w *world) error {
 func threaded(w *world) error {
 	var faults []string
 	w.checkThreaded(func(f string, a ...any) { faults = append(faults, fmt.Sprintf(f, a...)) })
+	return join(faults)
+}
+
+func turned(w *world) error {
+	var faults []string
+	w.checkTurned(func(f string, a ...any) { faults = append(faults, fmt.Sprintf(f, a...)) })
 	return join(faults)
 }
 
