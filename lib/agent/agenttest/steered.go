@@ -14,7 +14,7 @@ import (
 	record "tri/lib/record/run"
 )
 
-// deaf hides that an agent takes words, so that the wrapper goes on in legs.
+// deaf hides that an agent takes words, so that the wrapper continues in legs.
 type deaf struct{ agent.Agent }
 
 func (d deaf) Ability() agent.Ability {
@@ -99,7 +99,7 @@ func (s *steering) heard() string {
 	return strings.Join(said, " ")
 }
 
-// steered tests that every agent goes on with what it is told: in a further leg, after the death of
+// steered tests that every agent continues with what it is told: in a further leg, after the death of
 // its program, and after that of its wrapper.
 func steered(t *testing.T, s Suite) {
 	legs := func(a agent.Agent) agent.Agent { return deaf{a} }

@@ -109,7 +109,7 @@ func (t *talk) line(line []byte, s *program.Seen) {
 	}
 }
 
-// wait goes on after a result, for the turn that a word begins.
+// wait continues after a result, for the turn that a word begins.
 func (t *talk) wait(s *program.Seen) {
 	s.Resume()
 	t.timer = time.AfterFunc(patience, func() {

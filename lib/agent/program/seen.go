@@ -120,7 +120,7 @@ func (s *Seen) Text() string { return string(s.text) }
 // End marks the program's output as complete. The program then has proc.Linger to exit.
 func (s *Seen) End() { s.ended = true }
 
-// Resume takes End back: the program goes on after a result.
+// Resume takes End back: the program continues after a result.
 func (s *Seen) Resume() { s.ended = false }
 
 // Ended reports whether End was called.

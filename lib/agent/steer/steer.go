@@ -1,8 +1,8 @@
 // Package steer wraps an agent so that it can be told things while it works, whatever its program
 // supports. Words come from words.ndjson of the run's folder. A program that takes them (see
-// agent.Ability) receives them as they come. Any other is ended at a word and goes on as the next
+// agent.Ability) receives them as they come. Any other is ended at a word and continues as the next
 // leg: in its own session, or in a new one that is told what was done before. A program that dies
-// goes on in the same way, and so does a run whose wrapper was killed.
+// continues in the same way, and so does a run whose wrapper was killed.
 //
 //	words.ndjson    what to say; read here
 //	heard.ndjson    what became of it; written here

@@ -206,7 +206,7 @@ func (h *Home) Sum(name string) (string, error) {
 	return fmt.Sprintf("%08x", sum.Sum32()), err
 }
 
-// checkEnd compares the end of a log with its last sum. A writer goes on from there.
+// checkEnd compares the end of a log with its last sum. A writer continues from there.
 func (h *Home) checkEnd(name string) error {
 	s, err := openSums(h.root, name, os.O_RDONLY)
 	if err != nil {

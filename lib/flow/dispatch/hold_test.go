@@ -49,7 +49,7 @@ func TestHold(t *testing.T) {
 	say("ana", 0)
 	held(0.1, true)
 	held(2.4, true)
-	say("ana", 2) // goes on
+	say("ana", 2) // continues
 	held(2.6, true)
 	say("ben", 4) // somebody else
 	held(4.6, false)

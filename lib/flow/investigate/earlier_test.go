@@ -38,7 +38,7 @@ func (s *sessions) Run(ctx context.Context, t agent.Task) (agent.Result, error) 
 	return s.fake.Run(ctx, t)
 }
 
-// TestContinues: the next cycle goes on in the session of the run before. If the agent cannot, or the
+// TestContinues: the next cycle continues in the session of the run before. If the agent cannot, or the
 // session is gone, a new one is told the earlier answer and the lines that it cited, if they are unchanged.
 func TestContinues(t *testing.T) {
 	for _, tt := range []struct {

@@ -275,7 +275,7 @@ func closing(line []byte) bool {
 	return len(line) > 0 && (line[0] == ')' || line[0] == ']')
 }
 
-// goesOn reports whether a statement goes on behind a line.
+// goesOn reports whether a statement continues behind a line.
 func goesOn(line []byte) bool {
 	line = bytes.TrimSpace(line)
 	return !remark(line) && (bytes.HasSuffix(line, []byte("(")) || bytes.HasSuffix(line, []byte("[")) || bytes.HasSuffix(line, []byte("&&")) || bytes.HasSuffix(line, []byte("||")) || bytes.HasSuffix(line, []byte(" =")))

@@ -98,7 +98,7 @@ func (d Declaration) Full() string {
 	return d.Owner + "." + d.Name
 }
 
-// oneLine returns a value as one line, "" if it is longer than maxValue or goes on behind its line.
+// oneLine returns a value as one line, "" if it is longer than maxValue or continues behind its line.
 func oneLine(value string) string {
 	value = strings.Join(strings.Fields(value), " ")
 	open := 0
