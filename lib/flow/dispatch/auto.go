@@ -23,42 +23,65 @@ const (
 // questions that may have been asked before.
 const lookBack = (autoreply.Weeks + 2) * 7 * 24 * time.Hour
 
-// auto approves a draft that was just offered, if the policy allows it and the record has earned it. Each
+// auto approves drafts that were just offered, if the policy allows it and the record has earned it. Each
 // offer is considered once: an approval that was taken back is not repeated. The card that announces the
 // reply is requested before the approval is written, so no automatic reply goes unannounced.
-func (d *Dispatcher) auto(t *thread.Thread, offer *decision.Record) error {
+type auto struct {
+	quiet
+	Options
+	store  *store
+	gate   *gate
+	judged map[string]string // the latest offer considered, by key
+	worded map[string]int64  // the latest record that is no offer, by key
+	lapsed map[string]int64  // the automatic approval that was taken back, by key
+}
+
+func newAuto(d *Dispatcher) *auto {
+	return &auto{
+		Options: d.Options, store: d.store, gate: d.gate,
+		judged: map[string]string{}, worded: map[string]int64{}, lapsed: map[string]int64{},
+	}
+}
+
+func (a *auto) recorded(r *decision.Record, counts bool) {
+	if r.Kind != decision.Offer {
+		a.worded[r.Key] = r.N
+	}
+}
+
+func (a *auto) offered(t *thread.Thread, offer *decision.Record) error {
 	id := offerID(offer)
-	if !d.Config.AutoReply.Enabled || d.Shadow || d.judged[t.Key] == id {
+	if !a.Config.AutoReply.Enabled || a.judged[t.Key] == id {
 		return nil
 	}
-	d.judged[t.Key] = id
-	now := d.Now()
-	if old(offer.At, now, maxOfferAge) || d.worded[t.Key] || !d.fresh(t, now) {
+	a.judged[t.Key] = id
+	now := a.Now()
+	if old(offer.At, now, maxOfferAge) || a.worded[t.Key] > offer.N || !a.fresh(t, now) {
 		return nil
 	}
-	grounds, err := d.earned(t, now)
+	grounds, err := a.earned(t, now)
 	if err != nil {
-		d.Say("%s: no automatic reply: %v", t.Key, err) // it waits for a person
+		a.Say("%s: no automatic reply: %v", t.Key, err) // it waits for a person
 		return nil
 	}
 	if grounds == nil {
 		return nil
 	}
-	if err := d.tellAuto(t, offer); err != nil {
+	if err := a.announce(t, offer); err != nil {
 		return err
 	}
-	if err := d.fault("told"); err != nil {
+	if err := a.fault("told"); err != nil {
 		return err
 	}
-	_, err = decision.Append(d.Home, decision.Record{
+	_, err = decision.Append(a.Home, decision.Record{
 		Kind: decision.Auto, By: decision.Dispatcher, Via: decision.ViaPolicy, At: text.Timestamp(now),
 		Key: t.Key, Cycle: t.Cycle, DraftSHA256: offer.DraftSHA256, Text: offer.Text, Grounds: grounds,
 	})
 	if err != nil {
 		return err
 	}
-	d.Say("%s: answered automatically in %v, unless somebody takes it back", t.Key, d.Config.Gate.Grace())
-	return d.fault("auto")
+	a.Say("%s: answered automatically in %v, unless somebody takes it back", t.Key, a.Config.Gate.Grace())
+	return a.fault("auto")
 }
 
 // old reports whether an instant lies more than age back. An instant that cannot be parsed counts as old.
@@ -69,7 +92,7 @@ func old(at string, now time.Time, age time.Duration) bool {
 
 // fresh reports whether a thread may be answered without review: the question is at most maxAskedAge old,
 // no person has answered it, and the draft was validated for it.
-func (d *Dispatcher) fresh(t *thread.Thread, now time.Time) bool {
+func (a *auto) fresh(t *thread.Thread, now time.Time) bool {
 	ret := t.InvestigatorReturn
 	if ret == nil || t.ValidatorReturn == nil || ret.Drill != nil || ret.Before != nil || len(t.HumanReplies) > 0 || len(t.Messages) == 0 {
 		return false
@@ -79,8 +102,8 @@ func (d *Dispatcher) fresh(t *thread.Thread, now time.Time) bool {
 
 // earned returns the grounds for an automatic approval, or nil if there are none. It reads the logs only
 // when everything in the thread itself is in favor.
-func (d *Dispatcher) earned(t *thread.Thread, now time.Time) ([]string, error) {
-	policy, err := autoreply.New(d.Config)
+func (a *auto) earned(t *thread.Thread, now time.Time) ([]string, error) {
+	policy, err := autoreply.New(a.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +113,7 @@ func (d *Dispatcher) earned(t *thread.Thread, now time.Time) ([]string, error) {
 	if !autoreply.Hold(policy.Preconditions(seen, judged, now)) {
 		return nil, nil
 	}
-	book, err := autoreply.Read(d.Home, policy, decision.PolicyOf(d.Config), now.Add(-lookBack))
+	book, err := autoreply.Read(a.Home, policy, decision.PolicyOf(a.Config), now.Add(-lookBack))
 	if err != nil {
 		return nil, err
 	}
@@ -120,25 +143,25 @@ const (
 	maxCardAnswer   = 1600
 )
 
-// tellAuto requests the card that announces an automatic reply. The button that takes it back is on the
+// announce requests the card that announces an automatic reply. The button that takes it back is on the
 // draft's own card, if tri-approve chat runs.
-func (d *Dispatcher) tellAuto(t *thread.Thread, offer *decision.Record) error {
+func (a *auto) announce(t *thread.Thread, offer *decision.Record) error {
 	id := decision.ID(t.Key, t.Cycle, offer.DraftSHA256)
 	question := t.Messages[len(t.Messages)-1]
-	return d.show(notify.Signal{
+	return a.show(notify.Signal{
 		ID: notify.OfAuto(id), Key: t.Key, Cycle: t.Cycle, DraftSHA256: offer.DraftSHA256,
-		Title: fmt.Sprintf("Automatic reply in %s, posted in %v", t.ChatName, d.Config.Gate.Grace()),
+		Title: fmt.Sprintf("Automatic reply in %s, posted in %v", t.ChatName, a.Config.Gate.Grace()),
 		Text: fmt.Sprintf("%s: %s\n\n%s\n\nTake it back until then with: tri-approve undo %s",
 			question.SenderName, prompt.Cut(question.Content, maxCardQuestion), prompt.Cut(offer.Text, maxCardAnswer), t.Key),
 	})
 }
 
-// lapse takes back automatic approvals that were not posted and no longer apply: they are too old, or a
+// tick takes back automatic approvals that were not posted and no longer apply: they are too old, or a
 // person has answered in the meantime.
-func (d *Dispatcher) lapse(now time.Time) error {
-	for _, t := range d.threads {
-		st := d.decisions.Standing(t.Key)
-		if t.UserApprovedAt == nil || st == nil || !st.Automatic() || st.Claimed || d.lapsed[t.Key] == st.Decision.N {
+func (a *auto) tick(now time.Time) ([]thread.Input, error) {
+	for _, t := range a.store.open {
+		st := a.gate.Standing(t.Key)
+		if t.UserApprovedAt == nil || st == nil || !st.Automatic() || st.Claimed || a.lapsed[t.Key] == st.Decision.N {
 			continue
 		}
 		why := ""
@@ -150,14 +173,14 @@ func (d *Dispatcher) lapse(now time.Time) error {
 		default:
 			continue
 		}
-		d.lapsed[t.Key] = st.Decision.N
-		_, err := decision.Append(d.Home, decision.Record{
+		a.lapsed[t.Key] = st.Decision.N
+		_, err := decision.Append(a.Home, decision.Record{
 			Kind: decision.Undo, By: decision.Dispatcher, Via: decision.ViaPolicy, At: text.Timestamp(now),
 			Key: t.Key, Cycle: st.Cycle, DraftSHA256: st.Decision.DraftSHA256, Note: why,
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return nil, nil
 }

@@ -334,16 +334,18 @@ func TestAutoIsTakenBack(t *testing.T) {
 		e := newEarned(t)
 		e.ask("1")
 		e.must()
-		d := &Dispatcher{Options: e.options(), lapsed: map[string]int64{}, threads: map[string]*thread.Thread{"1": e.thread("1")}, decisions: decision.NewState(decision.PolicyOf(e.cfg))}
+		o := e.options()
+		d := &Dispatcher{Options: o, store: &store{open: map[string]*thread.Thread{"1": e.thread("1")}}, gate: newGate(o)}
+		a := newAuto(d)
 		rs, err := decision.Read(e.home)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, r := range rs {
-			d.decisions.Add(r)
+			d.gate.Add(r)
 		}
 		for _, now := range []time.Time{saturday.Add(time.Minute), saturday.Add(decision.AutoLasts + time.Second), saturday.Add(time.Hour)} {
-			if err := d.lapse(now); err != nil {
+			if _, err := a.tick(now); err != nil {
 				t.Fatal(err)
 			}
 		}

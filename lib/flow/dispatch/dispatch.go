@@ -1,8 +1,8 @@
 // Package dispatch is the orchestrator: it journals inputs, moves threads, starts runs within the budget
 // and offers drafts. It reads classified events, decisions and replies. It writes each input that moves a
 // thread into its journal first, folds it with thread.Apply, and then carries out the effects that are
-// due. It never opens code, logs or diffs. The remaining work is a function of the files on disk, so the
-// process may be killed at any instant.
+// due. What else it does subscribes to these moves: see subscriber. It never opens code, logs or diffs. The
+// remaining work is a function of the files on disk, so the process may be killed at any instant.
 package dispatch
 
 import (
@@ -19,11 +19,9 @@ import (
 	"tri/lib/base/stream"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
-	"tri/lib/record/budget"
-	"tri/lib/record/decision"
 	"tri/lib/record/draft"
 	"tri/lib/record/event"
-	"tri/lib/record/journal"
+	"tri/lib/record/notify"
 	"tri/lib/record/run"
 	"tri/lib/record/thread"
 	"tri/lib/record/verdict"
@@ -63,57 +61,18 @@ type Options struct {
 // Hint is a finding of other work that an investigator or validator is given.
 type Hint = thread.Hint
 
-// Dispatcher owns the threads of a home. One process at a time runs one.
+// Dispatcher is a fold loop: it takes inputs, journals them, folds them into threads, and carries out what is
+// due. Subscribers follow its moves. One process at a time runs one for a home.
 type Dispatcher struct {
 	Options
 	rules       *rules
 	turns       *turns
-	journal     *journal.Journal
+	store       *store
+	gate        *gate
+	pool        *pool
 	subscribers []subscriber
-	book        *budget.Book
-	mark        mark
-	saved       mark // the mark on disk
-	since       int  // inputs journalled since saved
-	decisions   *decision.State
-	chain       decision.Chain // of the decision log, as far as it has been read
-	// offered holds the offers that this process has appended to the decision log, by key, whether or not
-	// it has read them back yet.
-	offered map[string]string
-	// judged holds the offers already considered for automatic approval, by key; worded the keys whose
-	// latest offer has a later record; lapsed the automatic approvals that were taken back, by record
-	// number.
-	judged  map[string]string
-	worded  map[string]bool
-	lapsed  map[string]int64
-	threads map[string]*thread.Thread // the open ones
-	shards  int                       // folders in closed/ at the last look
-	replied map[audience][]Hint       // the latest approved replies
-	// audiences holds the audience of each offer, by key.
-	audiences map[string]audience
-	waiting   *decision.Waiting
-	answers   answers
-
-	broke  []string        // keys of threads waiting for budget, in order of arrival
-	broken map[string]bool // the same keys, as a set
-	looked string          // day on which none of them could be resumed
-	said   map[string]bool // limits reported to the operator, by day; also the keys of sayOnce
-	poor   []thread.Input  // inputs for runs refused for lack of budget, not yet applied
-
-	running map[string]bool // run ids
-	queue   []job
-	hold    hold
-	active  int             // short runs in progress
-	long    int             // long runs in progress
-	live    map[string]live // runs in progress, by id
-	results chan result
-	begun   chan thread.Input // starts of long runs, with where to watch them
-	lost    chan error        // a fatal error
-}
-
-// result is the end of a run. run is nil if the run is to be retried later.
-type result struct {
-	job job
-	run *run.Result
+	wake        *time.Timer // has runs looked at that may start now
+	refused     bool        // a message that was refused has been reported
 }
 
 const lockName = "locks/dispatch"
@@ -128,62 +87,71 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer lock.Unlock()
-	d := &Dispatcher{
-		Options: o, offered: map[string]string{}, judged: map[string]string{}, worded: map[string]bool{}, answers: newAnswers(o), lapsed: map[string]int64{}, threads: map[string]*thread.Thread{},
-		broken: map[string]bool{}, said: map[string]bool{}, running: map[string]bool{}, hold: newHold(&o.Config.Turn), live: map[string]live{}, results: make(chan result), begun: make(chan thread.Input), lost: make(chan error, 1),
-		decisions: decision.NewState(decision.PolicyOf(o.Config)),
+	d, err := newDispatcher(o)
+	if err != nil {
+		return err
 	}
-	d.turns = newTurns()
-	d.replied, d.audiences = map[audience][]Hint{}, map[string]audience{}
-	if d.fault == nil {
-		d.fault = func(string) error { return nil }
-	}
-	if err := d.open(); err != nil {
+	return d.run(ctx)
+}
+
+func (d *Dispatcher) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := d.each(subscriber.open); err != nil {
 		return err
 	}
 	defer d.close()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	if err := d.recover(ctx); err != nil {
 		return err
 	}
 	if len(d.Input.Files) > 0 {
-		d.turns.remember(d.Input.Files[len(d.Input.Files)-1], d.mark.Seq)
+		d.turns.remember(d.Input.Files[len(d.Input.Files)-1], d.store.mark.Seq)
 	}
-	err = d.loop(ctx)
+	err := d.loop(ctx)
 	cancel()
-	d.drain()
-	return errors.Join(err, d.saveMark())
+	d.pool.drain()
+	return errors.Join(err, d.store.saveMark())
 }
 
-func (d *Dispatcher) open() (err error) {
-	if d.journal, err = journal.Open(d.Home); err != nil {
-		return err
+func newDispatcher(o Options) (*Dispatcher, error) {
+	if o.fault == nil {
+		o.fault = func(string) error { return nil }
 	}
-	if d.waiting, err = decision.OpenWaiting(d.Home); err != nil {
-		return err
+	rules, err := newRules(o.Config, o.Prompts)
+	if err != nil {
+		return nil, sysexit.With(sysexit.Config, err)
 	}
-	if d.book, err = budget.Open(d.Home, d.Config.Budget); err != nil {
-		return err
+	store, err := openStore(&o)
+	if err != nil {
+		return nil, err
 	}
-	if err = d.subscribeReactor(); err != nil {
-		return err
+	d := &Dispatcher{
+		Options: o, rules: rules, turns: newTurns(), store: store, gate: newGate(o), pool: newPool(o),
+		wake: time.NewTimer(time.Hour),
 	}
-	d.rules, err = newRules(d.Config, d.Prompts)
-	return sysexit.With(sysexit.Config, err)
+	d.attach()
+	return d, nil
 }
 
 func (d *Dispatcher) close() {
-	if err := errors.Join(d.journal.Close(), d.book.Close()); err != nil {
+	for _, s := range d.subscribers {
+		if err := s.close(); err != nil {
+			d.Say("close: %v", err)
+		}
+	}
+	if err := d.store.journal.Close(); err != nil {
 		d.Say("close: %v", err)
 	}
 }
 
-// drain waits for runs that the end of the context interrupted.
-func (d *Dispatcher) drain() {
-	for d.active+d.long > 0 {
-		d.ended((<-d.results).job)
+// show requests a card in the operators' channel, if there is one.
+func (o *Options) show(s notify.Signal) error {
+	g := o.Config.Gate.Chat
+	if g.ChatID == "" {
+		return nil
 	}
+	s.At, s.Kind, s.By, s.Platform, s.ChatID = text.Timestamp(o.Now()), notify.Card, "tri-dispatch", g.Platform, g.ChatID
+	return notify.Ask(o.Home, s)
 }
 
 type classified struct {
@@ -199,8 +167,8 @@ func (d *Dispatcher) loop(ctx context.Context) error {
 		ended <- d.read(ctx, events)
 		close(events)
 	}()
-	decisions := d.follow(ctx, "decisions.ndjson", d.mark.Decisions)
-	replies := d.follow(ctx, "replies.ndjson", d.mark.Replies)
+	decisions := d.follow(ctx, "decisions.ndjson", d.store.mark.Decisions)
+	replies := d.follow(ctx, "replies.ndjson", d.store.mark.Replies)
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	source := events
@@ -212,7 +180,7 @@ func (d *Dispatcher) loop(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case err = <-d.lost:
+		case err = <-d.pool.lost:
 		case c, ok := <-source:
 			if !ok {
 				source = nil
@@ -223,13 +191,13 @@ func (d *Dispatcher) loop(ctx context.Context) error {
 			err = d.takeDecision(l)
 		case l := <-replies:
 			err = d.takeReply(l)
-		case r := <-d.results:
+		case r := <-d.pool.results:
 			err = d.takeResult(r)
-		case in := <-d.begun:
+		case in := <-d.pool.begun:
 			err = d.take(in)
 		case <-tick.C:
 			err = d.tick(d.Now())
-		case <-d.hold.over.C: // a held run may start
+		case <-d.wake.C:
 		}
 		if err == nil {
 			err = d.startRuns(ctx)
@@ -247,7 +215,7 @@ func (d *Dispatcher) read(ctx context.Context, to chan<- classified) error {
 	// In a pipe nothing shows that a seq belongs to the log that the mark refers to. So everything is
 	// read, and events already applied are recognized by identity.
 	if in.After = -1; len(in.Files) > 0 {
-		in.After = d.mark.Seq
+		in.After = d.store.mark.Seq
 	}
 	_, err := stream.Each(ctx, in, func(rec ndjson.Record) error {
 		e, err := event.Parse(rec.Bytes)
@@ -270,10 +238,10 @@ func (d *Dispatcher) read(ctx context.Context, to chan<- classified) error {
 
 // done reports whether, with the input at its end, nothing is left that could change without a person.
 func (d *Dispatcher) done() bool {
-	if len(d.queue)+d.active+d.long > 0 || d.behind("decisions.ndjson", d.mark.Decisions) || d.behind("replies.ndjson", d.mark.Replies) {
+	if d.pool.busy() || d.behind("decisions.ndjson", d.store.mark.Decisions) || d.behind("replies.ndjson", d.store.mark.Replies) {
 		return false
 	}
-	for _, t := range d.threads {
+	for _, t := range d.store.open {
 		if !t.AtRest() {
 			return false
 		}
@@ -287,44 +255,12 @@ func (d *Dispatcher) behind(name string, off int64) bool {
 }
 
 func (d *Dispatcher) tick(now time.Time) error {
-	if err := d.lookForThreads(); err != nil {
+	if err := d.store.look(); err != nil {
 		return err
 	}
-	if err := d.lapse(now); err != nil {
-		return err
-	}
-	var ids []string
-	for _, t := range d.threads {
-		if t.Status == thread.PendingUser && t.UserApprovedAt == nil && t.DraftPending != nil {
-			ids = append(ids, waitingID(t))
-		}
-	}
-	if err := d.waiting.Tick(now, ids); err != nil {
-		return err
-	}
-	var ins []thread.Input
-	for _, t := range d.threads {
-		if d.expired(t) {
-			ins = append(ins, thread.Input{At: text.Timestamp(now), Key: t.Key, Expired: &thread.Expired{DraftSHA256: t.DraftSHA256}})
-		}
-	}
-	if err := d.take(ins...); err != nil {
-		return err
-	}
-	return d.saveMark()
-}
-
-// expired reports whether a draft has waited too long, by the waiting time counted.
-func (d *Dispatcher) expired(t *thread.Thread) bool {
-	most := time.Duration(d.Config.Dispatch.OfferExpiresH * float64(time.Hour))
-	return most > 0 && t.Status == thread.PendingUser && t.UserApprovedAt == nil && d.waiting.Of(waitingID(t)) > most
-}
-
-func waitingID(t *thread.Thread) string { return decision.ID(t.Key, t.Cycle, t.DraftSHA256) }
-
-func (d *Dispatcher) fail(err error) {
-	select {
-	case d.lost <- err:
-	default:
-	}
+	err := d.each(func(s subscriber) error {
+		ins, err := s.tick(now)
+		return errors.Join(err, d.take(ins...))
+	})
+	return errors.Join(err, d.store.saveMark())
 }

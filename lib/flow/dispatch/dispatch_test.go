@@ -334,18 +334,18 @@ func TestHints(t *testing.T) {
 	item := func(key, chat, code string, v *verdict.Verdict) *thread.Thread {
 		return &thread.Thread{Key: key, Platform: "local", ChatID: chat, Codebase: code, ValidatorReturn: v, InvestigatorReturn: &draft.Return{SummaryForOrchestrator: key}}
 	}
-	d := &Dispatcher{threads: map[string]*thread.Thread{}, replied: map[audience][]Hint{}, audiences: map[string]audience{}}
+	h := newHints(&Dispatcher{store: &store{open: map[string]*thread.Thread{}}})
 	for _, th := range []*thread.Thread{
 		item("me", "dev", "a", passed), item("good", "dev", "a", passed), item("private", "board", "a", passed),
 		item("other", "dev", "b", passed), item("bad", "dev", "a", failed), item("unseen", "dev", "a", nil),
 	} {
-		d.threads[th.Key] = th
-		d.noteOffer(&decision.Record{Key: th.Key, Codebase: th.Codebase, Target: &decision.Target{Platform: "local", ChatID: th.ChatID}})
-		d.notePosted(&outbox.Reply{Key: th.Key, ReplyText: "reply " + th.Key})
+		h.store.open[th.Key] = th
+		h.recorded(&decision.Record{Kind: decision.Offer, Key: th.Key, Codebase: th.Codebase, Target: &decision.Target{Platform: "local", ChatID: th.ChatID}}, true)
+		h.posted(&outbox.Reply{Key: th.Key, ReplyText: "reply " + th.Key})
 	}
 	var got []string
-	for _, h := range d.hints(job{kind: run.Investigate}, d.threads["me"]) {
-		got = append(got, h.Text)
+	for _, hint := range h.hints(job{kind: run.Investigate}, h.store.open["me"]) {
+		got = append(got, hint.Text)
 	}
 	if want := "good, reply me, reply good, reply bad, reply unseen"; strings.Join(got, ", ") != want {
 		t.Errorf("%s, want %s", strings.Join(got, ", "), want)

@@ -21,15 +21,15 @@ func TestClockGlitchExpiresNothing(t *testing.T) {
 	text := "It is 5."
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	th := &thread.Thread{Key: "local.dev.1", Status: thread.PendingUser, Cycle: 1, DraftPending: &text, DraftSHA256: decision.Sum(text), ReadyAt: noon.Format(time.RFC3339)}
-	d := &Dispatcher{Options: Options{Config: config.Default()}}
-	if d.waiting, err = decision.OpenWaiting(h); err != nil {
+	e := newExpiry(&Dispatcher{Options: Options{Config: config.Default()}, store: &store{home: h}})
+	if err := e.open(); err != nil {
 		t.Fatal(err)
 	}
 	count := func(at time.Time) bool {
-		if err := d.waiting.Tick(at, []string{waitingID(th)}); err != nil {
+		if err := e.waiting.Tick(at, []string{waitingID(th)}); err != nil {
 			t.Fatal(err)
 		}
-		return d.expired(th)
+		return e.expired(th)
 	}
 	for _, at := range []time.Duration{0, time.Second, 4 * 24 * time.Hour, 2 * time.Second, 3 * time.Second} {
 		if count(noon.Add(at)) {

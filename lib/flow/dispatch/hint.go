@@ -1,9 +1,6 @@
 package dispatch
 
 import (
-	"slices"
-	"strings"
-
 	"tri/lib/record/decision"
 	"tri/lib/record/outbox"
 	"tri/lib/record/run"
@@ -25,47 +22,43 @@ func audienceOf(t *thread.Thread) audience {
 	return audience{place{t.Platform, t.ChatID}, t.Codebase}
 }
 
+// hints gives runs what was found for the same audience before.
+type hints struct {
+	quiet
+	store     *store
+	replied   map[audience][]Hint // the latest approved replies
+	audiences map[string]audience // of each offer, by key
+}
+
+func newHints(d *Dispatcher) *hints {
+	return &hints{store: d.store, replied: map[audience][]Hint{}, audiences: map[string]audience{}}
+}
+
 // hints returns findings approved for the audience of t: the summaries of threads whose draft passed and,
 // for an investigation, the replies posted before.
-func (d *Dispatcher) hints(j job, t *thread.Thread) (hints []Hint) {
-	for _, other := range d.sorted() {
+func (h *hints) hints(j job, t *thread.Thread) (all []Hint) {
+	for _, other := range h.store.sorted() {
 		v := other.ValidatorReturn
 		if other.Key != t.Key && audienceOf(other) == audienceOf(t) && other.InvestigatorReturn != nil && v != nil && v.Verdict == verdict.Pass {
-			hints = append(hints, Hint{Source: other.Key, Text: other.InvestigatorReturn.SummaryForOrchestrator})
+			all = append(all, Hint{Source: other.Key, Text: other.InvestigatorReturn.SummaryForOrchestrator})
 		}
 	}
 	if j.kind == run.Investigate {
-		hints = append(hints, d.replied[audienceOf(t)]...)
+		all = append(all, h.replied[audienceOf(t)]...)
 	}
-	return hints
+	return all
 }
 
-// noteOffer records the audience of an offer.
-func (d *Dispatcher) noteOffer(r *decision.Record) {
-	if r.Target != nil {
-		d.audiences[r.Key] = audience{place{r.Target.Platform, r.Target.ChatID}, r.Codebase}
+// recorded keeps the audience of an offer.
+func (h *hints) recorded(r *decision.Record, counts bool) {
+	if counts && r.Kind == decision.Offer && r.Target != nil {
+		h.audiences[r.Key] = audience{place{r.Target.Platform, r.Target.ChatID}, r.Codebase}
 	}
 }
 
-// notePosted keeps an approved reply as a hint.
-func (d *Dispatcher) notePosted(r *outbox.Reply) {
-	at := d.audiences[r.Key]
-	hints := append(d.replied[at], Hint{Source: "approved reply " + r.PostedAt, Text: r.ReplyText})
-	d.replied[at] = hints[max(0, len(hints)-maxReplied):]
-}
-
-// around returns a copy of t that includes the earlier messages of the other items of its thread.
-func (d *Dispatcher) around(t *thread.Thread) (*thread.Thread, error) {
-	snapshot := *t
-	if t.Root == "" {
-		return &snapshot, nil
-	}
-	root, err := d.load(t.Root)
-	if err != nil {
-		return nil, err
-	}
-	said := slices.Concat(root.Context, root.Messages, t.Context)
-	slices.SortStableFunc(said, func(a, b thread.Message) int { return strings.Compare(a.At, b.At) })
-	snapshot.Context = slices.CompactFunc(said, func(a, b thread.Message) bool { return a.MessageID == b.MessageID })
-	return &snapshot, nil
+// posted keeps an approved reply as a hint.
+func (h *hints) posted(r *outbox.Reply) {
+	at := h.audiences[r.Key]
+	replied := append(h.replied[at], Hint{Source: "approved reply " + r.PostedAt, Text: r.ReplyText})
+	h.replied[at] = replied[max(0, len(replied)-maxReplied):]
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"tri/lib/base/config"
+	"tri/lib/base/durable"
 	"tri/lib/record/event"
 	"tri/lib/record/presence"
 	"tri/lib/record/run"
@@ -14,15 +14,18 @@ import (
 // hold delays investigations by seconds: a question is often not whole in its first message. It is no state
 // of a thread: a restart only begins it anew.
 type hold struct {
+	quiet
+	home         *durable.Home
+	clock        func() time.Time
 	window, most time.Duration        // after the asker's last message; in all
 	since        map[string]time.Time // by run id, when a run was first held
-	over         *time.Timer          // fires at next, when a run may start
+	wake         *time.Timer          // wakes the loop at next, when a run may start
 	next         time.Time
 }
 
-func newHold(t *config.Turn) hold {
-	h := hold{since: map[string]time.Time{}, over: time.NewTimer(time.Hour)}
-	if t.HoldS != nil && t.MaxHoldS != nil {
+func newHold(d *Dispatcher) *hold {
+	h := &hold{home: d.Home, clock: d.Now, since: map[string]time.Time{}, wake: d.wake}
+	if t := d.Config.Turn; t.HoldS != nil && t.MaxHoldS != nil && !d.Once {
 		h.window, h.most = seconds(*t.HoldS), seconds(*t.MaxHoldS)
 	}
 	return h
@@ -30,43 +33,42 @@ func newHold(t *config.Turn) hold {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// held reports whether a run waits for the rest of its question, and if so has the loop woken when that time
+// holds reports whether a run waits for the rest of its question, and if so has the loop woken when that time
 // is over.
-func (d *Dispatcher) held(j job) bool {
-	t := d.threads[j.key]
-	if d.Once || t == nil || j.kind != run.Investigate || d.hold.window <= 0 {
+func (h *hold) holds(j job, t *thread.Thread) bool {
+	if j.kind != run.Investigate || h.window <= 0 {
 		return false
 	}
-	now := d.Now()
-	since, ok := d.hold.since[j.runID]
+	now := h.clock()
+	since, ok := h.since[j.runID]
 	if !ok {
 		since = now
 	}
-	until := d.lastWord(t, now).Add(d.hold.window)
+	until := lastWord(t, now).Add(h.window)
 	asker := &event.Event{Platform: t.Platform, ChatID: t.ChatID, MessageID: t.ThreadID, Sender: event.Sender{ID: t.OriginalSenderID}}
-	for _, typing := range presence.Read(d.Home, now) {
+	for _, typing := range presence.Read(h.home, now) {
 		if typing.Is(asker) && typing.ExpiresAt.After(until) {
 			until = typing.ExpiresAt
 		}
 	}
-	if limit := since.Add(d.hold.most); until.After(limit) {
+	if limit := since.Add(h.most); until.After(limit) {
 		until = limit
 	}
 	if !until.After(now) {
-		delete(d.hold.since, j.runID)
+		delete(h.since, j.runID)
 		return false
 	}
-	d.hold.since[j.runID] = since
-	if !d.hold.next.After(now) || until.Before(d.hold.next) {
-		d.hold.next = until
-		d.hold.over.Reset(until.Sub(now)) // the loop then looks at every held run
+	h.since[j.runID] = since
+	if !h.next.After(now) || until.Before(h.next) {
+		h.next = until
+		h.wake.Reset(until.Sub(now)) // the loop then looks at every held run
 	}
 	return true
 }
 
 // lastWord returns when the asker of t last wrote in it; not later than now, whatever the platform's clock
 // says.
-func (d *Dispatcher) lastWord(t *thread.Thread, now time.Time) time.Time {
+func lastWord(t *thread.Thread, now time.Time) time.Time {
 	for _, m := range slices.Backward(t.Messages) {
 		if m.SenderID != t.OriginalSenderID {
 			continue

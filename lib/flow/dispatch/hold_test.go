@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"tri/lib/base/config"
 	"tri/lib/base/durable"
 	"tri/lib/record/presence"
 	"tri/lib/record/run"
@@ -24,10 +25,11 @@ func TestHold(t *testing.T) {
 	begin := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 	at := func(s float64) time.Time { return begin.Add(seconds(s)) }
 	now := begin
-	d := &Dispatcher{Options: Options{Home: home, Now: func() time.Time { return now }}}
-	d.hold = hold{window: seconds(2.5), most: seconds(15), since: map[string]time.Time{}, over: time.NewTimer(time.Hour)}
+	cfg := config.Default()
+	cfg.Turn = config.Turn{HoldS: new(2.5), MaxHoldS: new(15.0)}
+	d := &Dispatcher{Options: Options{Home: home, Config: cfg, Now: func() time.Time { return now }}, wake: time.NewTimer(time.Hour)}
+	h := newHold(d)
 	th := &thread.Thread{Key: "k", Platform: "matrix", ChatID: "c", ThreadID: "1", OriginalSenderID: "ana"}
-	d.threads = map[string]*thread.Thread{"k": th}
 	say := func(who string, s float64) {
 		th.Messages = append(th.Messages, thread.Message{SenderID: who, At: at(s).Format(time.RFC3339Nano)})
 	}
@@ -42,7 +44,7 @@ func TestHold(t *testing.T) {
 	held := func(s float64, want bool) {
 		t.Helper()
 		now = at(s)
-		if got := d.held(j); got != want {
+		if got := h.holds(j, th); got != want {
 			t.Errorf("after %g s: held %v", s, got)
 		}
 	}
@@ -63,9 +65,11 @@ func TestHold(t *testing.T) {
 	held(25.1, false) // max_hold_s after 10
 
 	say("ana", 30)
+	waits := h
 	d.Once = true
+	h = newHold(d)
 	held(30, false)
-	d.Once = false
+	h = waits
 	j.kind = run.Validate
 	held(30, false)
 

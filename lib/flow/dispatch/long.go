@@ -25,31 +25,31 @@ type Long interface {
 
 // longer runs an investigation detached and waits for its end. The detached runner owns the run and
 // publishes its result. A run that cannot be started has failed.
-func (d *Dispatcher) longer(ctx context.Context, id string, t *thread.Thread, hints []Hint) (*run.Result, error) {
+func (p *pool) longer(ctx context.Context, id string, t *thread.Thread, hints []Hint) (*run.Result, error) {
 	if first := t.InvestigatorReturn; first != nil && t.Status == thread.Escalated {
 		hints = append(hints, Hint{Source: "a shorter look at this very question", Text: first.SummaryForOrchestrator + "\n" + first.ResearchNotes})
 	}
-	at, err := d.Long.Start(t, hints, id)
+	at, err := p.Long.Start(t, hints, id)
 	if err != nil {
-		return d.owned(id, func(r *run.Run) (*run.Result, error) {
-			res := d.blank(job{kind: run.Investigate, runID: id}, t, r)
-			res.EndedAt = text.Timestamp(d.Now())
+		return p.owned(id, func(r *run.Run) (*run.Result, error) {
+			res := p.blank(job{kind: run.Investigate, runID: id}, t, r)
+			res.EndedAt = text.Timestamp(p.Now())
 			fail(res, agent.Fail(agent.ToolError, fmt.Errorf("start a long run: %w", err)), nil)
 			return res, nil
 		})
 	}
 	select {
-	case d.begun <- thread.Input{At: text.Timestamp(d.Now()), Key: t.Key, Escalated: &at}:
+	case p.begun <- thread.Input{At: text.Timestamp(p.Now()), Key: t.Key, Escalated: &at}:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	return d.Long.Wait(ctx, id)
+	return p.Long.Wait(ctx, id)
 }
 
 // longerLook reports whether the end of a run calls for a longer investigation, and the configuration
 // allows one: the agent asked for it, or its time was up.
-func (d *Dispatcher) longerLook(j job, res *run.Result) bool {
-	if !d.Config.Escalation.Enabled || j.long || j.kind != run.Investigate {
+func (p *pool) longerLook(j job, res *run.Result) bool {
+	if !p.Config.Escalation.Enabled || j.long || j.kind != run.Investigate {
 		return false
 	}
 	if res.Failure != nil {

@@ -111,14 +111,3 @@ func (m mark) save(h *durable.Home) error {
 	}
 	return h.ReplaceSealed("dispatch.json", b)
 }
-
-func (d *Dispatcher) saveMark() error {
-	if d.mark == d.saved {
-		return nil
-	}
-	if err := d.mark.save(d.Home); err != nil {
-		return err
-	}
-	d.saved, d.since = d.mark, 0
-	return nil
-}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"tri/lib/base/config"
-	"tri/lib/base/durable"
 	"tri/lib/base/text"
 	"tri/lib/record/notify"
 	"tri/lib/record/thread"
@@ -18,8 +17,9 @@ import (
 // time. It reads its earlier requests back from signals.ndjson, so that after a kill at any point the same
 // reaction is requested under the same name.
 type reactor struct {
+	quiet
 	config.Reactions
-	home   *durable.Home
+	store  *store
 	now    func() time.Time
 	stands map[message][]string // emoji requested and not removed
 	keys   map[message]string   // keys of the messages' threads
@@ -39,19 +39,26 @@ const (
 	stateFailed   = "failed"
 )
 
-// subscribeReactor reads the earlier requests. It adds no reactor if the configuration wants none.
-func (d *Dispatcher) subscribeReactor() error {
-	r := &reactor{Reactions: d.Config.Gate.Reactions, stands: map[message][]string{}, keys: map[message]string{}, runs: map[string]bool{}, home: d.Home, now: d.Now}
-	if !r.Enabled || d.Shadow {
+func newReactor(d *Dispatcher) *reactor {
+	r := &reactor{
+		Reactions: d.Config.Gate.Reactions, store: d.store, now: d.Now,
+		stands: map[message][]string{}, keys: map[message]string{}, runs: map[string]bool{},
+	}
+	r.Enabled = r.Enabled && !d.Shadow
+	return r
+}
+
+// open reads the earlier requests.
+func (r *reactor) open() error {
+	if !r.Enabled {
 		return nil
 	}
-	_, err := notify.Asked(d.Home, 0, func(s notify.Signal) error {
+	_, err := notify.Asked(r.store.home, 0, func(s notify.Signal) error {
 		if s.Kind == notify.React {
 			r.asked(&s)
 		}
 		return nil
 	})
-	d.subscribers = append(d.subscribers, r)
 	return err
 }
 
@@ -70,7 +77,10 @@ func (r *reactor) asked(s *notify.Signal) {
 
 // begun requests the reactions that an interrupted process did not get to: those of open threads, and
 // those of closed threads whose message shows something other than an answer.
-func (r *reactor) begun(ts []*thread.Thread, load func(key string) (*thread.Thread, error)) error {
+func (r *reactor) begun(ts []*thread.Thread) error {
+	if !r.Enabled {
+		return nil
+	}
 	open := map[string]bool{}
 	for _, t := range ts {
 		open[t.Key] = true
@@ -80,7 +90,7 @@ func (r *reactor) begun(ts []*thread.Thread, load func(key string) (*thread.Thre
 		if open[key] || slices.Equal(stands, []string{*r.Answered}) {
 			continue
 		}
-		t, err := load(key)
+		t, err := r.store.load(key)
 		if err != nil {
 			return err
 		}
@@ -101,14 +111,14 @@ func (r *reactor) ran(t *thread.Thread, runID string) error {
 func (r *reactor) moved(ts ...*thread.Thread) error {
 	var ask []notify.Signal
 	for _, t := range ts {
-		if t.Key != "" && slices.Contains(r.Chats, t.ChatID) {
+		if r.Enabled && t.Key != "" && slices.Contains(r.Chats, t.ChatID) {
 			ask = append(ask, r.due(t, text.Timestamp(r.now()))...)
 		}
 	}
 	if len(ask) == 0 {
 		return nil
 	}
-	if err := notify.Ask(r.home, ask...); err != nil {
+	if err := notify.Ask(r.store.home, ask...); err != nil {
 		return err
 	}
 	for i := range ask {

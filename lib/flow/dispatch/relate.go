@@ -43,7 +43,7 @@ func (b *batch) withdraw(in *thread.Input) {
 	if changes(e) || f.Own {
 		return
 	}
-	all := maps.Clone(b.d.threads)
+	all := maps.Clone(b.d.store.open)
 	maps.Copy(all, b.threads)
 	mine := slices.DeleteFunc(slices.Collect(maps.Values(all)), func(t *thread.Thread) bool {
 		return t.OriginalSenderID != e.Sender.ID || t.Platform != e.Platform || t.ChatID != e.ChatID || t.Status == thread.Closed

@@ -9,6 +9,7 @@ import (
 	"tri/lib/agent"
 	"tri/lib/record/draft"
 	"tri/lib/record/run"
+	"tri/lib/record/thread"
 )
 
 // errUndue is the end of a run whose item has moved on: nothing waits for its result.
@@ -17,33 +18,33 @@ var errUndue = errors.New("its result is no longer needed")
 // live is a run in progress.
 type live struct {
 	job
-	cancel context.CancelCauseFunc // nil: it is detached, and its manager ends it
+	context context.Context
+	cancel  context.CancelCauseFunc // nil: it is detached, and its manager ends it
 }
 
-// enliven registers a run that starts now, and returns its context.
-func (d *Dispatcher) enliven(ctx context.Context, j job) context.Context {
-	l := live{job: j}
-	if j.before != nil || j.kind != run.Investigate || !j.long || d.Long == nil {
-		ctx, l.cancel = context.WithCancelCause(ctx)
+// enliven registers a run that starts now.
+func (p *pool) enliven(ctx context.Context, j job) {
+	l := live{job: j, context: ctx}
+	if j.before != nil || j.kind != run.Investigate || !j.long || p.Long == nil {
+		l.context, l.cancel = context.WithCancelCause(ctx)
 	}
-	d.live[j.runID] = l
-	return ctx
+	p.live[j.runID] = l
 }
 
-// stopUndue ends the runs whose threads no longer need them.
-func (d *Dispatcher) stopUndue() {
-	for id, l := range d.live {
-		if t := d.threads[l.key]; t != nil && isDue(t, l.job) {
+// stopUndue ends the runs that no thread of open needs.
+func (p *pool) stopUndue(open map[string]*thread.Thread) {
+	for id, l := range p.live {
+		if t := open[l.key]; t != nil && isDue(t, l.job) {
 			continue
 		}
-		delete(d.live, id)
+		delete(p.live, id)
 		if l.cancel != nil {
 			l.cancel(errUndue)
 			continue
 		}
 		go func() {
-			if err := d.Long.Stop(id); err != nil {
-				d.Say("stop long run %s: %v", id, err)
+			if err := p.Long.Stop(id); err != nil {
+				p.Say("stop long run %s: %v", id, err)
 			}
 		}()
 	}
@@ -65,40 +66,39 @@ func undue(res *run.Result, s run.State, err error) {
 }
 
 // stopLost ends detached runs that an earlier dispatcher started, and that are no longer due.
-func (d *Dispatcher) stopLost() error {
-	if d.Long == nil {
+func (p *pool) stopLost() error {
+	if p.Long == nil {
 		return nil
 	}
-	ids, err := run.IDs(d.Home)
+	ids, err := run.IDs(p.Home)
 	if err != nil {
 		return err
 	}
-	for _, id := range slices.DeleteFunc(ids, func(id string) bool { return !run.IsID(id) || d.running[id] || d.book.Settled(id) }) {
-		o, key, err := run.Asked(d.Home, id)
+	for _, id := range slices.DeleteFunc(ids, func(id string) bool { return !run.IsID(id) || p.running[id] }) {
+		if held, err := run.Held(p.Home, id); err != nil {
+			return err
+		} else if !held {
+			continue
+		}
+		o, key, err := run.Asked(p.Home, id)
 		if err != nil {
 			return err
 		}
 		if o == nil || o.By != run.Dispatcher {
 			continue
 		}
-		if held, err := run.Held(d.Home, id); err != nil || !held {
-			if err != nil {
-				return err
-			}
-			continue
-		}
-		d.running[id] = true
-		d.long++
+		p.running[id] = true
+		p.long++
 		go func() {
-			err := d.Long.Stop(id)
+			err := p.Long.Stop(id)
 			var res *run.Result
 			if err == nil {
-				res, err = run.Load(d.Home, id)
+				res, err = run.Load(p.Home, id)
 			}
 			if err != nil {
-				d.Say("stop long run %s: %v", id, err)
+				p.Say("stop long run %s: %v", id, err)
 			}
-			d.results <- result{job{kind: run.Investigate, runID: id, key: key, long: true}, res}
+			p.results <- result{job{kind: run.Investigate, runID: id, key: key, long: true}, res}
 		}()
 	}
 	return nil

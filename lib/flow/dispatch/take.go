@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"tri/lib/record/budget"
+	"tri/lib/record/run"
 
 	"tri/lib/base/stream"
 	"tri/lib/base/sysexit"
@@ -37,7 +39,7 @@ func (b *batch) load(key string) (*thread.Thread, error) {
 	if t := b.threads[key]; t != nil {
 		return t, nil
 	}
-	return b.d.load(key)
+	return b.d.store.load(key)
 }
 
 // apply applies one input, unless its thread knows it already.
@@ -53,7 +55,10 @@ func (b *batch) apply(in thread.Input) error {
 			b.journalled = append(b.journalled, in) // so that its history can be shown
 		case f != nil && f.Refuse != "" && in.Event.Classification == event.Actionable:
 			b.journalled = append(b.journalled, in)
-			d.sayOnce("refused", "%s: %s; tri-report why tells of others like it", in.Event.MessageID, in.Facts.Refuse)
+			if !d.refused {
+				d.refused = true
+				d.Say("%s: %s; tri-report why tells of others like it", in.Event.MessageID, f.Refuse)
+			}
 		}
 		return nil
 	}
@@ -62,12 +67,12 @@ func (b *batch) apply(in thread.Input) error {
 	}
 	in.Stale = t.Stales(in)
 	next, _ := thread.Apply(*t, in)
-	if err := d.file(t, in); err != nil {
+	if err := d.store.file(t, in); err != nil {
 		return err
 	}
 	if t.Key == "" {
-		d.mark.Threads.Add(next.Key)
-		in.Threads = new(d.mark.Threads)
+		d.store.mark.Threads.Add(next.Key)
+		in.Threads = new(d.store.mark.Threads)
 	}
 	b.journalled = append(b.journalled, in)
 	b.moves = append(b.moves, next.Moves(t)...)
@@ -95,20 +100,14 @@ func (d *Dispatcher) take(ins ...thread.Input) error {
 	if len(b.journalled) == 0 {
 		return nil
 	}
-	size, err := d.journal.Append(b.journalled)
-	if err != nil {
+	if err := d.store.append(b); err != nil {
 		return err
 	}
-	if err := d.storeAll(b.order, b.threads); err != nil {
-		return err
-	}
-	d.mark.Journal = size
-	d.since += len(b.journalled)
 	if err := d.print(b.moves); err != nil {
 		return err
 	}
 	var ts []*thread.Thread
-	d.stopUndue()
+	d.pool.stopUndue(d.store.open)
 	for _, key := range b.order {
 		if err := d.do(b.threads[key]); err != nil {
 			return err
@@ -118,18 +117,10 @@ func (d *Dispatcher) take(ins ...thread.Input) error {
 	if err := d.each(func(s subscriber) error { return s.moved(ts...) }); err != nil {
 		return err
 	}
-	if d.since >= maxSince {
-		return d.saveMark()
+	if d.store.since >= maxSince {
+		return d.store.saveMark()
 	}
 	return nil
-}
-
-// sayOnce prints a message about a frequent condition once per process.
-func (d *Dispatcher) sayOnce(what, format string, args ...any) {
-	if !d.said[what] {
-		d.said[what] = true
-		d.Say(format, args...)
-	}
 }
 
 func (d *Dispatcher) print(moves []thread.Move) error {
@@ -164,7 +155,7 @@ func (d *Dispatcher) takeEvents(first classified, more <-chan classified) error 
 		}
 	}
 	var ins []thread.Input
-	seq := d.mark.Seq
+	seq := d.store.mark.Seq
 	for _, c := range batch {
 		if seq = max(seq, c.seq); d.rules.operators(c.event) {
 			continue
@@ -181,7 +172,7 @@ func (d *Dispatcher) takeEvents(first classified, more <-chan classified) error 
 	if err := d.take(ins...); err != nil {
 		return err
 	}
-	d.mark.Seq = seq
+	d.store.mark.Seq = seq
 	return nil
 }
 
@@ -206,7 +197,7 @@ func (d *Dispatcher) follow(ctx context.Context, name string, from int64) <-chan
 			}
 		})
 		if err != nil && !errors.Is(err, context.Canceled) {
-			d.fail(err)
+			d.pool.fail(err)
 		}
 	}()
 	return lines
@@ -220,11 +211,11 @@ func (d *Dispatcher) readDecisions() error {
 	off := int64(0)
 	_, err := readLines(d.Home, "decisions.ndjson", 0, func(b []byte) error {
 		next := off + int64(len(b)) + 1
-		err := d.decide(b, off, off >= d.mark.Decisions)
+		err := d.decide(b, off, off >= d.store.mark.Decisions)
 		off = next
 		return err
 	})
-	d.mark.Decisions = max(d.mark.Decisions, off)
+	d.store.mark.Decisions = max(d.store.mark.Decisions, off)
 	return err
 }
 
@@ -232,46 +223,20 @@ func (d *Dispatcher) takeDecision(l line) error {
 	if err := d.decide(l.bytes, l.begin(), true); err != nil {
 		return err
 	}
-	d.mark.Decisions = l.next
+	d.store.mark.Decisions = l.next
 	return nil
 }
 
-// decide folds a record. If the record counts and was written by a person or tri-reply, and apply is set,
-// it moves the thread.
+// decide folds a record, and has it move its thread if apply is set.
 func (d *Dispatcher) decide(b []byte, off int64, apply bool) error {
-	r, err := d.chain.Next(b)
+	r, counts, moves, err := d.gate.read(b)
 	if err != nil {
-		return sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("read decisions.ndjson: %w", err)),
-			"somebody has changed the log of decisions: put its last good copy back")
+		return err
 	}
-	counts, why := d.decisions.Add(r)
-	d.worded[r.Key] = r.Kind != decision.Offer || !counts && d.worded[r.Key]
-	if !counts {
-		d.Say("decision %d (%s by %q) does not count: %s", r.N, r.Kind, r.By, why)
-		return nil
+	for _, s := range d.subscribers {
+		s.recorded(&r, counts)
 	}
-	switch r.Kind {
-	case decision.Offer:
-		d.offered[r.Key] = offerID(&r)
-		d.answers.offered(&r)
-		d.noteOffer(&r)
-		return nil
-	case decision.Withdraw:
-		if d.offered[r.Key] == offerID(&r) {
-			delete(d.offered, r.Key)
-		}
-		return nil
-	case decision.Claim, decision.Settle:
-		return nil
-	case decision.Undo:
-		if st := d.decisions.Standing(r.Key); st.Offer != nil {
-			d.offered[r.Key] = offerID(st.Offer) // it may have been withdrawn as expired
-		}
-	}
-	if st := d.decisions.Standing(r.Key); r.Posts() && (st.Decision == nil || st.Decision.N != r.N) {
-		return nil // another approval is needed
-	}
-	if !apply {
+	if !moves || !apply {
 		return nil
 	}
 	r.Evidence, r.Sources, r.Meta = nil, nil, nil // the journal needs only the decision
@@ -279,30 +244,48 @@ func (d *Dispatcher) decide(b []byte, off int64, apply bool) error {
 }
 
 func (d *Dispatcher) takeReply(l line) error {
-	var r outbox.Reply
-	if err := json.Unmarshal(l.bytes, &r); err != nil {
-		return fmt.Errorf("read replies.ndjson: %w", err)
-	}
-	if err := d.noteReply(l.bytes); err != nil {
+	r, err := d.readReply(l.bytes)
+	if err != nil {
 		return err
 	}
-	if err := d.take(thread.Input{At: text.Timestamp(d.Now()), Key: r.Key, Reply: &r, Source: new(l.begin())}); err != nil {
+	if err := d.take(thread.Input{At: text.Timestamp(d.Now()), Key: r.Key, Reply: r, Source: new(l.begin())}); err != nil {
 		return err
 	}
-	d.mark.Replies = l.next
+	d.store.mark.Replies = l.next
 	return nil
 }
 
-// noteReply keeps the latest approved replies as hints.
-func (d *Dispatcher) noteReply(b []byte) error {
-	var r outbox.Reply
-	if err := json.Unmarshal(b, &r); err != nil {
-		return fmt.Errorf("read replies.ndjson: %w", err)
+// readReply parses a line of replies.ndjson, and tells the subscribers of a post.
+func (d *Dispatcher) readReply(b []byte) (*outbox.Reply, error) {
+	r := new(outbox.Reply)
+	if err := json.Unmarshal(b, r); err != nil {
+		return nil, fmt.Errorf("read replies.ndjson: %w", err)
 	}
-	if r.Outcome != outbox.Posted {
-		return nil
+	for _, s := range d.subscribers {
+		if r.Outcome == outbox.Posted {
+			s.posted(r)
+		}
 	}
-	d.answers.posted(&r)
-	d.notePosted(&r)
-	return nil
+	return r, nil
+}
+
+// takeRun applies the end of a run.
+func (d *Dispatcher) takeRun(j job, res *run.Result) error {
+	if err := d.each(func(s subscriber) error { return s.ended(d.store.open[j.key], res) }); err != nil {
+		return err
+	}
+	return d.take(thread.Input{
+		At: res.EndedAt, Key: j.key, Run: res, Escalate: d.pool.longerLook(j, res), LastRound: d.rounds() < 2, Resumes: resumes(res),
+	})
+}
+
+// resumes reports whether the next cycle may continue a run: an agent has made a draft in a session.
+func resumes(res *run.Result) bool {
+	return res.Kind == run.Investigate && res.Status == run.Done && res.SessionID != "" && !budget.Free(res.Agent)
+}
+
+// rounds returns how many drafts a cycle may have: the first, and one for each time the validator sends it
+// back.
+func (d *Dispatcher) rounds() int {
+	return min(d.Config.Investigator.MaxRounds, 1+d.Config.Validator.MaxRounds)
 }

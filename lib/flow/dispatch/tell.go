@@ -15,16 +15,16 @@ const maxWords = 8
 // tell brings the words of a run in progress to what waits in its thread. Words are durable before the run
 // receives them, and carry the id of the message and its text: each is written once, however often this is
 // called.
-func (d *Dispatcher) tell(t *thread.Thread, id string) error {
-	if _, ok := d.live[id]; !ok {
+func (p *pool) tell(t *thread.Thread, id string) error {
+	if _, ok := p.live[id]; !ok {
 		return nil // it is told when it starts
 	}
-	dir := d.Home.Path(run.Folder(d.Home, id))
+	dir := p.Home.Path(run.Folder(p.Home, id))
 	told, err := run.Words(dir)
 	if err != nil || len(t.Pending)+len(told) == 0 {
 		return err
 	}
-	stretched := d.stretched(t, dir)
+	stretched := p.stretched(t, dir)
 	var words []run.Word
 	for _, m := range t.Pending {
 		word := t.Word(m)
@@ -53,18 +53,18 @@ func (d *Dispatcher) tell(t *thread.Thread, id string) error {
 	if len(words) == 0 {
 		return nil
 	}
-	if _, err := run.Tell(d.Home, id, d.Now(), words...); err != nil {
+	if _, err := run.Tell(p.Home, id, p.Now(), words...); err != nil {
 		return err
 	}
-	return d.fault("words")
+	return p.fault("words")
 }
 
 // stretched reports whether a run has worked for twice the time that its question was expected to take.
-func (d *Dispatcher) stretched(t *thread.Thread, dir string) bool {
+func (p *pool) stretched(t *thread.Thread, dir string) bool {
 	s, err := run.LoadState(dir)
 	if err != nil || t.ExpectedMin <= 0 {
 		return false // no agent was started yet
 	}
 	began, err := time.Parse(time.RFC3339, s.StartedAt)
-	return err == nil && d.Now().Sub(began).Minutes() > 2*t.ExpectedMin
+	return err == nil && p.Now().Sub(began).Minutes() > 2*t.ExpectedMin
 }

@@ -162,12 +162,12 @@ func TestWordsChange(t *testing.T) {
 	b.run()
 	th := b.thread("1")
 	th.Status, th.DraftPending = thread.Investigating, nil
-	d := &Dispatcher{Options: b.options(), live: map[string]live{*th.InvestigatorTaskID: {}}}
-	d.Options.fault = func(string) error { return nil }
+	p := newPool(b.options())
+	p.fault, p.live[*th.InvestigatorTaskID] = func(string) error { return nil }, live{}
 	tell := func(want string) {
 		t.Helper()
 		for range 2 { // the second time nothing is new
-			if err := d.tell(th, *th.InvestigatorTaskID); err != nil {
+			if err := p.tell(th, *th.InvestigatorTaskID); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -31,8 +31,9 @@ type answer struct {
 	text, at, by string
 }
 
-// answers indexes the answers given so far, for reuse.
-type answers struct {
+// reuse replaces an investigation by an earlier answer to the same question.
+type reuse struct {
+	quiet
 	Options
 	asked map[asked]*answer  // offers, by cycle
 	given map[string]*answer // posted answers, by codebase and words
@@ -43,13 +44,16 @@ type asked struct {
 	cycle int
 }
 
-func newAnswers(o Options) answers {
-	return answers{Options: o, asked: map[asked]*answer{}, given: map[string]*answer{}}
+func newReuse(d *Dispatcher) *reuse {
+	return &reuse{Options: d.Options, asked: map[asked]*answer{}, given: map[string]*answer{}}
 }
 
-// offered records an offer. Its question can be recognized again only if it is self-contained: a single
+// recorded keeps an offer. Its question can be recognized again only if it is self-contained: a single
 // message that needs no context.
-func (a *answers) offered(r *decision.Record) {
+func (a *reuse) recorded(r *decision.Record, counts bool) {
+	if !counts || r.Kind != decision.Offer {
+		return
+	}
 	delete(a.asked, asked{r.Key, r.Cycle})
 	if r.Meta == nil || r.Target == nil {
 		return
@@ -64,10 +68,10 @@ func (a *answers) offered(r *decision.Record) {
 	}
 }
 
-// posted records that an answer was posted. An automatic approval does not count as an approval.
-func (a *answers) posted(r *outbox.Reply) {
+// posted keeps an answer that was posted. An automatic approval does not count as an approval.
+func (a *reuse) posted(r *outbox.Reply) {
 	was := a.asked[asked{r.Key, r.Cycle}]
-	if was == nil || r.Outcome != outbox.Posted || r.ApprovedBy == decision.Dispatcher || r.ApprovedBy == "" {
+	if was == nil || r.ApprovedBy == decision.Dispatcher || r.ApprovedBy == "" {
 		return
 	}
 	given := *was // a copy: a run may be reading the original
@@ -77,10 +81,18 @@ func (a *answers) posted(r *outbox.Reply) {
 	}
 }
 
+// starting sets the earlier answer that may replace a run.
+func (a *reuse) starting(j *job, t *thread.Thread) (*thread.Input, error) {
+	if was := a.answered(*j, t); was != nil {
+		j.before = func(ctx context.Context, t *thread.Thread, res *run.Result) error { return a.again(ctx, was, t, res) }
+	}
+	return nil, nil
+}
+
 // answered returns an earlier answer that may replace an investigation, or nil. It applies only to the
 // first round of a question of one message without context, of a type whose answer does not change by the
 // hour.
-func (a *answers) answered(j job, t *thread.Thread) *answer {
+func (a *reuse) answered(j job, t *thread.Thread) *answer {
 	if a.Stands == nil || j.anew || j.kind != run.Investigate || t.InvestigatorRound != 1 || t.Ordered ||
 		len(t.Messages) != 1 || len(t.Context)+len(t.Notes) > 0 || t.Messages[0].Inferred ||
 		!slices.Contains([]string{thread.TechnicalQA, thread.APIContract, thread.DataLookup}, t.QuestionType) {
@@ -98,7 +110,7 @@ var errAnew = errors.New("the earlier answer does not do")
 
 // again makes res the result of the earlier run, if all of its evidence is unchanged. The journal records
 // it as the end of the run, so the question is not investigated twice.
-func (a *answers) again(ctx context.Context, was *answer, t *thread.Thread, res *run.Result) error {
+func (a *reuse) again(ctx context.Context, was *answer, t *thread.Thread, res *run.Result) error {
 	ret, err := a.found(was)
 	if err != nil || ret == nil {
 		return errors.Join(errAnew, err)
@@ -123,7 +135,7 @@ func (a *answers) again(ctx context.Context, was *answer, t *thread.Thread, res 
 }
 
 // found returns the return of the run that found an answer, or nil if that run is gone.
-func (a *answers) found(was *answer) (*draft.Return, error) {
+func (a *reuse) found(was *answer) (*draft.Return, error) {
 	res, err := run.Load(a.Home, was.runID)
 	if err != nil || res == nil || res.Status != run.Done {
 		return nil, err
@@ -159,7 +171,7 @@ func unmoved(codebase string, refs []draft.Ref) error {
 }
 
 // corrected says why an answer turned out to be wrong, or "" if it was not corrected.
-func (a *answers) corrected(was *answer) (string, error) {
+func (a *reuse) corrected(was *answer) (string, error) {
 	policy, err := autoreply.New(a.Config)
 	if err != nil {
 		return "", err
