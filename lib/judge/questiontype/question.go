@@ -4,9 +4,30 @@ package questiontype
 
 import (
 	"cmp"
+	"embed"
+	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
+
+	"tri/lib/judge/pattern"
 )
+
+//go:embed rules/*.txt
+var files embed.FS
+
+var sections = pattern.Sections{
+	"why": false, "status_check": false, "api_contract": false, "data_lookup": false, "other": false, "problem": false,
+	"minutes": true,
+}
+
+var rules = sync.OnceValue(func() pattern.Set {
+	set, err := pattern.Load(files, "rules", sections)
+	if err != nil {
+		panic(err) // the files are embedded, and a test reads them
+	}
+	return set
+})
 
 // Kinds of question.
 const (
@@ -43,7 +64,7 @@ var order = []struct{ section, kind string }{
 // Judge classifies a message. asks says whether it is known to be a question; otherwise it may still
 // report a problem.
 func Judge(content string, asks bool) Kind {
-	text := plain(content)
+	text := pattern.Plain(content)
 	kind, reason := classify(text, content, asks)
 	k := Kind{Type: kind, Reason: reason}
 	k.Minutes, k.Because = minutes(text, content, kind)
@@ -51,19 +72,21 @@ func Judge(content string, asks bool) Kind {
 }
 
 // Minutes returns the expected time for a question of a known kind, with its summands.
-func Minutes(content, kind string) (float64, []string) { return minutes(plain(content), content, kind) }
+func Minutes(content, kind string) (float64, []string) {
+	return minutes(pattern.Plain(content), content, kind)
+}
 
 func classify(text, content string, asks bool) (kind, reason string) {
 	for _, o := range order {
-		if r := first(o.section, text); r != nil {
-			return o.kind, kinds[o.kind].short + ":" + r.name
+		if r := rules().First(o.section, text); r != nil {
+			return o.kind, kinds[o.kind].short + ":" + r.Name
 		}
 	}
-	switch r := first("problem", text); {
+	switch r := rules().First("problem", text); {
 	case asks:
 		return Technical, "technical:asks"
 	case r != nil:
-		return Technical, "technical:" + r.name
+		return Technical, "technical:" + r.Name
 	case strings.Contains(content, "`"):
 		return Technical, "technical:code"
 	case long(text):
@@ -84,11 +107,11 @@ func minutes(text, content, kind string) (float64, []string) {
 	because := []string{cmp.Or(k.short, kind) + " " + number(sum)}
 	seen := map[string]bool{}
 	for _, r := range rules()["minutes"] {
-		sign, _, _ := strings.Cut(r.name, ".")
-		if !seen[sign] && r.match(text) {
+		sign, _, _ := strings.Cut(r.Name, ".")
+		if !seen[sign] && r.Match(text) {
 			seen[sign] = true
-			sum += r.minutes
-			because = append(because, r.name+" "+signed(r.minutes))
+			sum += r.Weight
+			because = append(because, r.Name+" "+signed(r.Weight))
 		}
 	}
 	for _, s := range shapes {
@@ -111,4 +134,13 @@ var shapes = []struct {
 	}},
 	{"several-questions", 2, func(text, _ string) bool { return strings.Count(text, "?")+strings.Count(text, "？") >= 3 }},
 	{"long-text", 2, func(text, _ string) bool { return utf8.RuneCountInString(text) > 600 }},
+}
+
+func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+
+func signed(f float64) string {
+	if f < 0 {
+		return number(f)
+	}
+	return "+" + number(f)
 }

@@ -2,10 +2,12 @@ package questiontype
 
 import (
 	"io/fs"
-	"os"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
+
+	"tri/lib/judge/pattern"
 )
 
 func TestJudge(t *testing.T) {
@@ -126,26 +128,25 @@ func TestRules(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sections := map[string][]rule{}
-		lang := strings.TrimSuffix(strings.TrimPrefix(name, "rules/"), ".txt")
-		if err := parse(lang, string(b), sections); err != nil {
+		set := pattern.Set{}
+		if err := set.Parse(name, string(b), sections); err != nil {
 			t.Fatal(err)
 		}
-		for _, section := range sectionNames {
+		for _, section := range slices.Sorted(maps.Keys(sections)) {
 			seen := map[string]bool{}
-			if len(sections[section]) == 0 {
+			if len(set[section]) == 0 {
 				t.Errorf("%s: nothing in [%s]", name, section)
 			}
-			for _, r := range sections[section] {
+			for _, r := range set[section] {
 				for _, empty := range []string{"", "ok", "hm, 42", "👍", "the cat sat on the mat", "。"} {
-					if r.re.MatchString(empty) {
-						t.Errorf("%s: [%s] %s matches %q", name, section, r.name, empty)
+					if r.Match(empty) {
+						t.Errorf("%s: [%s] %s matches %q", name, section, r.Name, empty)
 					}
 				}
-				if seen[r.name] {
-					t.Errorf("%s: [%s] has two rules %s", name, section, r.name)
+				if seen[r.Name] {
+					t.Errorf("%s: [%s] has two rules %s", name, section, r.Name)
 				}
-				seen[r.name] = true
+				seen[r.Name] = true
 			}
 		}
 	}
@@ -153,7 +154,7 @@ func TestRules(t *testing.T) {
 
 func TestBadRules(t *testing.T) {
 	for _, file := range []string{"[nothing]", "[why]\nno colon", "[why]\nx +2: a", "[minutes]\nx: a", "[minutes]\nx +two: a", "[why]\nx: ("} {
-		if err := parse("en", file, map[string][]rule{}); err == nil || !strings.HasPrefix(err.Error(), "rules/en.txt:") {
+		if err := (pattern.Set{}).Parse("rules/en.txt", file, sections); err == nil || !strings.HasPrefix(err.Error(), "rules/en.txt:") {
 			t.Errorf("%q: %v", file, err)
 		}
 	}
@@ -174,33 +175,5 @@ func BenchmarkJudge(b *testing.B) {
 	rules()
 	for b.Loop() {
 		Judge("why does checkout fail intermittently since the upgrade? we see 502s from the payments service and nothing in its logs", true)
-	}
-}
-
-// TestNeeds: the required texts of a rule are in whatever it matches, in every line of this file.
-func TestNeeds(t *testing.T) {
-	texts := []string{}
-	if src, err := os.ReadFile("question_test.go"); err == nil {
-		texts = strings.Split(string(src), "\n")
-	}
-	known, matched := 0, 0
-	for _, list := range rules() {
-		for _, r := range list {
-			if r.needs != nil {
-				known++
-			}
-			for _, text := range texts {
-				text = plain(text)
-				if r.needs != nil && !holdsAny(text, r.needs) && r.re.MatchString(text) {
-					t.Errorf("%s matches %.60q, which holds none of %q", r.name, text, r.needs)
-				}
-				if matched < 100_000 && r.needs != nil && holdsAny(text, r.needs) {
-					matched++
-				}
-			}
-		}
-	}
-	if known < 50 || matched == 0 {
-		t.Errorf("%d rules have needs, %d texts hold some: this tests nothing", known, matched)
 	}
 }

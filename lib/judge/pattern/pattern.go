@@ -1,31 +1,30 @@
-package questiontype
+// Package pattern reads rules over the text of a message: named expressions in sections, one file per
+// language. lib/judge/questiontype/rules/README describes their format.
+package pattern
 
 import (
-	"embed"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"tri/lib/base/lazyregexp"
 )
 
-//go:embed rules/*.txt
-var files embed.FS
-
-// rule is one line of a rules file.
-type rule struct {
-	name    string // for languages other than English, with the language code as suffix
-	minutes float64
-	re      *lazyregexp.Pattern
-	dense   bool     // of a language without spaces: no ASCII text can match
-	needs   []string // a text without any of these cannot match; nil: unknown
+// Rule is one line of a rules file.
+type Rule struct {
+	Name   string  // for languages other than English, with the language code as suffix
+	Weight float64 // 0 in sections without weights
+	re     *lazyregexp.Pattern
+	dense  bool     // of a language without spaces: no ASCII text can match
+	needs  []string // a text without any of these cannot match; nil: unknown
 }
 
-func (r *rule) match(text string) bool {
+// Match reports whether the rule matches a text that Plain returned.
+func (r *Rule) Match(text string) bool {
 	return !(r.dense && isASCII(text)) && (r.needs == nil || holdsAny(text, r.needs)) && r.re.MatchString(text)
 }
 
@@ -33,72 +32,93 @@ func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
-// rules are the rules of each section, in the order in which they are tried.
-var rules = sync.OnceValue(func() map[string][]rule {
-	list, err := files.ReadDir("rules")
+// Set is the rules of each section: those of English first, then those of the other languages, each in
+// the order of its file.
+type Set map[string][]Rule
+
+// First returns the first rule of a section that matches, or nil.
+func (s Set) First(section, text string) *Rule {
+	list := s[section]
+	for i := range list {
+		if list[i].Match(text) {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// Sections are the sections that a file may have. The value says whether each rule there has a weight.
+type Sections map[string]bool
+
+// Load reads all files of a folder, which must be LANGUAGE.txt.
+func Load(files fs.FS, folder string, sections Sections) (Set, error) {
+	names, err := fs.Glob(files, path.Join(folder, "*.txt"))
 	if err != nil {
-		panic(err) // embedded
+		return nil, err
 	}
-	langs := []string{"en"}
-	for _, f := range list {
-		if lang := strings.TrimSuffix(f.Name(), ".txt"); lang != "en" {
-			langs = append(langs, lang)
+	english := path.Join(folder, "en.txt")
+	slices.SortStableFunc(names, func(a, b string) int {
+		switch {
+		case a == english:
+			return -1
+		case b == english:
+			return 1
 		}
-	}
-	sections := map[string][]rule{}
-	for _, lang := range langs {
-		b, err := files.ReadFile("rules/" + lang + ".txt")
+		return strings.Compare(a, b)
+	})
+	set := Set{}
+	for _, name := range names {
+		b, err := fs.ReadFile(files, name)
 		if err != nil {
-			panic(err)
+			return nil, err
 		}
-		if err := parse(lang, string(b), sections); err != nil {
-			panic(err) // the files are embedded, and a test reads them
+		if err := set.Parse(name, string(b), sections); err != nil {
+			return nil, err
 		}
 	}
-	return sections
-})
+	return set, nil
+}
 
-var sectionNames = []string{"why", "status_check", "api_contract", "data_lookup", "other", "problem", "minutes"}
-
-func parse(lang, file string, sections map[string][]rule) error {
-	section := ""
+// Parse adds the rules of one file, which is named FOLDER/LANGUAGE.txt. The error names file and line.
+func (set Set) Parse(name, file string, sections Sections) error {
+	lang, section := strings.TrimSuffix(path.Base(name), ".txt"), ""
 	for i, line := range strings.Split(file, "\n") {
-		where := path.Join("rules", lang+".txt") + ":" + strconv.Itoa(i+1)
+		where := name + ":" + strconv.Itoa(i+1)
 		switch {
 		case line == "" || line[0] == '#':
 			continue
 		case line[0] == '[':
 			section = strings.Trim(line, "[]")
-			if !slices.Contains(sectionNames, section) {
+			if _, ok := sections[section]; !ok {
 				return fmt.Errorf("%s: no section %q", where, section)
 			}
 			continue
 		}
-		r, err := parseRule(lang, section, line)
+		r, err := parseRule(lang, sections[section], line)
 		if err != nil {
 			return fmt.Errorf("%s: %w", where, err)
 		}
-		sections[section] = append(sections[section], r)
+		set[section] = append(set[section], r)
 	}
 	return nil
 }
 
-func parseRule(lang, section, line string) (r rule, err error) {
+func parseRule(lang string, weighted bool, line string) (r Rule, err error) {
 	head, body, ok := strings.Cut(line, ": ")
 	if !ok {
 		return r, fmt.Errorf("rule %q: no colon", line)
 	}
-	name, minutes, graded := strings.Cut(head, " ")
-	if graded != (section == "minutes") {
-		return r, fmt.Errorf("rule %q: minutes stand in [minutes], and there alone", name)
+	name, weight, graded := strings.Cut(head, " ")
+	if graded != weighted {
+		return r, fmt.Errorf("rule %q: its section has weights: %v", name, weighted)
 	}
 	if graded {
-		if r.minutes, err = strconv.ParseFloat(minutes, 64); err != nil {
+		if r.Weight, err = strconv.ParseFloat(weight, 64); err != nil {
 			return r, fmt.Errorf("rule %q: %w", name, err)
 		}
 	}
-	if r.name = name; lang != "en" {
-		r.name += "." + lang
+	if r.Name = name; lang != "en" {
+		r.Name += "." + lang
 	}
 	r.dense = lang == "ja" || lang == "zh"
 	text := whole(body, r.dense)
@@ -129,15 +149,6 @@ func whole(body string, dense bool) string {
 	return left + "(?:" + shorthands.Replace(body) + ")" + right
 }
 
-// first returns the first rule of a section that matches.
-func first(section, text string) *rule {
-	list := rules()[section]
-	if i := slices.IndexFunc(list, func(r rule) bool { return r.match(text) }); i >= 0 {
-		return &list[i]
-	}
-	return nil
-}
-
 // maxText is how much of a message is read, in bytes, half of it from the end: people ask before or after
 // the text that they paste, and matching takes time.
 const maxText = 1 << 10
@@ -150,9 +161,9 @@ var (
 	curly  = strings.NewReplacer("’", "'", "‘", "'", "`", "'")
 )
 
-// plain returns the text of a message in lower case, without quotes, pasted code and links. Text in
+// Plain returns the text of a message in lower case, without quotes, pasted code and links. Text in
 // backquotes becomes one word, since it is a name.
-func plain(s string) string {
+func Plain(s string) string {
 	if len(s) > 64*maxText {
 		s = s[:32*maxText] + "\n" + s[len(s)-32*maxText:]
 	}
@@ -163,13 +174,4 @@ func plain(s string) string {
 		s = strings.ToValidUTF8(s[:maxText/2]+" . "+s[len(s)-maxText/2:], "")
 	}
 	return s
-}
-
-func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
-
-func signed(f float64) string {
-	if f < 0 {
-		return number(f)
-	}
-	return "+" + number(f)
 }

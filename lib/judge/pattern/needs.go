@@ -1,4 +1,4 @@
-package questiontype
+package pattern
 
 import (
 	"regexp/syntax"
