@@ -129,6 +129,9 @@ func parseRule(lang string, weighted bool, line string) (r Rule, err error) {
 
 var shorthands = strings.NewReplacer(
 	"{ask}", `(?:^|[?!.,:;)] ?|(?:^|[^\pL\pN_])(?:if|whether|hey|hi|hello|hiya|so|and|or|but|also|btw|question|guys|all|folks|everyone|team|please|ok|well|know|ask|wondering) )`,
+	"{do}", `(?:^|[.!?:;,)] |[。！] ?|(?:^|[^\pL\pN_])(?:please|pls|plz|(?:can|could|would|will) (?:you|u|someone|somebody)(?: please| pls)?|hey|hi|hello|also|bot|`+
+		`tolong|coba|minta|mohon|bisa|bitte|kannst du|könntest du|por favor|puedes|podrías|peux-tu|pourrais-tu|pouvez-vous|s'il te plaît|pode|poderia|favor) )`,
+	"{te}", `(?:て|で)(?:おいて|みて)?(?:もらえ|もらい|ください|下さい|くだ|くれ|ほし|欲し|いただ|頂|お願い|ね|よ|[。、！!？?\s]|$)`,
 	"{end}", `\s*(?:[?!.,;:)？！。，、]|$)`,
 	"{gap}", `(?:[^.?!。？！]|\.[^ ]){0,60}`,
 	"{thing}", `(?:[\pL\pN_./#'’-]+ ){1,4}`,
@@ -140,10 +143,10 @@ func whole(body string, dense bool) string {
 	if dense {
 		left, right = "", ""
 	}
-	if strings.HasPrefix(body, "{ask}") {
+	if strings.HasPrefix(body, "{ask}") || strings.HasPrefix(body, "{do}") {
 		left = ""
 	}
-	if strings.HasSuffix(body, "{end}") || strings.HasSuffix(body, "{gap}") {
+	if strings.HasSuffix(body, "{end}") || strings.HasSuffix(body, "{gap}") || strings.HasSuffix(body, " ") {
 		right = ""
 	}
 	return left + "(?:" + shorthands.Replace(body) + ")" + right

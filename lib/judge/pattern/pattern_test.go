@@ -19,6 +19,10 @@ func TestNeeds(t *testing.T) {
 			"why": false, "status_check": false, "api_contract": false, "data_lookup": false, "other": false,
 			"problem": false, "minutes": true,
 		}},
+		{"intent", "intent_test.go", Sections{
+			"research": true, "code_change": true, "organize": true, "question": true, "reminder": true, "todo": true,
+			"todo_check": true, "todo_complete": true, "other": true, "large": false,
+		}},
 	} {
 		folder := os.DirFS("../" + of.pkg)
 		set, err := Load(folder, "rules", of.sections)
