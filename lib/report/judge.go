@@ -44,7 +44,7 @@ func (t *teller) judge() {
 		s.Outcome, s.Reason = Unread, "the classifier has not come to it"
 	case last.Classification != event.Actionable:
 		s.Outcome, s.Reason = Dropped, join(last.Words)
-	case t.passed(last) && relation.Withdraws(s.Content):
+	case t.passed(last) && relation.Withdraws(s.Content, relation.Names{}):
 		s.Outcome, s.Reason = Dropped, "it takes a question back, and its sender asks none here"
 	case t.passed(last):
 		s.Outcome, s.Reason = Dropped, "the dispatcher has read it and it may open nothing: it is our own, or thanks"

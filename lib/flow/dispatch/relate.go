@@ -54,7 +54,7 @@ func (b *batch) withdraw(in *thread.Input) {
 	slices.SortFunc(mine, func(a, b *thread.Thread) int {
 		return strings.Compare(a.StartedAt+" "+a.Key, b.StartedAt+" "+b.Key)
 	})
-	if _, named := relation.Named(e.Content, asItems(mine), b.d.names(e)...); !f.NeverMind && !named {
+	if _, named := relation.Named(e.Content, asItems(mine, e), b.d.rules.named(e)); !f.NeverMind && !named {
 		return
 	}
 	if b.d.judge(f, e, mine); f.NeverMind {
@@ -75,20 +75,15 @@ func (b *batch) relate(in thread.Input, items []*thread.Thread) {
 // changes reports whether an event is an edit or a deletion.
 func changes(e *event.Classified) bool { return e.Deleted || e.EditedAt != "" || e.EditID != "" }
 
-// names returns the names by which people may be addressed in an event.
-func (d *Dispatcher) names(e *event.Classified) []string {
-	return slices.Concat(e.Mentions, d.rules.own)
-}
-
 // judge sets the relation of an event to the open items of its sender, oldest first. A withdrawal must say
 // which of several it means: by quoting, or by name.
 func (d *Dispatcher) judge(f *thread.Facts, e *event.Classified, mine []*thread.Thread) {
 	m := relation.Message{
-		Text: e.Content, Quotes: e.ReplyToID, Names: d.names(e),
+		Text: e.Content, Quotes: e.ReplyToID, Names: d.rules.named(e),
 		Ack: e.IsAckOrEmoji && !e.IsQuestion && !f.NeverMind, Asks: e.Classification == event.Actionable,
 	}
-	r := relation.Judge(m, asItems(mine))
-	if i, named := relation.Named(e.Content, asItems(mine), m.Names...); named {
+	r := relation.Judge(m, asItems(mine, e))
+	if i, named := relation.Named(e.Content, asItems(mine, e), m.Names); named {
 		r = relation.Relation{Kind: relation.Cancel, Item: i, Reasons: []string{"names-item"}}
 	} else if r.Kind == relation.Cancel && len(mine) > 1 && !slices.Contains(r.Reasons, "quoted") {
 		r.Item = -1
@@ -105,9 +100,9 @@ func (d *Dispatcher) judge(f *thread.Facts, e *event.Classified, mine []*thread.
 	}
 }
 
-func asItems(ts []*thread.Thread) (items []relation.Item) {
+func asItems(ts []*thread.Thread, e *event.Classified) (items []relation.Item) {
 	for _, t := range ts {
-		var it relation.Item
+		it := relation.Item{Asked: wasAsked(t, e)}
 		for _, m := range slices.Concat(t.Messages, t.Pending) {
 			it.Texts = append(it.Texts, m.Content)
 		}
@@ -120,4 +115,24 @@ func asItems(ts []*thread.Thread) (items []relation.Item) {
 		items = append(items, it)
 	}
 	return items
+}
+
+// wasAsked reports whether a person has asked something in an item since its asker's last turn before the one
+// of e.
+func wasAsked(t *thread.Thread, e *event.Classified) bool {
+	begins, before := e.CreateTime, ""
+	own := slices.DeleteFunc(slices.Concat(t.Context, t.Messages, t.Pending), func(m thread.Message) bool { return m.SenderID != e.Sender.ID })
+	for _, m := range own {
+		if m.MessageID == e.TurnID && m.At < begins {
+			begins = m.At
+		}
+	}
+	for _, m := range own {
+		if m.At < begins {
+			before = max(before, m.At)
+		}
+	}
+	return slices.ContainsFunc(t.HumanReplies, func(m thread.Message) bool {
+		return before < m.At && m.At <= begins && strings.ContainsAny(m.Content, "?？؟")
+	})
 }

@@ -146,3 +146,32 @@ func TestBefore(t *testing.T) {
 		}
 	}
 }
+
+func TestWasAsked(t *testing.T) {
+	at := func(s int) string { return fmt.Sprintf("2026-11-22T10:00:%02dZ", s) }
+	of := func(id, who string, s int, text string) thread.Message {
+		return thread.Message{MessageID: id, SenderID: who, At: at(s), Content: text}
+	}
+	question := of("1", "ana", 0, "the upload fails")
+	helper := of("2", "ben", 10, "which version?")
+	for _, tt := range []struct {
+		name    string
+		t       thread.Thread
+		turn    string
+		seconds int
+		want    bool
+	}{
+		{"nothing was said", thread.Thread{Messages: []thread.Message{question}}, "3", 20, false},
+		{"a question", thread.Thread{Messages: []thread.Message{question}, HumanReplies: []thread.Message{helper}}, "3", 20, true},
+		{"a remark", thread.Thread{Messages: []thread.Message{question}, HumanReplies: []thread.Message{of("2", "ben", 10, "hm")}}, "3", 20, false},
+		{"answered in the same turn", thread.Thread{Messages: []thread.Message{question}, Pending: []thread.Message{of("3", "ana", 20, "version 3")}, HumanReplies: []thread.Message{helper}}, "3", 25, true},
+		{"answered in an earlier turn", thread.Thread{Messages: []thread.Message{question}, Context: []thread.Message{of("3", "ana", 20, "3")}, HumanReplies: []thread.Message{helper}}, "4", 25, false},
+		{"asked while the turn went on", thread.Thread{Messages: []thread.Message{question}, HumanReplies: []thread.Message{helper}}, "1", 20, false},
+	} {
+		e := &event.Classified{}
+		e.Sender.ID, e.TurnID, e.CreateTime = "ana", tt.turn, at(tt.seconds)
+		if got := wasAsked(&tt.t, e); got != tt.want {
+			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+}

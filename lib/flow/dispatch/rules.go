@@ -86,7 +86,7 @@ func (r *rules) operators(e *event.Classified) bool {
 func (r *rules) facts(e *event.Classified, o Options) (*thread.Facts, error) {
 	f := &thread.Facts{QuestionType: thread.Other, Tier: 1, ExpectedMin: 5}
 	f.Own = e.Sender.Type == "bot" && e.Sender.ID != "" && slices.Contains(r.own, e.Sender.ID)
-	f.NeverMind = relation.Withdraws(e.Content, slices.Concat(e.Mentions, r.own)...)
+	f.NeverMind = relation.Withdraws(e.Content, r.named(e))
 	if e.Classification != event.Actionable || f.Own {
 		return f, nil
 	}
@@ -114,6 +114,11 @@ func (r *rules) facts(e *event.Classified, o Options) (*thread.Facts, error) {
 	}
 	f.Rubric, err = r.prompts.Rubric(f.QuestionType)
 	return f, err
+}
+
+// named returns the names by which somebody may be addressed in an event.
+func (r *rules) named(e *event.Classified) relation.Names {
+	return relation.Names{Bot: r.own, People: e.Mentions}
 }
 
 // tooOld says why an event may not open a thread, or "" if it is at most most hours old.

@@ -44,7 +44,7 @@ const (
 // Named reports whether a text, as a whole, withdraws a question by its name: "never mind the Fence one".
 // i is the index of the one open item that has all words of the name, or -1 if which one it means cannot be
 // told. names are as in Withdraws.
-func Named(text string, open []Item, names ...string) (i int, ok bool) {
+func Named(text string, open []Item, names Names) (i int, ok bool) {
 	if len(text) > maxWithdrawal || asks(text) {
 		return -1, false
 	}

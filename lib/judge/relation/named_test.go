@@ -36,13 +36,13 @@ func TestNamed(t *testing.T) {
 		{"never mind", 0, false},
 		{"", 0, false},
 	} {
-		i, ok := Named(tt.text, open, "tri")
+		i, ok := Named(tt.text, open, tri)
 		if ok != tt.ok || ok && i != tt.item {
 			t.Errorf("Named(%q) = %d, %v", tt.text, i, ok)
 		}
 	}
 	for _, form := range naming { // each form is one
-		if _, ok := Named(strings.Replace(form, "*", "billing", 1), open); !ok {
+		if _, ok := Named(strings.Replace(form, "*", "billing", 1), open, Names{}); !ok {
 			t.Errorf("%q is no form", form)
 		}
 	}
@@ -53,11 +53,11 @@ func FuzzNamed(f *testing.F) {
 	f.Add("*の件は忘れてください", "")
 	f.Fuzz(func(t *testing.T, text, item string) {
 		open := []Item{{Texts: []string{item}}, {Texts: []string{item}}}
-		if i, ok := Named(text, open, "tri"); ok && i != -1 {
+		if i, ok := Named(text, open, tri); ok && i != -1 {
 			t.Errorf("%q chose one of two that are the same", text)
 		}
-		if _, ok := Named(text, open, "tri"); ok {
-			if _, more := Named(text+", but why does it fail in main", open, "tri"); more {
+		if _, ok := Named(text, open, tri); ok {
+			if _, more := Named(text+", but why does it fail in main", open, tri); more {
 				t.Errorf("%q: more text changes nothing", text)
 			}
 		}

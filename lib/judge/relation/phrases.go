@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"tri/lib/base/lazyregexp"
 )
 
 //go:embed phrases.txt
@@ -17,6 +19,7 @@ var phrasesTxt string
 // Names of the sections of phrases.txt.
 const (
 	withdraw = "withdraw"
+	order    = "order"
 	settled  = "settled"
 	polite   = "polite"
 	status   = "status"
@@ -40,7 +43,7 @@ type section struct {
 
 var phrases = sync.OnceValue(func() map[string]*section {
 	all := map[string]*section{}
-	for _, name := range []string{withdraw, settled, polite, status, tail, about, redirect, turning, replace, beside, answer} {
+	for _, name := range []string{withdraw, order, settled, polite, status, tail, about, redirect, turning, replace, beside, answer} {
 		all[name] = &section{has: map[string]bool{}}
 	}
 	into := (*section)(nil)
@@ -135,21 +138,45 @@ func fold(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// called is the folded names by which the bot and other people may be addressed.
-func called(names []string) map[string]bool {
-	calls := map[string]bool{}
-	for _, n := range names {
-		calls[fold(strings.TrimPrefix(n, "@"))] = true
+// Names are the names by which somebody may be addressed in a message.
+type Names struct{ Bot, People []string }
+
+// calls are folded names; of the bot's the value is true.
+type calls map[string]bool
+
+func called(names Names) calls {
+	all := calls{}
+	for _, n := range names.People {
+		all[address(n)] = false
 	}
-	return calls
+	for _, n := range names.Bot {
+		all[address(n)] = true
+	}
+	return all
+}
+
+// address returns the folded name of a word that may address somebody: "@Tri:", "<@U024BE7LH>".
+func address(word string) string { return fold(strings.Trim(word, "@<>:,;!. \t")) }
+
+// others reports whether a message addresses a person, and not the bot.
+func (c calls) others(text string) bool {
+	person := false
+	for _, w := range strings.Fields(text) {
+		bot, known := c[address(w)]
+		if bot {
+			return false
+		}
+		person = person || known || strings.HasPrefix(w, "@") || strings.HasPrefix(w, "<@")
+	}
+	return person
 }
 
 // parts returns the words of each part of a message, folded, without mentions.
-func parts(text string, calls map[string]bool) (all [][]string) {
+func parts(text string, calls calls) (all [][]string) {
 	for _, part := range strings.FieldsFunc(text, isBreak) {
 		var said []string
 		for _, w := range strings.Fields(part) {
-			if strings.HasPrefix(w, "@") || strings.HasPrefix(w, "<@") || calls[fold(w)] {
+			if _, named := calls[fold(w)]; named || strings.HasPrefix(w, "@") || strings.HasPrefix(w, "<@") {
 				continue
 			}
 			said = append(said, strings.Fields(fold(w))...)
@@ -185,8 +212,14 @@ func bare(said []string, sections ...string) []string {
 	return said
 }
 
+// sound is a word that is only a sound, however long it is drawn: "ahh", "hmmm".
+var sound = lazyregexp.New(`^(?:a+h+a*|o+h+|h+m+|u+h+|e+h+|u+m+|y+e+a+h*|y+a+y+)$`)
+
 // courtesy returns how many words at one end of said are polite, and whether that is the first end.
 func courtesy(said []string) (n int, first bool) {
+	if len(said) > 0 && sound.MatchString(said[0]) {
+		return 1, true
+	}
 	for n := min(3, len(said)); n > 0; n-- {
 		if in(polite, strings.Join(said[:n], " ")) {
 			return n, true

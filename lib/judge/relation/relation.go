@@ -32,8 +32,7 @@ type Message struct {
 	Before []string
 	// Quotes is the id of the message that this one quotes (reply_to_id); "": none.
 	Quotes string
-	// Names are the names by which the bot and other people may be addressed in it.
-	Names []string
+	Names  Names
 	// Ack and Asks are the classifier's: is_ack_or_emoji, and classification actionable.
 	Ack, Asks bool
 	// Elsewhere says that tri-thread, without the platform's own threads, would have begun another
@@ -45,7 +44,8 @@ type Message struct {
 type Item struct {
 	Texts []string // the asker's messages that it answers
 	IDs   []string // ids of all messages that it holds, ours too
-	// Asked says that a question put to the asker is unanswered.
+	// Asked says that a question put to the asker is unanswered: since the asker's last turn somebody else
+	// has asked something in the conversation.
 	Asked bool
 }
 
@@ -82,7 +82,7 @@ func Judge(m Message, open []Item) Relation {
 		return Relation{Kind: New, Item: -1, Margin: sure, Reasons: []string{"no-open-item"}}
 	}
 	j := newJudgement(m, open)
-	for _, rule := range []func() bool{j.ack, j.status, j.cancel, j.redirect, j.answer, j.branch} {
+	for _, rule := range []func() bool{j.corrects, j.ack, j.status, j.cancel, j.redirect, j.answer, j.branch} {
 		if rule() {
 			return j.result()
 		}
@@ -97,7 +97,7 @@ func Judge(m Message, open []Item) Relation {
 type judgement struct {
 	m     Message
 	open  []Item
-	calls map[string]bool
+	calls calls
 	parts [][]string // what is said, without pasted code and quoted lines
 	said  []string   // the same, joined
 	own   []string   // its distinctive words
@@ -248,20 +248,27 @@ func (j *judgement) cancel() bool {
 	return j.say(Cancel, sure, "whole:"+phrase)
 }
 
-// redirect: it begins with a correction, follows one, or corrects a word: "*staging".
+// corrects: it corrects a word: "*staging".
+func (j *judgement) corrects() bool {
+	w := strings.TrimSpace(j.m.Text)
+	bare := strings.Trim(w, "*")
+	if n := len(w) - len(bare); len(j.said) == 0 || len(j.said) > 3 || n == 0 || n > 2 || strings.ContainsAny(bare, "*\n") ||
+		strings.HasPrefix(w, "*") == strings.HasSuffix(w, "*") {
+		return false
+	}
+	return j.say(Redirect, likely, "corrects-a-word")
+}
+
+// redirect: it begins with a correction, or follows one.
 func (j *judgement) redirect() bool {
 	if n := len(j.m.Before); n > 0 && len(j.said) > 0 {
 		if section, phrase := withdraws(j.m.Before[n-1], j.calls); section == withdraw {
 			return j.say(Redirect, likely, "before:"+phrase)
 		}
 	}
-	if w := strings.TrimSpace(j.m.Text); len(j.said) > 0 && len(j.said) <= 3 && !strings.Contains(w, "\n") &&
-		strings.HasPrefix(w, "*") != strings.HasSuffix(w, "*") && strings.Count(w, "*") == 1 {
-		return j.say(Redirect, likely, "corrects-a-word")
-	}
 	said, turned := j.said, ""
 	for range 4 { // "oh wait, sorry, I meant"
-		if rest, p := opens(redirect, said); p != "" && len(rest) > 0 {
+		if rest, p := opens(redirect, said); p != "" && len(rest) > 0 && rest[0] != "than" {
 			return j.say(Redirect, likely, "cue:"+p)
 		}
 		rest, p := opens(turning, said)
@@ -284,8 +291,12 @@ func (j *judgement) redirect() bool {
 	return false
 }
 
+// answer: a question was put to the asker, and it does not ask one in return.
 func (j *judgement) answer() bool {
-	return j.asked() && j.say(Answer, likely, "asked")
+	if !j.asked() || asks(j.m.Text) && len(j.said) > 0 && !in(answer, j.said[0]) {
+		return false
+	}
+	return j.say(Answer, likely, "asked")
 }
 
 // branch: it asks by itself, shares no distinctive word with the item, and there is a sign that it belongs
@@ -322,8 +333,25 @@ func (j *judgement) afterCue() (said []string, cue string) {
 	return said, cue
 }
 
-// selfContained reports whether words determine a question by themselves.
+// selfContained reports whether words that ask do not point back to something said before.
 func selfContained(said []string) bool {
-	_, ok := questiontype.Words(strings.Join(said, " "))
-	return ok
+	if _, ok := questiontype.Words(strings.Join(said, " ")); ok {
+		return true
+	}
+	for _, w := range said {
+		if back[w] {
+			return false
+		}
+	}
+	return len(said) >= 4
 }
+
+// back are words that point to what was said before.
+var back = func() map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(`this that these those it its they them he she him her same one ones again there then else so
+instead still both either das es dies diese dieser eso esto lo ça cela ce itu ini isso isto`) {
+		m[w] = true
+	}
+	return m
+}()

@@ -7,6 +7,7 @@ import (
 )
 
 var (
+	tri    = Names{Bot: []string{"tri"}, People: []string{"ben"}}
 	logs   = Item{Texts: []string{"can you pull yesterday's logs and grep for errors"}, IDs: []string{"1"}}
 	deploy = Item{Texts: []string{"did the deploy of the billing service go through?"}, IDs: []string{"2", "3"}}
 	asked  = Item{Texts: []string{"the upload fails"}, IDs: []string{"4"}, Asked: true}
@@ -20,26 +21,26 @@ func TestJudge(t *testing.T) {
 			"any updates on the logs?", "anyone?", "bump", "gibt es was neues?", "schon was gefunden?", "¿cómo va?", "des nouvelles ?",
 			"udah ketemu belum?", "alguma novidade?", "進捗どうですか", "怎么样了？",
 		},
-		Cancel: {"never mind", "nvm, found it", "@tri stop, please", "stop", "cancel", "scratch that", "solved, thanks", "vergiss es", "laisse tomber", "算了", "やめて", "batalin aja"},
+		Cancel: {"never mind", "nvm, found it", "@tri stop, please", "stop", "cancel", "scratch that", "solved, thanks", "vergiss es", "laisse tomber", "算了", "やめて", "batalin aja", "ahh, never mind", "oh wow, nvm", "tri: cancel it"},
 		Redirect: {
 			"?scratch that -- just the auth service", "actually scratch that -- just the auth service", "never mind the errors, look for warnings",
-			"I meant the staging logs", "oh wait, sorry, I meant last week's", "actually only the auth service", "*staging", "?can you look at staging instead",
+			"I meant the staging logs", "oh wait, sorry, I meant last week's", "actually only the auth service", "*staging", "**staging", "staging*", "?can you look at staging instead",
 			"nein, nur die auth logs", "ich meinte staging", "quise decir ayer", "je voulais dire hier", "maksud saya kemarin", "quis dizer ontem",
 			"やっぱり認証サービスだけ", "我是说昨天的日志",
 		},
 		Branch: {
-			"?and also btw can you check if the deploy went through", "?by the way, where are invoices archived?", "?another question: which port does the proxy use?",
+			"?and also btw can you check if the deploy went through", "?by the way, where are invoices archived?", "?another question: which port does the proxy use?", "?also, how can I define process affinity?",
 			"?übrigens: welche Ports nutzt der Proxy?",
 		},
 		Append: {
 			"it says ENOSPC", "?also grep for warnings in the logs", "?can you tell why it does that", "and it only happens at night", "found it odd that nobody answers",
 			"I just restarted it", "ignore that warning", "done", "stop words are not in the index", "solved the build, but the errors are still in the logs",
-			"i mean it works on my machine", "no", "actually it crashed again", "still working on the repro", "anything in there looks odd to me",
+			"i mean it works on my machine", "no", "actually it crashed again", "still working on the repro", "rather than by hand", "*all* of them", "ben: stop it", "@ben stop that please", "anything in there looks odd to me",
 		},
 	} {
 		for _, text := range texts {
 			plain, actionable := strings.CutPrefix(text, "?")
-			got := Judge(Message{Text: plain, Asks: actionable, Names: []string{"tri"}}, []Item{logs})
+			got := Judge(Message{Text: plain, Asks: actionable, Names: tri}, []Item{logs})
 			if got.Kind != kind || got.Item != 0 || len(got.Reasons) == 0 {
 				t.Errorf("%q: %+v, want %s", text, got, kind)
 			}
@@ -61,6 +62,9 @@ func TestKindsOfTheClassifier(t *testing.T) {
 		{"yes to our question", Message{Text: "yes", Ack: true}, []Item{asked}, Answer, 0},
 		{"thanks while our question waits", Message{Text: "thanks!", Ack: true}, []Item{asked}, Ack, 0},
 		{"what our question asked for", Message{Text: "on staging, version 3"}, []Item{asked}, Answer, 0},
+		{"another question, to our question", Message{Text: "how do I see the version?", Asks: true}, []Item{asked}, Append, 0},
+		{"yes and a question, to our question", Message{Text: "yes, is that too old?", Asks: true}, []Item{asked}, Answer, 0},
+		{"a corrected word that looks like thanks", Message{Text: "correct*", Ack: true}, []Item{logs}, Redirect, 0},
 		{"found it, to our question", Message{Text: "found it"}, []Item{asked}, Answer, 0},
 		{"never mind, to our question", Message{Text: "never mind"}, []Item{asked}, Cancel, 0},
 		{"our question waits for one of two", Message{Text: "version 3"}, []Item{asked, logs}, Answer, 0},
@@ -121,7 +125,7 @@ func FuzzJudge(f *testing.F) {
 	f.Add("やっぱり\x00", "", false, true)
 	f.Add("*", "9", true, true)
 	f.Fuzz(func(t *testing.T, text, quotes string, actionable, ack bool) {
-		m := Message{Text: text, Quotes: quotes, Asks: actionable, Ack: ack, Names: []string{"tri"}}
+		m := Message{Text: text, Quotes: quotes, Asks: actionable, Ack: ack, Names: tri}
 		open := []Item{logs, asked, deploy}
 		got, again := Judge(m, open), Judge(m, open)
 		if got.Kind != again.Kind || got.Item != again.Item || !slices.Equal(got.Reasons, again.Reasons) {
@@ -130,7 +134,7 @@ func FuzzJudge(f *testing.F) {
 		if got.Item < 0 || got.Item >= len(open) || len(got.Reasons) == 0 || got.Margin < 0 || got.Margin > 1 {
 			t.Errorf("%+v", got)
 		}
-		if got.Kind == Cancel && !Withdraws(text, "tri") {
+		if got.Kind == Cancel && !Withdraws(text, tri) {
 			t.Errorf("%q cancels", text)
 		}
 	})

@@ -7,25 +7,27 @@ const maxWithdrawal = 400
 
 // Withdraws reports whether text, as a whole, withdraws a question or says that it is settled. The text is
 // split at punctuation: each part must be in a closed list or be polite, and at least one must be in a
-// list. A part may have polite words before or after it. names are the names by which the bot and other
-// people may be addressed in it. A text with a question mark is a question.
-func Withdraws(text string, names ...string) bool {
+// list. A part may have polite words before or after it. A text with a question mark is a question. What
+// tells another person than the bot to stop withdraws nothing.
+func Withdraws(text string, names Names) bool {
 	section, _ := withdraws(text, called(names))
 	return section != ""
 }
 
 // withdraws returns the section of the list that text is in as a whole, withdraw before settled, and the
 // phrase; "" if it is in neither.
-func withdraws(text string, calls map[string]bool) (section, phrase string) {
+func withdraws(text string, calls calls) (section, phrase string) {
 	if len(text) > maxWithdrawal || asks(text) {
 		return "", ""
 	}
 	for _, said := range parts(text, calls) {
-		said = bare(said, withdraw, settled)
+		said = bare(said, withdraw, order, settled)
 		p := strings.Join(said, " ")
 		switch {
 		case p == "":
-		case in(withdraw, p):
+		case in(order, p) && calls.others(text):
+			return "", ""
+		case in(withdraw, p) || in(order, p):
 			section, phrase = withdraw, p
 		case !in(settled, p):
 			return "", ""

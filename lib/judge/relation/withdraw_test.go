@@ -52,7 +52,7 @@ func TestWithdraws(t *testing.T) {
 		{"...", false},
 		{"ok", false},
 	} {
-		if got := Withdraws(tt.text, "tri"); got != tt.want {
+		if got := Withdraws(tt.text, tri); got != tt.want {
 			t.Errorf("Withdraws(%q) = %v", tt.text, got)
 		}
 	}
@@ -61,7 +61,7 @@ func TestWithdraws(t *testing.T) {
 func FuzzWithdraws(f *testing.F) {
 	f.Add("@tri never mind, thanks")
 	f.Fuzz(func(t *testing.T, text string) {
-		if Withdraws(text, "tri") && Withdraws(text+" but why does it fail") {
+		if Withdraws(text, tri) && Withdraws(text+" but why does it fail", tri) {
 			t.Errorf("%q: more text changes nothing", text)
 		}
 	})

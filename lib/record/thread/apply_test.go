@@ -50,6 +50,8 @@ func step(t Thread, n int, words string) Input {
 		in.Event = ev("ana", event.Ambient)
 	case "thanks":
 		in.Event = ev("ana", event.Ack)
+	case "agrees": // to what a colleague asked
+		in.Event, in.Facts.Relation = ev("ana", event.Ack), RelationAnswer
 	case "nevermind":
 		in.Event = ev("ana", event.Ambient)
 		in.Facts.NeverMind = true
@@ -271,6 +273,8 @@ func TestApply(t *testing.T) {
 		{"revoke", "asks why?;found;pass;approve;revoke moved", Investigating, 2, func(t Thread) bool { return t.UserApprovedAt == nil }},
 		{"refused", "asks why?;found;pass;approve;refused", Closed, 1, func(t Thread) bool { return t.PostedMessageID == nil }},
 		{"follow-up in a round waits", "asks why?;adds error 42", Investigating, 1, func(t Thread) bool { return len(t.Pending) == 1 && len(t.PendingMessageIDs) == 1 }},
+		{"so does yes to what a colleague asked", "asks why?;agrees yes", Investigating, 1, func(t Thread) bool { return len(t.Pending) == 1 }},
+		{"thanks do not", "asks why?;thanks ty", Investigating, 1, func(t Thread) bool { return len(t.Pending) == 0 }},
 		{"and is answered with the rest", "asks why?;adds error 42;found;pass", Investigating, 2, func(t Thread) bool { return len(t.Messages) == 2 && len(t.PendingMessageIDs) == 0 }},
 		{"follow-up voids a waiting draft", "asks why?;found;pass;adds error 42", Investigating, 2, func(t Thread) bool { return t.DraftPending == nil }},
 		{"follow-up after approval waits", "asks why?;found;pass;approve;adds error 42", PendingUser, 1, func(t Thread) bool { return len(t.Pending) == 1 }},

@@ -98,6 +98,7 @@ type Facts struct {
 const (
 	RelationStatus   = "status"
 	RelationRedirect = "redirect"
+	RelationAnswer   = "answer"
 	RelationBranch   = "branch"
 )
 

@@ -74,7 +74,9 @@ func (t *Thread) asks(in Input) bool { return in.Event.Sender.ID == t.OriginalSe
 
 func (t *Thread) said(in Input, facts *Facts, m Message) {
 	e := in.Event
-	asker, person := e.Sender.ID == t.OriginalSenderID, !e.IsAckOrEmoji && e.Sender.Type != "bot"
+	// "yes" alone and a corrected word look like acknowledgements.
+	says := !e.IsAckOrEmoji || facts.Relation == RelationAnswer || facts.Relation == RelationRedirect
+	asker, person := e.Sender.ID == t.OriginalSenderID, says && e.Sender.Type != "bot"
 	// The classifier's field on threads in flight is only a hint: the thread itself knows.
 	if facts.Relation == RelationRedirect {
 		m.Relation = RelationRedirect

@@ -10,13 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"tri/lib/base/stream"
 	"tri/lib/judge/classify"
 	"tri/lib/judge/conversation"
-	"tri/lib/judge/relation"
 	"tri/lib/record/event"
 	"tri/lib/record/turn"
 )
@@ -24,7 +22,7 @@ import (
 func init() {
 	parts = append(parts,
 		part{"turns", "Turns: two messages of one person, against two readers' labels", turnsPart},
-		part{"relations", "Relations: what an asker's message does, against two readers' labels", relationsPart})
+		part{"relations", "Relations: what an asker's message does to the open question, against one reader's labels", relationsPart})
 }
 
 // line is a message as a reader sees it.
@@ -38,18 +36,10 @@ type twoSaid struct {
 	A, B     line
 }
 
-// asking is a place of relations.ndjson.
-type asking struct {
-	ID, Room, Half, Asker string
-	Question, Message     line
-	SoFar                 []line `json:"so_far"`
-}
-
 // readerLabel is a reader's word on a place.
 type readerLabel struct {
 	ID   string
 	Same bool
-	Kind string
 }
 
 // errNoLabels says that a part was left out.
@@ -205,74 +195,4 @@ func sorted[K string | float64, V any](m map[K]V) []K {
 	}
 	slices.Sort(keys)
 	return keys
-}
-
-func relationsPart(out io.Writer, in inputs) error {
-	places, a, b, err := labelled[asking](in, "relations")
-	if errors.Is(err, errNoLabels) {
-		fmt.Fprintln(out, err)
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	kinds := []string{relation.Ack, relation.Status, relation.Cancel, relation.Redirect, relation.Answer, relation.Branch, relation.Append}
-	scored := map[string]map[string]*yesNo{"open": {}, "untouched": {}}
-	rooms, agree, falseCancels := map[string]map[string]event.Classified{}, 0, 0
-	for _, p := range places {
-		if rooms[p.Room] == nil {
-			if rooms[p.Room], err = roomOf(filepath.Join(in.chat, "..", p.Room)); err != nil {
-				return err
-			}
-		}
-		got := judged(p, rooms[p.Room])
-		if got == relation.Cancel && a[p.ID].Kind != got && b[p.ID].Kind != got {
-			falseCancels++
-		}
-		if a[p.ID].Kind != b[p.ID].Kind {
-			continue
-		}
-		agree++
-		want := strings.Replace(a[p.ID].Kind, relation.New, relation.Branch, 1)
-		for _, kind := range kinds {
-			if scored[p.Half][kind] == nil {
-				scored[p.Half][kind] = &yesNo{}
-			}
-			scored[p.Half][kind].add(got == kind, want == kind)
-		}
-	}
-	fmt.Fprintf(out, "  %d messages, the readers agree on %d; those are scored, new as branch. False cancels of all: %d.\n", len(places), agree, falseCancels)
-	for _, half := range sorted(scored) {
-		sum, n := 0.0, 0
-		for _, kind := range kinds {
-			if c := scored[half][kind]; c != nil && c.want > 0 {
-				c.print(out, half+", "+kind)
-				sum, n = sum+c.f1(), n+1
-			}
-		}
-		fmt.Fprintf(out, "  %s, macro F1 of %d kinds: %.3f\n", half, n, sum/float64(max(1, n)))
-	}
-	return nil
-}
-
-// judged has the rules judge a place: the asker's question and what they said since are the one open item;
-// if a helper's question was last, it waits for an answer.
-func judged(p asking, all map[string]event.Classified) string {
-	item := relation.Item{Texts: []string{p.Question.Text}}
-	for _, l := range p.SoFar {
-		if l.Who == p.Asker && l.At >= p.Question.At {
-			item.Texts = append(item.Texts, l.Text)
-		}
-	}
-	if n := len(p.SoFar); n > 0 && p.SoFar[n-1].Who != p.Asker {
-		item.Asked = strings.ContainsAny(p.SoFar[n-1].Text, "?？")
-	}
-	m := relation.Message{Text: p.Message.Text}
-	for _, e := range all {
-		if e.CreateTime == p.Message.At && e.Sender.ID == p.Asker && strings.HasPrefix(e.Content, strings.TrimSuffix(p.Message.Text, " […]")) {
-			m.Text, m.Names, m.Ack, m.Asks = e.Content, e.Mentions, e.IsAckOrEmoji, e.Classification == event.Actionable
-			break
-		}
-	}
-	return relation.Judge(m, []relation.Item{item}).Kind
 }
