@@ -3,7 +3,7 @@ package web
 import "strings"
 
 // piece is a part of a draft as the chat shows it: plain text, a mark (the fences and backticks
-// themselves), inline code or a block.
+// themselves), inline code or a block; plain where the chat knows no markup.
 type piece struct{ Kind, Text string }
 
 // noMarkup are the chats that show text without markup.
@@ -13,7 +13,7 @@ var noMarkup = map[string]bool{"local": true, "irc": true}
 // draft, so the page shows every character.
 func rendered(platform, draft string) []piece {
 	if noMarkup[platform] {
-		return []piece{{"block", draft}}
+		return []piece{{"plain", draft}}
 	}
 	var all []piece
 	for draft != "" {

@@ -232,7 +232,7 @@ func TestRendered(t *testing.T) {
 		{"slack", "a `b", "text:a `b"},
 		{"slack", "``` open", "text:``` open"},
 		{"slack", "a `` b", "text:a `` b"},
-		{"irc", "It is `5`.", "block:It is `5`."},
+		{"irc", "It is `5`.", "plain:It is `5`."},
 		{"slack", "", ""},
 	} {
 		var got, joined []string
