@@ -2,6 +2,7 @@
 package all
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -19,6 +20,7 @@ import (
 	"tri/lib/agent/goose"
 	"tri/lib/agent/opencode"
 	"tri/lib/agent/qwen"
+	"tri/lib/agent/remote"
 	"tri/lib/agent/search"
 	"tri/lib/base/config"
 	"tri/lib/base/sysexit"
@@ -68,6 +70,9 @@ func New(cfg config.Agent, sandbox string) (agent.Agent, error) {
 	case None:
 		return nil, nil
 	}
+	if cfg.On != "" {
+		return remote.New(cfg, sandbox, abilities(cfg)), nil
+	}
 	for _, a := range agents {
 		if a.name == cfg.Agent {
 			return a.make(cfg, sandbox)
@@ -75,6 +80,21 @@ func New(cfg config.Agent, sandbox string) (agent.Agent, error) {
 	}
 	return nil, sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("no agent is called %q", cfg.Agent)),
 		"there are: "+strings.Join(Names(), ", ")+", and none for a validator")
+}
+
+// abilities returns what the agent of a configuration would support here. Its key and its command are
+// needed only where it runs.
+func abilities(cfg config.Agent) agent.Ability {
+	cfg.On, cfg.KeyFile, cfg.BaseURL = "", "", "http://localhost"
+	if len(cfg.Command) == 0 {
+		cfg.Command = []string{"true"}
+	}
+	cfg.Model = cmp.Or(cfg.Model, "any")
+	a, err := New(cfg, "off")
+	if err != nil {
+		return agent.Ability{} // what is not known is not used
+	}
+	return agent.Abilities(a)
 }
 
 // of keeps a nil pointer from becoming a non-nil agent.

@@ -10,9 +10,9 @@ import (
 // clockTick is the unit of times in /proc: USER_HZ, which is always 100 per second.
 const clockTick = 10 * time.Millisecond
 
-// cpuTime returns the CPU time of a process and its descendants, including those that have ended
+// CPUTime returns the CPU time of a process and its descendants, including those that have ended
 // and been waited for.
-func cpuTime(pid int) time.Duration {
+func CPUTime(pid int) time.Duration {
 	names, err := readNames("/proc")
 	if err != nil {
 		return 0

@@ -4,5 +4,5 @@ package supervise
 
 import "time"
 
-// cpuTime is not available: only an event of the agent counts as a sign of life.
-func cpuTime(int) time.Duration { return 0 }
+// CPUTime is not available: only an event of the agent counts as a sign of life.
+func CPUTime(int) time.Duration { return 0 }

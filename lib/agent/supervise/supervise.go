@@ -69,7 +69,7 @@ func Wrap(a agent.Agent, o Options) *Agent {
 		o.Now = time.Now
 	}
 	if o.CPU == nil {
-		o.CPU = cpuTime
+		o.CPU = CPUTime
 	}
 	o.Stall = cmp.Or(o.Stall, DefaultStall)
 	return &Agent{a, o}

@@ -357,11 +357,11 @@ func TestCPU(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux tells")
 	}
-	before := cpuTime(os.Getpid())
+	before := CPUTime(os.Getpid())
 	if err := exec.Command("sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done").Run(); err != nil {
 		t.Skip(err)
 	}
-	if used := cpuTime(os.Getpid()) - before; used < 20*time.Millisecond {
+	if used := CPUTime(os.Getpid()) - before; used < 20*time.Millisecond {
 		t.Errorf("a busy child used %v", used)
 	}
 }

@@ -47,6 +47,13 @@ type Agent struct {
 	MaxOutputTokens int     `yaml:"max_output_tokens"` // of one answer; default 8192
 	Prices          *Prices `yaml:"prices"`            // nil: the cost of a run is unknown
 
+	// On is where the agent's program runs: "" is this machine, "ssh HOST ..." the first of the hosts
+	// that can, "nats" the machine that takes the run from the queue. See Hosts.
+	On string `yaml:"on"`
+	// Codebases are those of the configuration, by whose names another machine knows them. Load sets
+	// them.
+	Codebases []Codebase `yaml:"-"`
+
 	// Home is the folder below which the built-in search stores its indexes; "" means no index is
 	// stored. The program sets it.
 	Home string `yaml:"-"`
@@ -76,6 +83,33 @@ const (
 var endpoints = map[string]struct{ base, key string }{
 	Anthropic: {"https://api.anthropic.com", "ANTHROPIC_API_KEY"},
 	OpenAI:    {"https://api.openai.com/v1", "OPENAI_API_KEY"},
+}
+
+// hostName is a destination of ssh(1): it cannot begin with "-", which would be an option.
+var hostName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.@:-]*$`)
+
+// Queue is the value of On that hands runs to any machine.
+const Queue = "nats"
+
+// Hosts returns the hosts of On, in order; nil if the program runs here or is handed to the queue.
+func (a Agent) Hosts() []string {
+	if f := strings.Fields(a.On); len(f) > 1 && f[0] == "ssh" {
+		return f[1:]
+	}
+	return nil
+}
+
+func (a Agent) compileOn() error {
+	hosts := a.Hosts()
+	for _, h := range hosts {
+		if !hostName.MatchString(h) {
+			return fmt.Errorf("%q is no host", h)
+		}
+	}
+	if a.On != "" && a.On != Queue && hosts == nil {
+		return fmt.Errorf("%q: want nats, or ssh and hosts", a.On)
+	}
+	return nil
 }
 
 // Searches reports whether the agent can use the results of a search: every agent but the search
@@ -176,7 +210,7 @@ func (a *Agent) files() []*string {
 // compile reports, with line numbers, errors that the schema cannot express.
 func (a *Agent) compile(f *faults, key ...any) {
 	at := func(rest ...any) []any { return append(key[:len(key):len(key)], rest...) }
-	if (a.Agent == "exec" || a.Agent == "acp") && len(a.Command) == 0 {
+	if (a.Agent == "exec" || a.Agent == "acp") && len(a.Command) == 0 && a.On == "" {
 		f.add(fmt.Errorf("%s needs a command: the program and its arguments, as a list", a.Agent), at("agent")...)
 	}
 	for i, name := range a.Env {
@@ -191,7 +225,10 @@ func (a *Agent) compile(f *faults, key ...any) {
 	if _, err := webURL(a.BaseURL); err != nil {
 		f.add(err, at("base_url")...)
 	}
-	if a.Agent == "api" && a.Model == "" {
+	if err := a.compileOn(); err != nil {
+		f.add(err, at("on")...)
+	}
+	if a.Agent == "api" && a.Model == "" && a.On == "" {
 		f.add(errors.New("api needs a model: there is none that every endpoint has"), at("agent")...)
 	}
 }

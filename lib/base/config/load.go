@@ -136,6 +136,9 @@ func parse(path string, text []byte) (*Config, error) {
 	c.fill()
 	c.Path = abs
 	c.resolvePaths(filepath.Dir(abs))
+	for _, a := range []*Agent{&c.Investigator, &c.Validator, &c.Box.Agent} {
+		a.Codebases = c.Codebases
+	}
 	c.compile(f)
 	return c, f.err()
 }

@@ -35,6 +35,10 @@ func (x *examination) boxAgent(ctx context.Context) {
 }
 
 func (x *examination) agent(ctx context.Context, name string, a config.Agent) {
+	if a.On != "" {
+		x.elsewhere(name, a)
+		return
+	}
 	switch a.Agent {
 	case "search":
 		x.ok(name, "search, built in: no model, no key")
@@ -76,6 +80,20 @@ func (x *examination) agent(ctx context.Context, name string, a config.Agent) {
 		return
 	}
 	x.ok(name, "%s%s", said, key)
+}
+
+// elsewhere checks the program that reaches the machine where the agent runs, and no more: the agent is
+// that machine's.
+func (x *examination) elsewhere(name string, a config.Agent) {
+	program := "tri-nats"
+	if a.Hosts() != nil {
+		program = "ssh"
+	}
+	if _, err := lookPath(program); err != nil {
+		x.failed(name, "install it, or remove `on:` from the configuration", err)
+		return
+	}
+	x.ok(name, "%s on %s", a.Agent, strings.TrimPrefix(a.On, "ssh "))
 }
 
 // credential returns where the program's credential is, or what is missing. Both are "" if the

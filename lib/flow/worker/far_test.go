@@ -1,0 +1,210 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tri/lib/agent"
+	"tri/lib/agent/remote"
+	"tri/lib/base/config"
+	"tri/lib/base/sysexit"
+)
+
+// listener is an agent that waits for a word and returns it, with what it found in the codebase.
+type listener struct{}
+
+func (listener) Ability() agent.Ability { return agent.Ability{Steers: agent.Next} }
+
+func (listener) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
+	t.See(agent.Event{Kind: agent.Started, SessionID: t.SessionID, PID: os.Getpid()})
+	select {
+	case <-ctx.Done():
+		return agent.Result{}, ctx.Err()
+	case w := <-t.Words:
+		t.Hear(w.ID, "now")
+		code, err := os.ReadFile(filepath.Join(t.Codebase, "a.txt"))
+		value, _ := json.Marshal(map[string]string{"word": w.Text, "code": string(code)})
+		if fault := t.Check(value); fault != nil {
+			value = []byte(`"` + t.Repair(fault) + `"`)
+		}
+		t.See(agent.Event{Kind: agent.Returned})
+		return agent.Result{Value: value}, err
+	}
+}
+
+// repository is a git repository with one commit.
+func repository(t *testing.T, text string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	gitIn(t, dir, "init", "-q")
+	gitIn(t, dir, "add", ".")
+	gitIn(t, dir, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one")
+	return dir
+}
+
+func gitIn(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	if out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput(); err != nil {
+		t.Fatalf("git %q: %v\n%s", args, err, out)
+	}
+}
+
+// hub returns an agent that runs on the hosts, each a worker with the codebase in a folder; "" for one
+// that has none.
+func hub(t *testing.T, here string, hosts map[string]string) (agent.Agent, agent.Task) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, on := "#!/bin/sh\nfor last; do host=$prev prev=$last; done\ncase $host in\n", "ssh"
+	for _, host := range []string{"one", "two"} {
+		dir, ok := hosts[host]
+		if !ok {
+			continue
+		}
+		f := far{Agent: "listener", Home: t.TempDir()}
+		if dir != "" {
+			f.Codebases = []config.Codebase{{Name: "api", Path: dir}}
+		}
+		text, err := json.Marshal(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		script += host + ") exec env " + farVariable + "='" + string(text) + "' '" + self + "';;\n"
+		on += " " + host
+	}
+	fakeSSH(t, script+"esac\necho no route to $host >&2; exit 255\n")
+	a := remote.New(config.Agent{Agent: "listener", On: on, Codebases: []config.Codebase{{Name: "api", Path: here}}}, "off", agent.Abilities(listener{}))
+	return a, agent.Task{
+		Prompt: "what?", Codebase: here, Dir: t.TempDir(), SessionID: "0b6f6f5e-6c1d-4d8e-9a43-0f6f3f8f2a10",
+		Schema: []byte(`{}`), Check: func([]byte) error { return nil },
+	}
+}
+
+// TestWord: a word reaches the program on the second host within a second, since the first lacks the
+// commit; the code is that of the commit, not that of the folder.
+func TestWord(t *testing.T) {
+	here := repository(t, "committed")
+	there := t.TempDir()
+	gitIn(t, there, "clone", "-q", here, "api")
+	if err := os.WriteFile(filepath.Join(there, "api", "a.txt"), []byte("changed"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a, task := hub(t, here, map[string]string{"one": repository(t, "other"), "two": filepath.Join(there, "api")})
+	words := make(chan agent.Word, 1)
+	var said time.Time
+	var heard, refused string
+	task.Words = words
+	task.Watch = func(e agent.Event) {
+		switch e.Kind {
+		case agent.Started:
+			said = time.Now()
+			words <- agent.Word{ID: "w1", Kind: "append", Text: "only \x1b[31mauth"}
+		case agent.Milestone:
+			refused += e.Text
+		}
+	}
+	task.Heard = func(id, how string) { heard += id + how }
+	res, err := a.Run(t.Context(), task)
+	if err != nil || string(res.Value) != `{"code":"committed","word":"only \u001b[31mauth"}` || heard != "w1now" {
+		t.Errorf("%s, heard %q, %v", res.Value, heard, err)
+	}
+	if took := time.Since(said); took > time.Second {
+		t.Errorf("a word took %v", took)
+	}
+	if !strings.Contains(refused, "lacks commit") {
+		t.Errorf("the first host refused: %q", refused)
+	}
+	left, err := filepath.Glob(filepath.Join(there, "api", ".git", "worktrees", "*"))
+	if err != nil || len(left) != 0 {
+		t.Errorf("worktrees left: %q, %v", left, err)
+	}
+}
+
+// TestCancel: an end is there within a second, and the worker leaves nothing.
+func TestCancel(t *testing.T) {
+	here := repository(t, "x")
+	a, task := hub(t, here, map[string]string{"one": here})
+	ctx, cancel := context.WithCancel(t.Context())
+	var at time.Time
+	words := make(chan agent.Word)
+	task.Words = words
+	task.Watch = func(e agent.Event) {
+		if e.Kind == agent.Started {
+			at = time.Now()
+			cancel()
+		}
+	}
+	_, err := a.Run(ctx, task)
+	if !errors.Is(err, context.Canceled) || at.IsZero() || time.Since(at) > time.Second {
+		t.Errorf("after %v: %v", time.Since(at), err)
+	}
+}
+
+// TestNobody: where no host can, the error says why each refused, or what ssh said.
+func TestNobody(t *testing.T) {
+	here := repository(t, "x")
+	a, task := hub(t, here, map[string]string{"one": ""})
+	_, err := a.Run(t.Context(), task)
+	if status, _ := sysexit.Of(err); status != sysexit.Unavailable || !strings.Contains(err.Error(), `no codebase "api"`) {
+		t.Errorf("%v", err)
+	}
+	fakeSSH(t, "#!/bin/sh\necho no route >&2; exit 255\n")
+	_, err = a.Run(t.Context(), task)
+	if status, _ := sysexit.Of(err); status != sysexit.Unavailable || !strings.Contains(err.Error(), "no route") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestChanged: a result or a transcript that is not what was sent, and a value that the hub's check
+// refuses, are errors.
+func TestChanged(t *testing.T) {
+	here := repository(t, "x")
+	for name, tt := range map[string]struct{ change, want string }{
+		"nothing":    {"", ""},
+		"value":      {`| sed -u 's/"value":"Mg=="/"value":"Mw=="/'`, "sha256"},
+		"transcript": {`| sed -u 's/"data":"aGkK"/"data":"aG8K"/'`, "sha256"},
+		"other job":  {`| sed -u 's/"result":{"id":"./"result":{"id":"x/'`, "another job"},
+		"no line":    {`| tr -d '\n'`, "without a result"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fakeSSH(t, `#!/bin/bash
+id=$(head -1 | sed 's/.*"id":"\([0-9a-f]*\)".*/\1/')
+{ echo '{"file":{"name":"transcript.ndjson","data":"aGkK"}}'
+echo '{"result":{"id":"'$id'","value":"Mg==","usage":{},"sha256":"`+sumOf("2")+`","files":[{"name":"transcript.ndjson","bytes":3,"sha256":"98ea6e4f216f2fb4b69fff9b3a44842c38686ca685f3f55dc48c5d3fb1107be4"}]}}'
+} `+tt.change+"\n")
+			a := remote.New(config.Agent{Agent: "exec", On: "ssh one"}, "off", agent.Ability{})
+			task := agent.Task{Prompt: "?", Codebase: here, Dir: t.TempDir(), Schema: []byte(`{}`), Check: func([]byte) error { return nil }}
+			res, err := a.Run(t.Context(), task)
+			if tt.want == "" {
+				if err != nil || string(res.Value) != "2" {
+					t.Fatalf("%s, %v", res.Value, err)
+				}
+				task.Check = func([]byte) error { return errors.New("not so") }
+				if res, err = a.Run(t.Context(), task); err == nil || res.Value != nil || agent.FailureKind(err) != agent.Abort {
+					t.Errorf("a value that does not pass: %s, %v", res.Value, err)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%s, %v", res.Value, err)
+			}
+			if left, err := os.ReadDir(task.Dir); err != nil || len(left) > 0 {
+				t.Errorf("left in the run's folder: %v, %v", left, err)
+			}
+		})
+	}
+}
+
+func sumOf(value string) string { return (&remote.Result{Value: []byte(value)}).Sum() }
