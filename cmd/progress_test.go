@@ -44,3 +44,32 @@ func TestProgress(t *testing.T) {
 		t.Errorf("in a pipe: %v, %q", err, errs.String())
 	}
 }
+
+// TestLines: what a person reads on a terminal is lines, and records with --json.
+func TestLines(t *testing.T) {
+	for _, tt := range []struct{ shell, want string }{
+		{"tri-watch export ../examples/week", "backend mira: morning all"},
+		{"tri-watch --json export ../examples/week", `"platform":"slack"`},
+	} {
+		tty, end, err := pty.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := exec.Command("bash", "-c", tt.shell+" 2>/dev/null")
+		c.Stdout = end
+		said := make(chan []byte)
+		go func() {
+			b, _ := io.ReadAll(tty) // EIO at the end
+			said <- b
+		}()
+		if err := c.Run(); err != nil {
+			t.Errorf("%s: %v", tt.shell, err)
+		}
+		end.Close()
+		got := <-said
+		tty.Close()
+		if !bytes.Contains(got, []byte(tt.want)) {
+			t.Errorf("%s: %.300q, want %q", tt.shell, got, tt.want)
+		}
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"tri/lib/base/durable"
 	"tri/lib/base/prompt"
 	"tri/lib/base/stream"
+	"tri/lib/base/term"
 	"tri/lib/flow/dispatch"
 	"tri/lib/flow/investigate"
 	"tri/lib/flow/longrun"
@@ -47,6 +48,7 @@ actionable one investigated and validated, and offers the draft to people
 		&cli.BoolFlag{Name: "once", Usage: "end when the input has ended and every thread is at rest"},
 		&cli.BoolFlag{Name: "shadow", Usage: "offer nothing for posting; keep what people answered beside the draft"},
 		&cli.BoolFlag{Name: "rebuild", Usage: "fold the log of inputs again, mend the threads' files, and end"},
+		&cli.BoolFlag{Name: "json", Usage: "write records to a terminal, too"},
 		&cli.StringFlag{Name: "rejects", Usage: "append refused records to `FILE`"},
 	},
 	Run: start,
@@ -84,11 +86,15 @@ func start(c *cli.Call) error {
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
+	out := c.Out
+	if !c.Bool("json") {
+		out = term.Lines(out, thread.MoveLine)
+	}
 	inv := investigate.New(finder, prompts, cfg, home.Dir())
 	val := &validate.Validator{Agent: breaker, Prompts: prompts, Secrets: cfg.Secrets(), Now: time.Now}
 	return dispatch.Run(c.Context, dispatch.Options{
 		Home: home, Config: cfg, Codebase: c.String("codebase"), Prompts: prompts,
-		Once: c.Bool("once"), Shadow: c.Bool("shadow"), Out: c.Out, Say: c.Say, Now: time.Now,
+		Once: c.Bool("once"), Shadow: c.Bool("shadow"), Out: out, Say: c.Say, Now: time.Now,
 		Input: stream.Input{Files: c.Args, Stdin: c.In, Follow: !c.Bool("once") && len(c.Args) > 0, Rejects: c.String("rejects"), Say: c.Say},
 		Long:  &longrun.Manager{Home: home, Config: cfg, Now: time.Now},
 		Investigate: func(ctx context.Context, t *thread.Thread, hints []dispatch.Hint, r *run.Run) (*draft.Return, error) {
@@ -102,6 +108,11 @@ func start(c *cli.Call) error {
 		},
 		Validate: func(ctx context.Context, t *thread.Thread, others []dispatch.Hint, r *run.Run) (*verdict.Verdict, error) {
 			return val.Thread(ctx, t, investigate.Question(t), others, r)
+		},
+		Waiting: func(n int) {
+			if n > 0 && term.Is(c.Err) && !c.Bool("shadow") {
+				c.Say("%d wait: tri-approve list", n)
+			}
 		},
 		Stands: func(ctx context.Context, t *thread.Thread) (*verdict.Verdict, error) {
 			return val.ByCode().Run(ctx, validate.ForThread(t, investigate.Question(t)))

@@ -14,6 +14,7 @@ import (
 	"tri/lib/chat/export"
 	"tri/lib/chat/sources"
 	"tri/lib/flow/watch"
+	"tri/lib/record/event"
 )
 
 func main() { cli.Main(program) }
@@ -47,6 +48,7 @@ the others are only printed, unless --log or --home says so.
 		&cli.BoolFlag{Name: "poll", Usage: "tail: look four times a second, ask the kernel for no notice"},
 		&cli.BoolFlag{Name: "text", Usage: "stdin: each line is the text of a message"},
 		&cli.BoolFlag{Name: "print-manifest", Usage: "print what the platform takes as the set-up of an app, and end"},
+		&cli.BoolFlag{Name: "json", Usage: "write records to a terminal, too"},
 		&cli.StringFlag{Name: "rejects", Usage: "append refused records of stdin and files to `FILE`"},
 	},
 	Run: run,
@@ -64,7 +66,11 @@ func run(c *cli.Call) (err error) {
 	if err != nil {
 		return err
 	}
-	o := watch.Options{Out: c.Out, After: c.String("after"), Name: plan.Name(), Say: c.Say, Progress: term.NewProgress(c.Err, c.Out, "events")}
+	out := c.Out
+	if !c.Bool("json") {
+		out = term.Lines(out, event.Line)
+	}
+	o := watch.Options{Out: out, After: c.String("after"), Name: plan.Name(), Say: c.Say, Progress: term.NewProgress(c.Err, c.Out, "events")}
 	if plan.Log {
 		if o.Home, err = durable.MakeHome(c.String("home")); err != nil {
 			return err

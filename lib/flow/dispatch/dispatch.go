@@ -50,6 +50,8 @@ type Options struct {
 	Once   bool // return when the input has ended and every thread is at rest
 	Shadow bool // make no offers, so nothing is posted
 
+	Waiting func(n int) // with Once, gets the number of threads that wait for a person at the end
+
 	Out io.Writer // a record for each move of a thread
 	Say func(format string, args ...any)
 	Now func() time.Time
@@ -110,6 +112,9 @@ func (d *Dispatcher) run(ctx context.Context) error {
 	err := d.loop(ctx)
 	cancel()
 	d.pool.drain()
+	if d.Once && err == nil && d.Waiting != nil {
+		d.Waiting(d.store.waiting())
+	}
 	return errors.Join(err, d.store.saveMark())
 }
 

@@ -168,6 +168,16 @@ func (s *store) sorted() []*thread.Thread {
 	return ts
 }
 
+// waiting returns the number of threads that wait for a person.
+func (s *store) waiting() (n int) {
+	for _, t := range s.open {
+		if t.Status == thread.PendingUser {
+			n++
+		}
+	}
+	return n
+}
+
 // load returns the thread of a key, or the zero thread if there is none.
 func (s *store) load(key string) (*thread.Thread, error) {
 	if t, ok := s.open[key]; ok {

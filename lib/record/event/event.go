@@ -2,7 +2,13 @@
 // classifier's fields.
 package event
 
-import "time"
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"time"
+	"tri/lib/base/text"
+)
 
 // Event is one line of events.ndjson. Times are RFC 3339 in UTC.
 type Event struct {
@@ -121,4 +127,28 @@ func (e *Event) Identity() string {
 		edit = "deleted " + edit
 	}
 	return e.Platform + "\x00" + e.ChatID + "\x00" + e.MessageID + "\x00" + edit
+}
+
+// Line returns an event, as a record, as a line for people: its time in UTC, chat, sender and text. What is
+// neither message nor change of one, such as a click, has no line.
+func Line(record []byte) string {
+	var e Event
+	if json.Unmarshal(record, &e) != nil || e.MessageID == "" {
+		return ""
+	}
+	at := e.CreateTime
+	if t := e.ChangedAt(); !t.IsZero() {
+		at = t.UTC().Format("01-02 15:04:05")
+	}
+	what := ": " + e.Content
+	switch {
+	case e.Deleted:
+		what = " deleted a message"
+	case e.EditedAt != "":
+		what = ", edited: " + e.Content
+	}
+	for _, a := range e.Attachments {
+		what += " [" + a.Name + "]"
+	}
+	return text.Line(fmt.Sprintf("%s  %s  %s%s", at, cmp.Or(e.ChatName, e.ChatID), cmp.Or(e.Sender.Name, e.Sender.ID), what), 500)
 }

@@ -1,5 +1,14 @@
 package thread
 
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"tri/lib/base/text"
+)
+
 // Move is a line that the orchestrator prints: one step of a thread and, at rest, the finding. It
 // is all that an operator's own agent session needs to read.
 type Move struct {
@@ -28,4 +37,21 @@ func (t *Thread) Moves(old *Thread) []Move {
 		moves = append(moves, m)
 	}
 	return moves
+}
+
+// MoveLine returns a move, as a record, as a line for people: the time in UTC, the chat, the step and why.
+func MoveLine(record []byte) string {
+	var m Move
+	if json.Unmarshal(record, &m) != nil {
+		return text.Line(string(record), 500)
+	}
+	at := m.At
+	if t, err := time.Parse(time.RFC3339, m.At); err == nil {
+		at = t.UTC().Format(time.TimeOnly)
+	}
+	line := fmt.Sprintf("%s  %s  %s -> %s: %s", at, cmp.Or(m.ChatName, m.Key), cmp.Or(m.From, "new"), m.To, m.Why)
+	if m.Summary != "" {
+		line += ": " + m.Summary
+	}
+	return text.Line(line, 500)
 }
