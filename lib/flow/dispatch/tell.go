@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -13,15 +14,15 @@ import (
 const maxWords = 8
 
 // tell brings the words of a run in progress to what waits in its thread. Words are durable before the run
-// receives them, and carry the id of the message and its text: each is written once, however often this is
-// called.
+// receives them, and carry the id of what was said: each is written once, however often this is called.
+// maxWords bounds the asker's.
 func (p *pool) tell(t *thread.Thread, id string) error {
 	if _, ok := p.live[id]; !ok {
 		return nil // it is told when it starts
 	}
 	dir := p.Home.Path(run.Folder(p.Home, id))
 	told, err := run.Words(dir)
-	if err != nil || len(t.Pending)+len(told) == 0 {
+	if err != nil || len(t.Pending)+len(t.PendingNotes)+len(told) == 0 {
 		return err
 	}
 	stretched := p.stretched(t, dir)
@@ -42,6 +43,12 @@ func (p *pool) tell(t *thread.Thread, id string) error {
 		}
 		if len(told)+len(words) < maxWords {
 			words = append(words, run.Word{ID: word, Kind: kind, By: "asker", MessageIDs: []string{m.MessageID}, Text: m.Content})
+		}
+	}
+	for _, n := range t.PendingNotes { // however long the run has taken
+		kind := cmp.Or(n.Relation, run.Append)
+		if word := t.Said(n); !slices.ContainsFunc(told, func(w run.Word) bool { return w.ID == word }) {
+			words = append(words, run.Word{ID: word, Kind: kind, By: n.By, Text: n.Text})
 		}
 	}
 	for _, w := range told { // what was deleted since

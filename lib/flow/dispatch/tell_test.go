@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"tri/lib/record/decision"
 	"tri/lib/record/draft"
 	"tri/lib/record/event"
 	"tri/lib/record/run"
@@ -46,6 +47,9 @@ func (l *listener) investigate(ctx context.Context, t *thread.Thread, _ []Hint, 
 	var said []string
 	for _, m := range t.Messages {
 		said = append(said, m.Content)
+	}
+	for _, n := range t.Notes {
+		said = append(said, n.Text)
 	}
 	hear := func(w run.Word, how string) error {
 		if l.deaf {
@@ -193,7 +197,7 @@ func TestWordsChange(t *testing.T) {
 }
 
 // TestWordsUnderKill: wherever dispatchers and their agents are stopped, the draft that is offered in the
-// end answers every message of the asker.
+// end answers every message of the asker, and every word of the operator that counts.
 func TestWordsUnderKill(t *testing.T) {
 	rounds := 60
 	if testing.Short() {
@@ -220,7 +224,15 @@ func TestWordsUnderKill(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- Run(ctx, o) }()
 		time.Sleep(time.Duration(rng.IntN(4)) * time.Millisecond)
-		b.add(fmt.Sprint(n+2), "ana", "1", event.Ambient, fmt.Sprintf("more <%d>", n+2))
+		more := fmt.Sprintf("more <%d>", n+2)
+		if th := b.thread("1"); n%5 == 4 && th.Key != "" {
+			w := decision.Record{Kind: []string{decision.Tell, decision.Redirect}[n/5%2], By: "boss", Via: "terminal", Key: th.Key, Cycle: th.Cycle, Note: more}
+			if _, err := decision.Append(b.home, w); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			b.add(fmt.Sprint(n+2), "ana", "1", event.Ambient, more)
+		}
 		if err := <-ended; err != nil && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) && !errors.Is(err, crash) {
 			t.Fatal(err)
 		}
@@ -234,11 +246,24 @@ func TestWordsUnderKill(t *testing.T) {
 		t.Fatal(err, ctx.Err())
 	}
 	th := b.thread("1")
-	if th.Status != thread.PendingUser || len(th.Messages) != rounds+1 || len(th.Pending) != 0 {
-		t.Fatalf("%s, %d messages, %d wait", th.Status, len(th.Messages), len(th.Pending))
+	records, err := decision.Read(b.home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, refused := decision.NewState(decision.Policy{Approvers: []string{"boss"}}), map[string]bool{}
+	words := 0
+	for _, r := range records {
+		if counts, _ := state.Add(r); r.Word() && counts {
+			words++
+		} else if r.Word() {
+			refused[r.Note] = true // its author was told so
+		}
+	}
+	if th.Status != thread.PendingUser || len(th.Messages)+words+len(refused) != rounds+1 || len(th.Notes) != words || len(th.Pending)+len(th.PendingNotes) != 0 {
+		t.Fatalf("%s, %d messages, %d of %d words, %d wait", th.Status, len(th.Messages), len(th.Notes), words, len(th.Pending)+len(th.PendingNotes))
 	}
 	for n := range rounds + 1 {
-		if !strings.Contains(*th.DraftPending, fmt.Sprintf("<%d>", n+1)) {
+		if said := fmt.Sprintf("<%d>", n+1); !refused["more "+said] && !strings.Contains(*th.DraftPending, said) {
 			t.Errorf("message %d is not answered: %q", n+1, *th.DraftPending)
 		}
 	}
@@ -249,7 +274,7 @@ func TestWordsUnderKill(t *testing.T) {
 			told += len(res.Heard)
 		}
 	}
-	t.Logf("%d runs, %d cycles, %d words heard", l.runs.Load(), th.Cycle, told)
+	t.Logf("%d runs, %d cycles, %d words heard, %d words of the operator, %d refused", l.runs.Load(), th.Cycle, told, words, len(refused))
 	if done, err := Rebuild(b.home); err != nil || done.Changed+done.Removed != 0 {
 		t.Errorf("rebuild: %+v, %v", done, err)
 	}

@@ -166,6 +166,21 @@ func TestRefusedRecords(t *testing.T) {
 	}
 }
 
+// TestWordsDecideNothing: any number of words count while no draft stands, and one ends a draft that does.
+func TestWordsDecideNothing(t *testing.T) {
+	const now = "2026-11-22T10:00:00Z"
+	s := NewState(Policy{Approvers: []string{"ana"}})
+	word := Record{Kind: Tell, By: "ana", Key: "k", Cycle: 1, At: now, Note: "of prod"}
+	for _, r := range []Record{word, word, {Kind: Offer, Key: "k", Cycle: 1, Text: "x", DraftSHA256: Sum("x")}, word} {
+		if ok, why := s.Add(r); !ok {
+			t.Fatalf("%s: %s", r.Kind, why)
+		}
+	}
+	if ok, why := s.Add(word); ok || !strings.Contains(why, "was first") {
+		t.Errorf("a word on a draft that another has ended: %v %q", ok, why)
+	}
+}
+
 // TestStandings: the state of a thread's earlier drafts, and when one is open.
 func TestStandings(t *testing.T) {
 	s := NewState(Policy{Approvers: []string{"ana", "ben", "cem"}, Quorum: 3})

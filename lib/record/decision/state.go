@@ -110,6 +110,9 @@ func (r *Record) Approval() string {
 	return "read and approved by " + r.By
 }
 
+// Word reports whether the record says something to the work on a question.
+func (r *Record) Word() bool { return r.Kind == Tell || r.Kind == Redirect }
+
 func posts(kind string) bool { return kind == Approve || kind == Edit || kind == Auto }
 
 // Posts reports whether the record is a decision to post.

@@ -89,7 +89,7 @@ func (s *Standing) seen(r *Record) string {
 }
 
 // direct applies decisions that post nothing. They also apply to a thread that waits without a
-// draft, for the cycle that they name.
+// draft, for the cycle that they name. Words on a thread without a draft decide nothing.
 func (s *State) direct(r *Record) string {
 	switch {
 	case r.Note != "":
@@ -104,6 +104,9 @@ func (s *State) direct(r *Record) string {
 		}
 		if _, err := time.Parse(time.RFC3339, r.At); err != nil {
 			return "it has no time"
+		}
+		if r.Word() {
+			return "" // more of them may follow
 		}
 		s.replace(r, &Standing{Key: r.Key, Cycle: r.Cycle, Decision: r})
 		return ""

@@ -97,6 +97,7 @@ func clone(t Thread) Thread {
 	t.Pending = slices.Clone(t.Pending)
 	t.PendingMessageIDs = slices.Clone(t.PendingMessageIDs)
 	t.Notes = slices.Clone(t.Notes)
+	t.PendingNotes = slices.Clone(t.PendingNotes)
 	t.HumanReplies = slices.Clone(t.HumanReplies)
 	t.Alerts = slices.Clone(t.Alerts)
 	t.Beside = slices.Clone(t.Beside)
@@ -116,16 +117,20 @@ func (t *Thread) close(at, why string) {
 	}
 }
 
-// begin starts a cycle: the results of an earlier one are void. Messages in Pending become part of
-// the new cycle.
+// waits reports whether something was said that the cycle's result may not answer.
+func (t *Thread) waits() bool { return len(t.Pending)+len(t.PendingNotes) > 0 }
+
+// begin starts a cycle: the results of an earlier one are void. What waits becomes part of the new cycle.
 func (t *Thread) begin(at, why string) {
 	t.Messages = append(t.Messages, t.Pending...)
-	t.Pending, t.PendingMessageIDs = nil, []string{}
+	t.Notes = append(t.Notes, t.PendingNotes...)
+	ordered := len(t.PendingNotes) > 0
+	t.Pending, t.PendingMessageIDs, t.PendingNotes = nil, []string{}, nil
 	t.Cycle++
 	t.InvestigatorRound = 1
 	t.InvestigatorReturn, t.InvestigatorError, t.ValidatorReturn = nil, "", nil
 	t.InvestigatorTaskID, t.ValidatorTaskID = nil, nil
-	t.BounceFeedback, t.EarlierDraft, t.Badge, t.ReadyAt, t.Ordered = "", "", "", "", false
+	t.BounceFeedback, t.EarlierDraft, t.Badge, t.ReadyAt, t.Ordered = "", "", "", "", ordered
 	t.EscalationTmuxSession, t.EscalationTranscriptPath = nil, nil
 	t.DraftPending, t.DraftSHA256, t.UserApprovedAt = nil, "", nil
 	t.PostedMessageID, t.TriageFilePath, t.ClosedAt, t.CloseReason = nil, nil, nil, ""
@@ -153,7 +158,7 @@ func (t *Thread) investigate(at, why string) {
 // rest hands the thread to the operator. If messages arrived meanwhile it starts the next cycle
 // instead: a draft that ignores them is stale.
 func (t *Thread) rest(at, badge, why string) {
-	if len(t.Pending) > 0 {
+	if t.waits() {
 		t.begin(at, "messages came during the round")
 		return
 	}
@@ -199,7 +204,7 @@ func (t *Thread) investigated(in Input) {
 	switch {
 	case in.Escalate && !t.IsEscalated:
 		t.escalate(at)
-	case t.InvestigatorReturn != nil && in.Stale && len(t.Pending) > 0:
+	case t.InvestigatorReturn != nil && in.Stale && t.waits():
 		t.begin(at, "messages came during the round: its draft is stale, and was not validated")
 	case t.InvestigatorReturn != nil:
 		t.validate(at, "the investigator returned a draft")
@@ -217,7 +222,7 @@ func (t *Thread) investigated(in Input) {
 // escalate starts a longer investigation of the same round, at most once in a cycle. The draft of
 // the shorter one, if any, is kept.
 func (t *Thread) escalate(at string) {
-	if len(t.Pending) > 0 {
+	if t.waits() {
 		t.begin(at, "messages came during the round")
 		return
 	}

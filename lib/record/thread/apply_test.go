@@ -30,7 +30,7 @@ func step(t Thread, n int, words string) Input {
 	}
 	if verb == "now" { // as this version's journal has it
 		in := step(t, n, rest)
-		in.Stale, in.Resumes = t.Stales(in), in.Run != nil && in.Run.Status == run.Done
+		in.Stale, in.Told, in.Resumes = t.Stales(in), t.Tells(in), in.Run != nil && in.Run.Status == run.Done
 		if in.Run != nil {
 			in.Run.SessionID = "s"
 		}
@@ -126,6 +126,9 @@ func step(t Thread, n int, words string) Input {
 			if !strings.Contains(" "+rest+" ", " "+m.MessageID+" ") {
 				in.Run.Heard = append(in.Run.Heard, t.Word(m))
 			}
+		}
+		for _, n := range t.PendingNotes {
+			in.Run.Heard = append(in.Run.Heard, t.Said(n))
 		}
 		return in
 	case "found", "nothing", "fails", "asksmore", "late":
@@ -264,7 +267,13 @@ func TestApply(t *testing.T) {
 			return *t.PostedMessageID == "99" && strings.HasPrefix(*t.TriageFilePath, "triage/n-o-")
 		}},
 		{"undo", "asks why?;found;pass;approve;undo", PendingUser, 1, func(t Thread) bool { return t.UserApprovedAt == nil && t.DraftPending != nil }},
-		{"told while it works", "asks why?;tell of prod", Investigating, 2, func(t Thread) bool { return t.Notes[0].Text == "of prod" && t.Ordered }},
+		{"told while it works", "asks why?;now tell of prod;now tell of staging", Investigating, 1, func(t Thread) bool { return len(t.PendingNotes) == 2 && len(t.Notes) == 0 }},
+		{"what the run heard is answered", "asks why?;now tell of prod;now heard;pass", PendingUser, 1, func(t Thread) bool { return t.Notes[0].Text == "of prod" && len(t.PendingNotes) == 0 }},
+		{"what it did not hear begins a cycle", "asks why?;now redirect of prod;now found", Investigating, 2, func(t Thread) bool {
+			return t.Notes[0].Relation == RelationRedirect && t.Ordered && len(t.PendingNotes) == 0
+		}},
+		{"told while it is validated", "asks why?;found;now tell of prod", Investigating, 2, func(t Thread) bool { return t.Notes[0].Text == "of prod" }},
+		{"told while it works, in an earlier version", "asks why?;tell of prod", Investigating, 2, func(t Thread) bool { return t.Notes[0].Text == "of prod" && t.Ordered }},
 		{"redirected while a draft waits", "asks why?;found;pass;redirect of prod", Investigating, 2, func(t Thread) bool { return strings.HasSuffix(t.Notes[0].Text, ": of prod") && t.EarlierDraft != "" }},
 		{"cancelled while it works", "asks why?;adds more;cancel no", Closed, 1, func(t Thread) bool { return t.Withdrawn() && t.CloseReason == "cancelled by boss: no" }},
 		{"cancelled, and asked again", "asks why?;cancel no;asks how?", Investigating, 2, nil},

@@ -41,6 +41,9 @@ type Input struct {
 	// Stale says that messages have come which the draft does not answer: with Run that it is not
 	// validated, with Event that its validation ends. Earlier versions validated it.
 	Stale bool `json:"stale,omitempty"`
+	// Told says, with Decision, that its words count in a later cycle as well, and wait for the run in
+	// progress. Earlier versions began a cycle, and only in the one that the decision names.
+	Told bool `json:"told,omitempty"`
 	// LastRound says, with Run, that no round follows a bounce.
 	LastRound bool        `json:"last_round,omitempty"`
 	Beside    *Beside     `json:"beside,omitempty"`
@@ -135,6 +138,11 @@ func (t *Thread) Stales(in Input) bool {
 		return t.Status == AwaitingValidation && !in.Event.Deleted
 	}
 	return false
+}
+
+// Tells reports whether in is an operator's words on t, of this cycle or an earlier one.
+func (t *Thread) Tells(in Input) bool {
+	return in.Decision != nil && in.Decision.Word() && in.Decision.Cycle <= t.Cycle && t.Status != Closed
 }
 
 // Identity distinguishes the inputs of one thread: an input read twice counts once.

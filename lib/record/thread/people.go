@@ -117,7 +117,7 @@ func (t *Thread) reopen(in Input, facts *Facts, m Message) {
 	t.Pending = nil // messages pending at the close are older than the new question
 	t.take(facts)
 	t.OriginalMessageID, t.OriginalSenderID, t.OriginalSenderName = m.MessageID, m.SenderID, m.SenderName
-	t.Messages, t.Notes, t.HumanReplies, t.Alerts = []Message{m}, nil, nil, nil
+	t.Messages, t.Notes, t.PendingNotes, t.HumanReplies, t.Alerts = []Message{m}, nil, nil, nil, nil
 	t.begin(in.At, "a later message reopened it")
 }
 
@@ -218,7 +218,7 @@ func (t *Thread) decision(in Input) {
 		t.rest(d.At, t.Badge, "the expiry was taken back")
 		return
 	}
-	if t.Status == Closed || d.Cycle != t.Cycle {
+	if t.Status == Closed || d.Cycle != t.Cycle && !in.Told {
 		return
 	}
 	note := func(text string) { t.Notes = append(t.Notes, Note{By: d.By, At: d.At, Text: text}) }
@@ -230,14 +230,14 @@ func (t *Thread) decision(in Input) {
 		}
 	case decision.Undo:
 		t.UserApprovedAt, t.TriageFilePath = nil, nil
-		if len(t.Pending) > 0 {
+		if t.waits() {
 			t.begin(d.At, "messages came while the draft was approved")
 		}
 	case decision.Dismiss:
 		t.close(d.At, strings.TrimSuffix("dismissed: "+d.Note, ": "))
 		t.next(d.At)
 	case decision.Tell, decision.Redirect, decision.Cancel:
-		t.told(d)
+		t.told(d, in.Told)
 	case decision.Redo, decision.Answer, decision.Escalate:
 		earlier := t.DraftPending
 		t.IsEscalated = t.IsEscalated || d.Kind == decision.Escalate

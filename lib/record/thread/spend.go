@@ -58,7 +58,7 @@ func (t *Thread) resumed(in Input) {
 		t.to(in.At, AwaitingValidation, why)
 		return
 	}
-	if len(t.Pending) > 0 {
+	if t.waits() {
 		t.begin(in.At, "messages came while it waited for budget")
 		return
 	}

@@ -97,7 +97,9 @@ type Thread struct {
 	AppliedAt       *int64   `json:"applied_at,omitempty"`
 	AppliedDecision int64    `json:"applied_decision,omitempty"`
 	AppliedReply    int      `json:"applied_reply,omitempty"`
-	// Notes are instructions of people to the investigator (redo, answer).
+	// PendingNotes are words of operators that wait for the run in progress, or for the next cycle.
+	PendingNotes []Note `json:"pending_notes,omitempty"`
+	// Notes are instructions of people to the investigator (redo, answer, tell, redirect).
 	Notes []Note `json:"notes,omitempty"`
 	// Ordered says that a person requested this cycle: no budget limits it.
 	Ordered bool `json:"ordered,omitempty"`
@@ -166,6 +168,8 @@ type Note struct {
 	By   string `json:"by"`
 	At   string `json:"at"`
 	Text string `json:"text"`
+	// Relation is RelationRedirect if the note replaces what was asked before.
+	Relation string `json:"relation,omitempty"`
 }
 
 // AtRest reports whether only a person or a new message can move t.

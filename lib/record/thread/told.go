@@ -16,22 +16,29 @@ func (t *Thread) Withdrawn() bool {
 }
 
 // told applies an operator's word on open work: tell adds to what is asked, redirect replaces it, cancel ends
-// the item. Both words begin a cycle, which continues the session of the one before and ends its run.
-func (t *Thread) told(d *decision.Record) {
-	switch d.Kind {
-	case decision.Cancel:
+// the item. The run in progress is told, as it is told what the asker adds; when there is none, the words
+// begin a cycle, which continues the session of the one before.
+func (t *Thread) told(d *decision.Record, tells bool) {
+	if d.Kind == decision.Cancel {
 		t.close(d.At, strings.TrimSuffix(cancelled+d.By+": "+d.Note, ": "))
-	case decision.Tell, decision.Redirect:
-		note, why := d.Note, "the operator added to it"
+		return
+	}
+	note, why := Note{By: d.By, At: d.At, Text: d.Note}, "the operator added to it"
+	if d.Kind == decision.Redirect {
+		note.Text, why = "Instead of what was asked: "+d.Note, "the operator redirected it"
+	}
+	if tells && t.inRound() {
 		if d.Kind == decision.Redirect {
-			note, why = "Instead of what was asked: "+d.Note, "the operator redirected it"
+			note.Relation = RelationRedirect
 		}
-		t.Notes = append(t.Notes, Note{By: d.By, At: d.At, Text: note})
-		earlier := t.DraftPending
-		t.Asked = ""
-		t.begin(d.At, why)
-		if t.Ordered = true; earlier != nil {
-			t.EarlierDraft = *earlier
-		}
+		t.PendingNotes = append(t.PendingNotes, note)
+		return
+	}
+	t.Notes = append(t.Notes, note)
+	earlier := t.DraftPending
+	t.Asked = ""
+	t.begin(d.At, why)
+	if t.Ordered = true; earlier != nil {
+		t.EarlierDraft = *earlier
 	}
 }
