@@ -9,6 +9,7 @@ import (
 	"tri/lib/base/durable"
 	"tri/lib/base/stats"
 	"tri/lib/record/run"
+	"tri/lib/record/thread"
 	"tri/lib/report/history"
 )
 
@@ -117,7 +118,14 @@ func escalated(f *facts) (Criterion, error) {
 		}
 	}
 	var s stats.Share
+	waits := 0
 	for _, l := range all {
+		if t, err := thread.Load(f.home, l.Key); err != nil {
+			return c, err
+		} else if t != nil && !t.AtRest() && t.InvestigatorTaskID != nil && *t.InvestigatorTaskID == l.RunID {
+			waits++ // to be taken up, or validated
+			continue
+		}
 		through := l.By != run.Dispatcher // an escalation that a person started is not validated
 		if t := l.taken; t != nil {
 			through = validated[fmt.Sprint(t.Key, " ", t.Cycle, " ", t.Round)]
@@ -126,6 +134,8 @@ func escalated(f *facts) (Criterion, error) {
 	}
 	c.share(s)
 	switch {
+	case s.N == 0 && waits > 0:
+		c.Note = fmt.Sprintf("%d ended, and not validated yet", waits)
 	case s.N == 0:
 		c.Note = "no escalation has ended"
 	case s.Hits > 0:

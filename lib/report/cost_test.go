@@ -72,3 +72,19 @@ func TestCostBeyondThreads(t *testing.T) {
 		t.Error("the page has no canaries")
 	}
 }
+
+// TestUnknownTokens: the story of a run whose program does not report its tokens names no number of them.
+func TestUnknownTokens(t *testing.T) {
+	for want, u := range map[string]*draft.Usage{
+		", tokens unknown, $0.2500":      {TokensUnknown: true, CostUSD: new(0.25)},
+		", tokens unknown, cost unknown": {TokensUnknown: true},
+		", 7 tokens, cost unknown":       {InputTokens: 7},
+		"":                               nil,
+	} {
+		for _, kind := range []string{run.Investigate, run.Validate} {
+			if r := (&Run{Kind: kind, Usage: u}); r.took() != want {
+				t.Errorf("%q, want %q", r.took(), want)
+			}
+		}
+	}
+}

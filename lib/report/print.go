@@ -204,10 +204,13 @@ func checked(checks []verdict.Check) (lines []string) {
 
 // took returns what the run cost, as far as the agent reported it.
 func (r *Run) took() string {
-	if r.Usage == nil || r.Kind != run.Investigate && r.Usage.InputTokens+r.Usage.OutputTokens == 0 {
+	if r.Usage == nil || r.Kind != run.Investigate && !r.Usage.TokensUnknown && r.Usage.InputTokens+r.Usage.OutputTokens == 0 {
 		return ""
 	}
 	text := fmt.Sprintf(", %d tokens", r.Usage.InputTokens+r.Usage.OutputTokens)
+	if r.Usage.TokensUnknown {
+		text = ", tokens unknown"
+	}
 	if r.Usage.CostUSD == nil {
 		return text + ", cost unknown"
 	}

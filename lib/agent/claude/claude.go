@@ -81,7 +81,7 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 
 // call returns the command line of a turn. Nothing from a chat is in it.
 func (c *Client) call(t program.Turn) (program.Call, error) {
-	messages := &program.Messages{Variables: "ANTHROPIC_API_KEY"}
+	messages := &program.Messages{Variables: "ANTHROPIC_API_KEY", Whole: !t.Again}
 	call := program.Call{
 		Set: set, Line: messages.Line,
 		Reach: c.program.Endpoint("https://api.anthropic.com", "ANTHROPIC_BASE_URL"),

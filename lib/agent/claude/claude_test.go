@@ -77,6 +77,24 @@ func TestResultDecides(t *testing.T) {
 	}
 }
 
+// TestNoValidValue: a value that the program could not make valid is no limit that was reached.
+func TestNoValidValue(t *testing.T) {
+	c, _ := scripted(t, `echo '{"type":"result","subtype":"error_max_structured_output_retries","is_error":true}'; exit 1`)
+	if _, err := run(t, c, nil); agent.FailureKind(err) != agent.Abort {
+		t.Errorf("%s: %v", agent.FailureKind(err), err)
+	}
+}
+
+// TestModelUsage: tokens of side models count.
+func TestModelUsage(t *testing.T) {
+	c, _ := scripted(t, `echo '{"type":"result","subtype":"success","is_error":false,"structured_output":{"a":1},"usage":{"input_tokens":10,"output_tokens":3},`+
+		`"modelUsage":{"big":{"inputTokens":10,"outputTokens":3},"small":{"inputTokens":2,"cacheReadInputTokens":4,"outputTokens":1}}}'`)
+	res, err := run(t, c, nil)
+	if err != nil || res.Usage.InputTokens != 16 || res.Usage.OutputTokens != 4 {
+		t.Errorf("%+v, %v", res.Usage, err)
+	}
+}
+
 // The process has been seen to hang after its result, and its helpers to keep
 // the output open: the result is the end.
 func TestResultIsTheEnd(t *testing.T) {

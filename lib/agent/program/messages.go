@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"tri/lib/agent"
+	"tri/lib/base/sysexit"
 	"tri/lib/record/draft"
 )
 
@@ -14,6 +16,8 @@ import (
 type Messages struct {
 	Variables string // the variables to set if the key was refused
 	Inclusive bool   // input_tokens includes the cached tokens
+	// Whole says that modelUsage counts this process alone: of a resumed session it counts the session.
+	Whole bool
 
 	calls  map[string]draft.Usage // of each answer of the model, by its id
 	before draft.Usage            // of results before, in the same process
@@ -48,6 +52,13 @@ type message struct {
 	NumTurns       int      `json:"num_turns"`
 	TotalCostUSD   *float64 `json:"total_cost_usd"`
 	Usage          *tokens  `json:"usage"`
+	// ModelUsage counts the calls of side models too, which usage leaves out.
+	ModelUsage map[string]struct {
+		Input         int64 `json:"inputTokens"`
+		CacheCreation int64 `json:"cacheCreationInputTokens"`
+		CacheRead     int64 `json:"cacheReadInputTokens"`
+		Output        int64 `json:"outputTokens"`
+	} `json:"modelUsage"`
 }
 
 type tokens struct {
@@ -126,6 +137,13 @@ func (m *Messages) result(l *message, s *Seen) {
 		m.before.InputTokens, m.before.OutputTokens = m.before.InputTokens+m.input(u), m.before.OutputTokens+u.Output
 		s.Usage.InputTokens, s.Usage.OutputTokens, s.Told = m.before.InputTokens, m.before.OutputTokens, true
 	}
+	var in, out int64
+	for _, u := range l.ModelUsage {
+		in, out = in+u.Input+u.CacheCreation+u.CacheRead, out+u.Output
+	}
+	if m.Whole && in+out > s.Usage.InputTokens+s.Usage.OutputTokens {
+		s.Usage.InputTokens, s.Usage.OutputTokens, s.Told = in, out, true
+	}
 	s.Usage.CostUSD, s.Usage.Turns = l.TotalCostUSD, max(l.NumTurns, s.Usage.Turns)
 	s.Value = l.StructuredOutput
 	s.Say(l.Result)
@@ -135,6 +153,8 @@ func (m *Messages) result(l *message, s *Seen) {
 	}
 	said := strings.Join(append(l.Errors, l.Result, l.Error.Message), " ")
 	switch {
+	case strings.Contains(l.Subtype, "structured_output"):
+		s.Err = sysexit.With(sysexit.Unavailable, agent.Fail(agent.Abort, fmt.Errorf("it gave no valid value: %q", brief(l.Subtype+": "+said))))
 	case strings.Contains(l.Subtype, "max_"):
 		s.Err = Spent(l.Subtype + ": " + said)
 	case strings.Contains(said, "No conversation found"):

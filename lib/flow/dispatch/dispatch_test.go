@@ -8,12 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
 	"tri/lib/base/prompt"
+	"tri/lib/base/sysexit"
 	"tri/lib/record/budget"
 	"tri/lib/record/decision"
 	"tri/lib/record/draft"
@@ -172,6 +174,33 @@ func TestBudget(t *testing.T) {
 	b.run()
 	if n := b.runs.Load(); n != 2 {
 		t.Errorf("%d runs on a budget of 2", n)
+	}
+}
+
+// TestOverloaded: a run whose model's endpoint is overloaded tries again, a bounded number of times.
+func TestOverloaded(t *testing.T) {
+	for tries, want := range map[int32]string{2: "", 9: "failed"} {
+		b := newBench(t)
+		b.add("1", "ana", "", event.Actionable, "why?")
+		o := b.options()
+		var asked atomic.Int32
+		o.Investigate = func(ctx context.Context, th *thread.Thread, hs []Hint, r *run.Run) (*draft.Return, error) {
+			if asked.Add(1) <= tries {
+				return nil, sysexit.With(sysexit.TempFail, errors.New("529: overloaded"))
+			}
+			return b.investigate(ctx, th, hs, r)
+		}
+		d, err := newDispatcher(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.pool.pauses = []time.Duration{0, 0}
+		if err := d.run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if th := b.thread("1"); asked.Load() != 3 || want != "" && th.Badge != want || (th.DraftPending == nil) != (want != "") {
+			t.Errorf("%d asked, %q", asked.Load(), th.Badge)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"tri/lib/agent"
 	"tri/lib/agent/supervise"
 	"tri/lib/base/durable"
+	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
 	"tri/lib/record/draft"
 	"tri/lib/record/run"
@@ -45,12 +46,14 @@ type pool struct {
 	results chan result
 	begun   chan thread.Input // starts of long runs, with where to watch them
 	lost    chan error        // a fatal error
+	pauses  []time.Duration   // before further attempts, where the model's endpoint is overloaded
 }
 
 func newPool(o Options) *pool {
 	return &pool{
 		Options: o, running: map[string]bool{}, live: map[string]live{},
 		results: make(chan result), begun: make(chan thread.Input), lost: make(chan error, 1),
+		pauses: []time.Duration{30 * time.Second, 2 * time.Minute},
 	}
 }
 
@@ -116,10 +119,7 @@ func (p *pool) work(ctx, its context.Context, j job, t *thread.Thread, hints []H
 		r.job.before, r.job.anew = nil, true
 	case errors.Is(err, durable.ErrLocked):
 		// An agent outlived the dispatcher that started it: wait for its end.
-		select {
-		case <-time.After(200 * time.Millisecond):
-		case <-ctx.Done():
-		}
+		sleep(ctx, 200*time.Millisecond)
 	case err != nil:
 		p.fail(err)
 	default:
@@ -183,6 +183,12 @@ func (p *pool) here(ctx context.Context, j job, t *thread.Thread, hints []Hint, 
 	limited, cancel := context.WithTimeout(ctx, p.limit(j))
 	defer cancel()
 	value, err := p.ask(limited, j, t, hints, r)
+	for _, pause := range p.pauses {
+		if status, _ := sysexit.Of(err); status != sysexit.TempFail || !sleep(limited, pause) {
+			break
+		}
+		value, err = p.ask(limited, j, t, hints, r)
+	}
 	if interrupted(ctx) {
 		return ctx.Err()
 	}
@@ -194,7 +200,7 @@ func (p *pool) here(ctx context.Context, j job, t *thread.Thread, hints []Hint, 
 	if serr != nil { // no agent was started
 		state = run.State{}
 	}
-	res.Usage = state.Usage // including the cost of attempts that were killed
+	res.Usage, res.Model = state.Usage, state.Model // including the cost of attempts that were killed
 	if state.SessionID != nil {
 		res.SessionID = *state.SessionID // the program may have named it
 	}
@@ -212,6 +218,16 @@ func (p *pool) here(ctx context.Context, j job, t *thread.Thread, hints []Hint, 
 		return fill(res, value)
 	}
 	return nil
+}
+
+// sleep waits. It reports false if the context ended before.
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // fail makes res the result of a run that failed with err. seen is the failure recorded in the run's

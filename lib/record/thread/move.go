@@ -23,11 +23,15 @@ type Move struct {
 	Summary  string `json:"summary,omitempty"`
 }
 
-// Moves returns the steps that led from old, an earlier state of t, to t.
+// Moves returns the steps that one input made of old. If it began a cycle, that is the last step.
 func (t *Thread) Moves(old *Thread) []Move {
 	var moves []Move
-	for _, c := range t.StatusHistory[min(len(old.StatusHistory), len(t.StatusHistory)):] {
+	steps := t.StatusHistory[min(len(old.StatusHistory), len(t.StatusHistory)):]
+	for i, c := range steps {
 		m := Move{At: c.At, Key: t.Key, ChatName: t.ChatName, From: c.From, To: c.To, Cycle: t.Cycle, Why: c.Why}
+		if i < len(steps)-1 {
+			m.Cycle = old.Cycle
+		}
 		if c.To == PendingUser {
 			m.Badge = t.Badge
 			if t.InvestigatorReturn != nil {

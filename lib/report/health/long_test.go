@@ -19,7 +19,11 @@ func TestLongRuns(t *testing.T) {
 		p.write("escalations/"+id+"/request.json", fmt.Sprintf(`{"by":%q,"at":%q,"thread":{"key":"k"}}`, by, noon.Add(-age).Format(time.RFC3339)))
 	}
 	ask("ana", time.Minute)
-	want(t, p.look(), "long runs", OK, "0 under way")
+	for _, c := range p.look() {
+		if c.Name == "long runs" {
+			t.Errorf("nothing is under way: %+v", c)
+		}
+	}
 	ask("ana", time.Hour)
 	want(t, p.look(), "long runs", Warn, "ended without a word")
 	ask("tri-dispatch", time.Hour)
