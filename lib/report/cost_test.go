@@ -9,6 +9,8 @@ import (
 	"tri/lib/record/budget"
 	"tri/lib/record/draft"
 	"tri/lib/record/run"
+	"tri/lib/record/verdict"
+	"tri/lib/report/history"
 )
 
 // TestCostBeyondThreads: the cost of canaries, and of runs that moved no thread, is in the report
@@ -86,5 +88,23 @@ func TestUnknownTokens(t *testing.T) {
 				t.Errorf("%q, want %q", r.took(), want)
 			}
 		}
+	}
+}
+
+// TestWeekOfVerdicts: a week counts what became of drafts at the validator, and the long investigations.
+func TestWeekOfVerdicts(t *testing.T) {
+	l := &history.Ledger{}
+	add := func(id, verdict string) {
+		l.Runs = append(l.Runs, &history.Run{ID: id, Verdict: verdict, Round: 1, Ended: noon})
+	}
+	add("v-1", verdict.Pass)
+	add("v-2", verdict.Bounce)
+	add("v-3", verdict.Escalate)
+	add("v-4", verdict.Bounce)
+	add(run.ID(run.Escalate, "k", 1, 1), "")
+	add(run.ID(run.Investigate, "k", 1, 1), "")
+	w := tally(l, noon.Add(-day), noon.Add(day))
+	if w.Caught != 3 || w.Bounced != 2 || w.Contested != 1 || w.Escalations != 1 || w.FirstRound.Hits != 1 {
+		t.Errorf("%+v", w)
 	}
 }

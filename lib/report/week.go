@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 	"time"
 
 	"tri/lib/base/config"
@@ -48,6 +49,10 @@ type Tally struct {
 	Failed     int         `json:"failed"`
 	FirstRound stats.Share `json:"first_round_pass"`
 	Caught     int         `json:"caught"` // drafts that the validator did not pass
+	// Bounced and Contested are the parts of Caught: sent back, and handed to a person with the objections.
+	Bounced     int `json:"bounced"`
+	Contested   int `json:"contested"`
+	Escalations int `json:"escalations"` // long runs that ended
 }
 
 // Measured is a median of N values, with its 95% interval if there is one.
@@ -170,11 +175,17 @@ func (t *Tally) run(r *history.Run) {
 	if r.Status == run.Failed {
 		t.Failed++
 	}
-	if r.Verdict == "" {
-		return
+	if strings.HasPrefix(r.ID, run.Escalate[:1]+"-") {
+		t.Escalations++
 	}
-	if r.Verdict != verdict.Pass {
-		t.Caught++
+	switch r.Verdict {
+	case "":
+		return
+	case verdict.Pass:
+	case verdict.Bounce:
+		t.Caught, t.Bounced = t.Caught+1, t.Bounced+1
+	default:
+		t.Caught, t.Contested = t.Caught+1, t.Contested+1
 	}
 	if r.Round == 1 {
 		t.FirstRound.Add(r.Verdict == verdict.Pass)
@@ -213,6 +224,9 @@ func (w *Week) Print(out io.Writer) error {
 		both("  message to reply, median", func(t *Tally) string { return t.Wait.says(seconds) }),
 		both("first-round pass rate", func(t *Tally) string { return estimateText(t.FirstRound) }),
 		number("drafts the validator stopped", func(t *Tally) int { return t.Caught }),
+		number("  bounced", func(t *Tally) int { return t.Bounced }),
+		number("  escalated to a person", func(t *Tally) int { return t.Contested }),
+		number("long investigations", func(t *Tally) int { return t.Escalations }),
 		number("runs", func(t *Tally) int { return t.Runs.Runs }),
 		number("  failed", func(t *Tally) int { return t.Failed }),
 		both("cost", func(t *Tally) string { return t.Runs.cost() }),

@@ -93,3 +93,17 @@ func TestSecretsOfAgentsAndServers(t *testing.T) {
 		}
 	}
 }
+
+// TestValidatorModel: a validator of the investigator's program uses its model, unless it names another.
+func TestValidatorModel(t *testing.T) {
+	for text, want := range map[string]string{
+		"investigator: {agent: claude, model: m}\nvalidator: {agent: claude}\n":           "m",
+		"investigator: {agent: claude, model: m}\nvalidator: {agent: claude, model: n}\n": "n",
+		"investigator: {agent: claude, model: m}\nvalidator: {agent: codex}\n":            "",
+		"investigator: {agent: claude, model: m}\n":                                       "",
+	} {
+		if c, err := load(t, text); err != nil || c.Validator.Model != want {
+			t.Errorf("%s: %q, %v", text, c.Validator.Model, err)
+		}
+	}
+}

@@ -46,6 +46,9 @@ func (c *Config) fill() {
 	c.Box.fill()
 	c.Investigator.fill("search", 2)
 	c.Validator.fill("none", 1)
+	if c.Validator.Agent == c.Investigator.Agent {
+		str(&c.Validator.Model, c.Investigator.Model)
+	}
 	str(&c.Classifier.OtherBots, "ignore")
 	str(&c.Team.Language, "en")
 	c.Escalation.fill()

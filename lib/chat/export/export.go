@@ -150,7 +150,11 @@ func (r *Reader) Run(ctx context.Context, _ chat.Resume, to chat.Handler) error 
 
 // add adds a message.
 func (p *pass) add(e event.Event, at time.Time) error {
-	if e.MsgType == "" {
+	switch {
+	case e.MsgType != "":
+	case e.ThreadID != nil:
+		e.MsgType = "thread_reply"
+	default:
 		e.MsgType = "text"
 	}
 	if e.Content == "" && len(e.Attachments) > 0 {

@@ -159,7 +159,7 @@ func (r *room) event(e entry, at time.Time) event.Event {
 	}
 	if m.root != e.id {
 		root := id(m.root)
-		ev.ThreadID = &root
+		ev.ThreadID, ev.MsgType = &root, "thread_reply"
 	}
 	if m.replyTo >= 0 && m.replyTo != m.root {
 		ev.ReplyToID = id(m.replyTo)

@@ -200,7 +200,10 @@ func (p *pool) here(ctx context.Context, j job, t *thread.Thread, hints []Hint, 
 	if serr != nil { // no agent was started
 		state = run.State{}
 	}
-	res.Usage, res.Model = state.Usage, state.Model // including the cost of attempts that were killed
+	res.Usage = state.Usage       // including the cost of attempts that were killed
+	if state.Model != res.Agent { // the built-in search has none
+		res.Model = state.Model
+	}
 	if state.SessionID != nil {
 		res.SessionID = *state.SessionID // the program may have named it
 	}
