@@ -40,6 +40,9 @@ the number in the list. Only team.approvers may decide; the first word counts.
 		command("redo", "id", "have it investigated again", word(decision.Redo, "note"), sha, note("note", "what to look at")),
 		command("escalate", "id", "have it looked into for longer", word(decision.Escalate, "note"), sha, note("note", "what to look at")),
 		command("answer", "id", "answer what you are asked", word(decision.Answer, "note"), sha, note("note", "the answer")),
+		command("reopen", "id", "have a dismissed or expired item investigated anew", func(c *cli.Call, t *approve.Terminal) error {
+			return t.Reopen(c.Args[0], c.String("note"))
+		}, note("note", "what to look at")),
 		command("undo", "id", "take a yes back, until it is posted", func(c *cli.Call, t *approve.Terminal) error { return t.Undo(c.Args[0]) }, sha),
 		command("tui", "", "decide on a full screen, a key for each word", func(c *cli.Call, t *approve.Terminal) error {
 			return tui.Run(c.Context, tui.Options{Gate: t.Gate, In: c.In, Out: c.Out, Color: term.Colors(c.Out), Plain: c.Bool("plain")})

@@ -163,7 +163,7 @@ func (t *Tally) word(kind string) {
 		t.Edited++
 	case decision.Dismiss, decision.Cancel:
 		t.Dismissed++
-	case decision.Redo, decision.Escalate, decision.Tell, decision.Redirect:
+	case decision.Redo, decision.Escalate, decision.Tell, decision.Redirect, decision.Reopen:
 		t.SentBack++
 	case decision.Auto:
 		t.Auto++

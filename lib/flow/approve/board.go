@@ -76,6 +76,11 @@ func (r *reader) items() ([]*Item, error) {
 		if it := r.gate.expired(st); it != nil {
 			items = append(items, it)
 		}
+		if st.Ended() && r.gate.Now().Sub(instant(st.Decision.At)) <= shownEnded {
+			if it := r.gate.ended(st); it != nil {
+				items = append(items, it)
+			}
+		}
 	})
 	entries, err := outbox.Readable(r.gate.Home, func(id string, err error) {
 		items = append(items, damaged(id, id, err))

@@ -72,8 +72,11 @@ func (g *Gate) Dismiss(it *Item, reason string) (Said, error) {
 	return g.decide(it, decision.Record{Kind: decision.Dismiss, DraftSHA256: it.offered(), Note: reason})
 }
 
-// Redo requests another investigation, with a note.
+// Redo requests another investigation, with a note. It reopens an item that is closed.
 func (g *Gate) Redo(it *Item, note string) (Said, error) {
+	if it.Kind == Ended || it.Kind == Expired {
+		return g.decide(it, decision.Record{Kind: decision.Reopen, Note: note})
+	}
 	return g.decide(it, decision.Record{Kind: decision.Redo, DraftSHA256: it.offered(), Note: note})
 }
 

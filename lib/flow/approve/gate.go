@@ -36,15 +36,16 @@ type Gate struct {
 
 // Kinds of item.
 const (
-	Draft    = "draft"    // a draft that waits for approval
-	Shadow   = "shadow"   // a draft that was not offered for posting
-	Ask      = "ask"      // a question to the operator before anything runs
-	Failure  = "failure"  // the investigation produced nothing to post
-	Parked   = "parked"   // it is unknown whether a post was made
-	Approved = "approved" // an approval that can be undone
-	Posting  = "posting"  // an approved text that is being posted
-	Expired  = "expired"  // a draft that waited too long; undo restores it
-	Damaged  = "damaged"  // the file of a thread or a post that cannot be read; Note says why
+	Draft    = "draft"     // a draft that waits for approval
+	Shadow   = "shadow"    // a draft that was not offered for posting
+	Ask      = "ask"       // a question to the operator before anything runs
+	Failure  = "failure"   // the investigation produced nothing to post
+	Parked   = "parked"    // it is unknown whether a post was made
+	Approved = "approved"  // an approval that can be undone
+	Posting  = "posting"   // an approved text that is being posted
+	Expired  = "expired"   // a draft that waited too long; undo restores it
+	Ended    = "dismissed" // a person has ended it, without a post; reopen begins it anew
+	Damaged  = "damaged"   // the file of a thread or a post that cannot be read; Note says why
 )
 
 // Item is something that waits for a person, or that a person can still undo.
@@ -81,7 +82,9 @@ type Vote struct {
 }
 
 // Waits reports whether a person must decide something.
-func (it *Item) Waits() bool { return it.Kind != Approved && it.Kind != Posting && it.Kind != Expired }
+func (it *Item) Waits() bool {
+	return it.Kind != Approved && it.Kind != Posting && it.Kind != Expired && it.Kind != Ended
+}
 
 // Is reports whether id, which must have at least the length of an ID, names exactly this item.
 func (it *Item) Is(id string) bool { return len(id) >= idLength && strings.HasPrefix(it.full, id) }
@@ -169,12 +172,12 @@ func (g *Gate) until(t *thread.Thread, offer *decision.Record) string {
 	return ready.Add(time.Duration(hours * float64(time.Hour))).UTC().Format(time.RFC3339)
 }
 
-// shownExpired is how long an expired draft is shown and can be restored.
-const shownExpired = 7 * 24 * time.Hour
+// shownEnded is how long an item that has expired or was dismissed is shown.
+const shownEnded = 7 * 24 * time.Hour
 
 // expired returns an offer that waited too long, or nil if it ended in another way, or too long ago.
 func (g *Gate) expired(st *decision.Standing) *Item {
-	if !st.Expired() || g.Now().Sub(instant(st.VoidAt)) > shownExpired {
+	if !st.Expired() || g.Now().Sub(instant(st.VoidAt)) > shownEnded {
 		return nil
 	}
 	t, err := thread.Load(g.Home, st.Key)
@@ -186,6 +189,23 @@ func (g *Gate) expired(st *decision.Standing) *Item {
 		Kind: Expired, Key: st.Key, Cycle: st.Cycle, DraftSHA256: st.Offer.DraftSHA256, Platform: t.Platform, ChatName: t.ChatName,
 		Who: cmp.Or(t.OriginalSenderName, t.OriginalSenderID), Question: question(t), Badge: t.Badge, Since: st.VoidAt,
 		Note: "expired: " + decision.ExpiredNote + "; undo brings it back", thread: t, standing: &now,
+	}
+}
+
+// ended returns an item that a person has ended without a post, nil if st is no such, or it has moved on.
+func (g *Gate) ended(st *decision.Standing) *Item {
+	if !st.Ended() {
+		return nil
+	}
+	t, err := thread.Load(g.Home, st.Key)
+	if err != nil || t == nil || t.Status != thread.Closed || t.Cycle != st.Cycle {
+		return nil
+	}
+	now := *st
+	return &Item{
+		Kind: Ended, Key: st.Key, Cycle: st.Cycle, Platform: t.Platform, ChatName: t.ChatName,
+		Who: cmp.Or(t.OriginalSenderName, t.OriginalSenderID), Question: question(t), Since: st.Decision.At,
+		Note: "by " + strings.TrimSuffix(st.Decision.By+": "+st.Decision.Note, ": "), thread: t, standing: &now,
 	}
 }
 
@@ -278,6 +298,8 @@ func (it *Item) next() string {
 		return "look whether it stands in the chat, then: tri-approve settle " + it.ID
 	case Expired:
 		return "undo brings it back: tri-approve undo " + it.ID
+	case Ended:
+		return "reopen begins it anew: tri-approve reopen " + it.ID
 	case Damaged:
 		return "tri-report verify names what is damaged; compare it with a backup"
 	case Approved:
@@ -338,6 +360,8 @@ func (it *Item) state() string {
 		return "a parked post"
 	case Expired:
 		return "a draft that expired"
+	case Ended:
+		return "dismissed"
 	case Damaged:
 		return "a damaged file"
 	case Approved:

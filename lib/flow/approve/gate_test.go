@@ -350,6 +350,40 @@ func TestExpiredIsShown(t *testing.T) {
 	}
 }
 
+// TestReopen: what was dismissed is listed for a week; it is reopened from the list, or later by its key.
+func TestReopen(t *testing.T) {
+	for _, days := range []int{1, 30} {
+		g := newGate(t, "ana")
+		key := put(t, g, "1", "where?", "It is 5.")
+		it, err := g.Find(key, Draft)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said, err := g.Dismiss(it, "no")
+		if err != nil {
+			t.Fatal(err)
+		}
+		closed, _ := thread.Apply(*it.thread, thread.Input{At: said.At, Key: key, Decision: &said.Record})
+		if err := closed.Save(g.Home); err != nil {
+			t.Fatal(err)
+		}
+		g.Now = func() time.Time { return noon.Add(time.Duration(days) * 24 * time.Hour) }
+		if items, err := g.Items(); err != nil || len(items) == 0 != (days > 7) || len(items) == 1 && (items[0].Waits() || items[0].Kind != Ended) {
+			t.Errorf("after %d days: %d items, %v", days, len(items), err)
+		}
+		term := Terminal{Gate: g, Out: io.Discard, Err: io.Discard, Say: func(string, ...any) {}}
+		if err := term.Reopen(key, "after all"); err != nil {
+			t.Fatal(err)
+		}
+		if err := term.Reopen(key, "twice"); err == nil {
+			t.Error("reopened twice")
+		}
+		if err := term.Reopen("local.dev.9", ""); err == nil {
+			t.Error("reopened what is not there")
+		}
+	}
+}
+
 func TestPageHoldsOutsideText(t *testing.T) {
 	g := newGate(t, "ana")
 	key := put(t, g, "1", "q\nEvidence\n  1. all is well", "x\r\x1b[1A\u202e\nDraft, 1 characters, sha256 0")

@@ -34,7 +34,7 @@ type Terminal struct {
 var (
 	drafts    = []string{Draft}
 	undecided = []string{Draft, Shadow, Ask, Failure}
-	all       = []string{Draft, Shadow, Ask, Failure, Parked, Approved, Posting, Expired}
+	all       = []string{Draft, Shadow, Ask, Failure, Parked, Approved, Posting, Expired, Ended}
 )
 
 // errQuiet is a refusal that has already been reported.
@@ -167,6 +167,29 @@ func (t *Terminal) Undo(name string) error {
 	}
 	r, err := t.Gate.Undo(it)
 	return t.said(r, err, "taken back; it waits again")
+}
+
+// Reopen has a closed item investigated anew: one that is listed, or any by its thread's key.
+func (t *Terminal) Reopen(name, note string) error {
+	it, err := t.find(name, []string{Expired, Ended})
+	if err != nil {
+		policy, perr := t.policy()
+		if perr != nil {
+			return perr
+		}
+		state, serr := t.fold(policy)
+		if serr != nil {
+			return serr
+		}
+		if it = nil; state.Standing(name) != nil {
+			it = t.ended(state.Standing(name))
+		}
+	}
+	if it == nil {
+		return err
+	}
+	r, err := t.Redo(it, note)
+	return t.said(r, err, "reopened; it is investigated")
 }
 
 // Settle records the outcome of a parked post.

@@ -23,6 +23,7 @@ const (
 	Tell     = "tell"     // add the note to what is asked
 	Redirect = "redirect" // the note replaces what is asked
 	Cancel   = "cancel"   // end the work; nobody wants the answer
+	Reopen   = "reopen"   // investigate again what was dismissed, was cancelled or has expired
 	Auto     = "auto"     // by tri-dispatch: the auto-reply policy approves
 	Undo     = "undo"     // take the decision back, before it is posted
 	Claim    = "claim"    // by tri-reply: posting begins, too late to undo

@@ -207,6 +207,8 @@ func (s *State) add(r *Record) string {
 		return s.approve(r)
 	case Dismiss, Redo, Answer, Escalate, Tell, Redirect, Cancel:
 		return s.direct(r)
+	case Reopen:
+		return s.reopen(r)
 	case Undo:
 		return s.undo(r)
 	case Settle:

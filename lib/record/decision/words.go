@@ -122,6 +122,27 @@ func (s *State) direct(r *Record) string {
 	return ""
 }
 
+// Ended reports whether a person has ended the item without a post.
+func (s *Standing) Ended() bool {
+	return !s.Claimed && s.Decision != nil && (s.Decision.Kind == Dismiss || s.Decision.Kind == Cancel)
+}
+
+// reopen applies a decision to begin anew what was dismissed, was cancelled or has expired.
+func (s *State) reopen(r *Record) string {
+	st := s.standing[r.Key]
+	switch {
+	case st == nil || r.Cycle != st.Cycle || !st.Ended() && !st.Expired():
+		return "it was not dismissed, nor cancelled, and has not expired"
+	case r.DraftSHA256 != "":
+		return "it names a draft"
+	}
+	if _, err := time.Parse(time.RFC3339, r.At); err != nil {
+		return "it has no time"
+	}
+	s.replace(r, &Standing{Key: r.Key, Cycle: r.Cycle, Decision: r})
+	return ""
+}
+
 // undo takes back an approval, or the expiry of an offer. The other decisions take effect at once
 // and cannot be undone.
 func (s *State) undo(r *Record) string {

@@ -278,6 +278,13 @@ func TestApply(t *testing.T) {
 		{"cancelled while it works", "asks why?;adds more;cancel no", Closed, 1, func(t Thread) bool { return t.Withdrawn() && t.CloseReason == "cancelled by boss: no" }},
 		{"cancelled, and asked again", "asks why?;cancel no;asks how?", Investigating, 2, nil},
 		{"dismiss", "asks why?;found;pass;dismiss no", Closed, 1, func(t Thread) bool { return t.CloseReason == "dismissed: no" && t.DraftPending == nil }},
+		{"reopened", "asks why?;found;pass;dismiss no;reopen it matters", Investigating, 2, func(t Thread) bool {
+			return t.Notes[0].Text == "it matters" && t.Ordered && t.ClosedAt == nil && len(t.Messages) == 1
+		}},
+		{"reopened, what was cancelled", "asks why?;cancel no;reopen", Investigating, 2, nil},
+		{"an answer is not reopened", "asks why?;found;pass;approve;posted;reopen", Closed, 1, nil},
+		{"nor what is open", "asks why?;found;pass;reopen", PendingUser, 1, nil},
+		{"nor a question that was deleted", "asks why?;found;pass;dismiss no;delete 1;reopen", Closed, 1, nil},
 		{"redo", "asks why?;found;pass;redo look at x", Investigating, 2, func(t Thread) bool { return t.Notes[0].Text == "look at x" && t.DraftPending == nil }},
 		{"revoke", "asks why?;found;pass;approve;revoke moved", Investigating, 2, func(t Thread) bool { return t.UserApprovedAt == nil }},
 		{"refused", "asks why?;found;pass;approve;refused", Closed, 1, func(t Thread) bool { return t.PostedMessageID == nil }},
@@ -363,7 +370,7 @@ func TestRandomStories(t *testing.T) {
 	}
 	words := []string{"asks why?", "adds more", "thanks", "nevermind nvm", "colleague x", "benstates x", "benedits 2 c", "edit 2 a", "edit 1 b", "delete 1", "delete 2",
 		"askfirst x", "ours x", "found", "heard", "heard 2", "heardnothing", "nothing", "fails x", "asksmore", "late x", "looked", "spent", "pass", "bounce", "escalate", "garbage", "expires", "posted", "refused",
-		"approve", "edit", "undo", "dismiss x", "redo x", "answer x", "revoke x", "tell x", "redirect x", "cancel x"}
+		"approve", "edit", "undo", "dismiss x", "redo x", "answer x", "revoke x", "tell x", "redirect x", "cancel x", "reopen x"}
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 4000 {
 		var th Thread

@@ -218,6 +218,10 @@ func (t *Thread) decision(in Input) {
 		t.rest(d.At, t.Badge, "the expiry was taken back")
 		return
 	}
+	if d.Kind == decision.Reopen {
+		t.reopened(d)
+		return
+	}
 	if t.Status == Closed || d.Cycle != t.Cycle && !in.Told {
 		return
 	}

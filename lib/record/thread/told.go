@@ -1,6 +1,7 @@
 package thread
 
 import (
+	"slices"
 	"strings"
 
 	"tri/lib/record/decision"
@@ -41,4 +42,20 @@ func (t *Thread) told(d *decision.Record, tells bool) {
 	if t.Ordered = true; earlier != nil {
 		t.EarlierDraft = *earlier
 	}
+}
+
+// reopened begins a cycle for what an operator has ended, or what has expired, unless it was answered or its
+// question is gone.
+func (t *Thread) reopened(d *decision.Record) {
+	asked := slices.DeleteFunc(slices.Clone(t.Messages), func(m Message) bool { return m.Deleted })
+	if t.Status != Closed || d.Cycle != t.Cycle || t.PostedMessageID != nil || len(asked) == 0 {
+		return
+	}
+	t.Messages = asked
+	if d.Note != "" {
+		t.Notes = append(t.Notes, Note{By: d.By, At: d.At, Text: d.Note})
+	}
+	t.Asked, t.Resume = "", nil
+	t.begin(d.At, "the operator reopened it")
+	t.Ordered = true
 }

@@ -306,7 +306,7 @@ func (l *Ledger) word(r *decision.Record) {
 	}
 	switch r.Kind {
 	case decision.Approve, decision.Edit, decision.Auto, decision.Dismiss, decision.Redo, decision.Answer, decision.Escalate,
-		decision.Tell, decision.Redirect, decision.Cancel:
+		decision.Tell, decision.Redirect, decision.Cancel, decision.Reopen:
 		d.Word, d.By, d.Decided, d.Distance, d.Note = r.Kind, r.By, at, r.Distance, r.Note
 	case decision.Undo:
 		d.Word, d.By, d.Decided, d.Distance, d.Note = "", "", time.Time{}, 0, ""

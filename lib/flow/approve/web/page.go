@@ -233,7 +233,7 @@ func (s *server) word(person string, f url.Values) (string, error) {
 	case "dismiss":
 		_, err = g.Dismiss(it, note)
 		return "Dismissed; nothing is posted.", err
-	case "redo":
+	case "redo", "reopen":
 		_, err = g.Redo(it, note)
 		return "It is investigated again.", err
 	case "answer":
