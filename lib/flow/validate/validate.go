@@ -117,6 +117,7 @@ func (v *Validator) facts(r Request) (verdict.Facts, error) {
 	f.Other, f.OtherNote = overlap(r)
 	traced := claims.Trace(ret.DraftReply, src, found)
 	f.Sentences, f.Places = claims.Account(own, src, found, traced)
+	f.Restated = own.Restates(found)
 	for _, t := range traced {
 		f.Traced = append(f.Traced, verdict.Trace{What: t.Kind + " " + t.Text, To: t.To})
 		if t.To == "" {

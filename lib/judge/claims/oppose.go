@@ -46,7 +46,7 @@ func Drifted(body string, own *evidence.Text, s safety.Sources, found []evidence
 		about.Around = append(about.Around, f.Around...)
 	}
 	for _, p := range own.Account([]evidence.Finding{about}) {
-		if len(p.Missing) >= leastStrange && p.Share <= mostKnown && p.English {
+		if p.Strange >= leastStrange && p.Share <= mostKnown && p.English {
 			return p.Text
 		}
 	}

@@ -9,14 +9,24 @@ import (
 // Scope is how many lines on each side of a place show what it is part of.
 const Scope = 12
 
-// A claim is about lines if they and their surroundings cover at least LeastShare of it, and the cited
-// lines alone at least leastCited; or if a name or a measure of it is in the cited lines, with one word
-// more, and at least leastNamed of it is covered.
+// A text is about lines if they and their surroundings contain enough of its content by weight: LeastShare
+// with two telling words in the cited lines, leastOnce with one, leastNamed if they contain a name of it;
+// all of it suffices if only the surroundings do. Telling is a word that is neither common nor plain, or
+// a figure that is not everywhere.
 const (
-	LeastShare = 0.5
-	leastCited = 0.3
-	leastNamed = 0.4
-	leastOwn   = 2
+	LeastShare  = 0.5
+	leastOnce   = 0.65
+	leastNamed  = 0.4
+	leastCited  = 0.25 // share that the cited lines alone contain
+	leastWeight = 1    // that the cited lines contain; beside a name leastBeside
+	leastBeside = 1.5
+	leastOwn    = 2
+)
+
+// Weights of words. A common word occurs in talk of any program, a plain one in talk of anything.
+const (
+	commonWeight = 0.5
+	plainWeight  = 0.2
 )
 
 // Coverage is how much of a text's content is in the given lines.
@@ -24,6 +34,7 @@ type Coverage struct {
 	Share   float64  // share of its words and names, 0 to 1
 	About   bool     // enough of them are covered
 	Missing []string // words that the lines do not contain
+	Strange int      // how many of them tell of a subject
 	Empty   bool     // the text has no word, name or number to cover
 }
 
@@ -35,62 +46,85 @@ func (t *Text) Cover(own, near []*Text) Coverage {
 	return cover(t.text, t.terms, t.content, t.tokens, own, near)
 }
 
-// cover weighs words and figures. A common word counts half, unless it is written as a name.
+// everywhere are figures that any program contains.
+var everywhere = []string{"0", "1", "2"}
+
+// weight returns how much a word says of a subject; marked is what the text puts in backticks.
+func weight(w term, marked string) float64 {
+	switch {
+	case strings.Contains(marked, w.text):
+		return 1
+	case plainStems()[w.stem]:
+		return plainWeight
+	case commonStems()[w.stem] || codeStems()[w.stem]:
+		return commonWeight
+	}
+	return 1
+}
+
+// tally is what the lines contain of a text, by weight.
+type tally struct {
+	cited, all, total float64 // in the cited lines, with their surroundings, of the text
+	hits              int
+	telling, beside   int // telling words in the cited lines, and in the surroundings alone
+	named             bool
+}
+
+func (n *tally) about(c Coverage) bool {
+	enough := n.telling >= leastOwn && c.Share > LeastShare || n.telling > 0 && c.Share > leastOnce ||
+		n.named && n.cited >= leastBeside && c.Share > leastNamed
+	return enough && n.cited >= leastWeight && n.cited >= leastCited*n.total ||
+		len(c.Missing) == 0 && n.telling+n.beside >= leastOwn
+}
+
+// cover weighs words and figures.
 func cover(text string, terms, content []term, tokens []Token, own, near []*Text) Coverage {
 	var c Coverage
-	var cited, all, total float64
-	hits, named := 0, false
-	add := func(what string, weight float64, in func(*Text) bool) bool {
-		total += weight
+	var n tally
+	add := func(what string, weight float64, tells bool, in func(*Text) bool) {
+		told := 0
+		if tells {
+			told = 1
+		}
+		n.total += weight
 		switch {
 		case slices.ContainsFunc(own, in):
-			cited, all, hits = cited+weight, all+weight, hits+1
-			return true
+			n.cited, n.all, n.hits, n.telling = n.cited+weight, n.all+weight, n.hits+1, n.telling+told
 		case slices.ContainsFunc(near, in):
-			all, hits = all+weight, hits+1
+			n.all, n.hits, n.beside = n.all+weight, n.hits+1, n.beside+told
 		default:
-			c.Missing = append(c.Missing, what)
+			c.Missing, c.Strange = append(c.Missing, what), c.Strange+told
 		}
-		return false
 	}
+	said := 0.0
 	marked := strings.ToLower(strings.Join(ticked.FindAllString(text, -1), " "))
 	for _, w := range content {
 		if slices.Contains(meta, w.text) {
 			continue
 		}
-		weight := 1.0
-		if commonStems()[w.stem] && !strings.Contains(marked, w.text) {
-			weight = 0.5
-		}
-		add(w.text, weight, func(t *Text) bool { return has(t.terms, w) })
+		says := weight(w, marked)
+		said += max(says, commonWeight)
+		add(w.text, says, says == 1, func(t *Text) bool { return has(t.terms, w) })
 	}
-	strange := false // it names something, and nothing that the cited lines have
 	for _, tok := range tokens {
 		there := func(t *Text) bool { return t.Where(tok) != "" }
-		switch {
-		case tok.Kind == Number:
-			named = add(tok.Text, 1, there) && measure(tok.Text) || named
-		default:
-			named = named || slices.ContainsFunc(own, there)
-			strange = strange || !slices.ContainsFunc(own, there) && !slices.ContainsFunc(near, there)
+		if tok.Kind == Number {
+			said++
+			add(tok.Text, 1, !slices.Contains(everywhere, tok.Text), there)
+			continue
 		}
+		n.named = n.named || slices.ContainsFunc(own, there)
 	}
-	strange = strange && !named
-	c.Empty = total <= 1 && len(tokens) == 0
-	if total > 0 {
-		c.Share = all / total
-		c.About = c.Share > LeastShare && cited >= leastCited*total && !strange || named && hits >= leastOwn && c.Share >= leastNamed
+	c.Empty = said <= 1 && len(tokens) == 0
+	if n.total > 0 {
+		c.Share = n.all / n.total
+		c.About = n.about(c)
 	}
 	if !c.About && foreign(terms) {
-		c.About = hits >= leastOwn && cited > 0 && c.Share >= leastNamed // its words cannot be in the lines
+		c.About = n.hits >= leastOwn && n.cited > 0 && c.Share >= leastNamed // its words cannot be in the lines
 		c.byNames(tokens, append(slices.Clone(own), near...))
 	}
 	return c
-}
-
-// measure reports whether a number has a unit.
-func measure(number string) bool {
-	return slices.ContainsFunc(quantities(number, false), func(q quantity) bool { return q.unit.dim != noDim })
 }
 
 // byNames measures a text in another language than the code's by its tokens alone. At least one must be a
@@ -156,8 +190,7 @@ func (t *Text) Account(found []Finding) []Part {
 		}
 	}
 	for i := range t.sentences {
-		s := &t.sentences[i]
-		tokens := slices.DeleteFunc(slices.Clone(t.tokens), func(tok Token) bool { return !strings.Contains(s.text, tok.Text) })
+		s, tokens := &t.sentences[i], t.tokensIn(i)
 		p := Part{Text: s.raw, Ref: -1, Negates: len(s.negations()) > 0, Bound: !s.plainly()}
 		p.English = slices.ContainsFunc(s.terms, func(w term) bool { return anglo[w.text] })
 		against := func(k int, own, near []*Text) {
@@ -183,6 +216,31 @@ func (t *Text) Account(found []Finding) []Part {
 		out = append(out, p)
 	}
 	return out
+}
+
+// tokensIn returns the tokens of t in its sentence i.
+func (t *Text) tokensIn(i int) []Token {
+	return slices.DeleteFunc(slices.Clone(t.tokens), func(tok Token) bool { return !strings.Contains(t.sentences[i].text, tok.Text) })
+}
+
+// Restates reports whether a sentence of t and a claim say the same in part: the lines cover one of them,
+// and together with its words the other.
+func (t *Text) Restates(found []Finding) bool {
+	for _, f := range found {
+		if !f.backs() || f.Claim == nil {
+			continue
+		}
+		for i, s := range t.sentences {
+			says := func(own ...*Text) bool {
+				return cover(s.text, s.terms, s.content, t.tokensIn(i), append(own, f.Places...), f.Around).About
+			}
+			if f.Result == Supports && says(f.Claim) ||
+				f.Result != Supports && f.Claim.negates() == (len(s.negations()) > 0) && says() && f.Claim.Cover(append(f.Places, FromText("the draft", s.raw)), f.Around).About {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // negates reports whether a sentence of t contains a negation.

@@ -17,7 +17,7 @@ var lexicons embed.FS
 
 // lexicon holds the parsed lexicons.
 type lexicon struct {
-	sets   map[string]map[string]bool // by kind: stop, light, not, bound, common
+	sets   map[string]map[string]bool // by kind: stop, light, not, bound, common, code, plain
 	number map[string]float64         // of a word
 	form   map[string]string          // the stem of an irregular form
 	dense  map[string]bool            // words of scripts without spaces
@@ -26,7 +26,7 @@ type lexicon struct {
 
 var words = sync.OnceValue(func() *lexicon {
 	l := &lexicon{sets: map[string]map[string]bool{}, number: map[string]float64{}, form: map[string]string{}, dense: map[string]bool{}, other: map[string]bool{}}
-	for _, kind := range []string{"stop", "light", "not", "bound", "common"} {
+	for _, kind := range []string{"stop", "light", "not", "bound", "common", "code", "plain"} {
 		l.sets[kind] = map[string]bool{}
 	}
 	names, err := fs.Glob(lexicons, "lexicon/*.txt")

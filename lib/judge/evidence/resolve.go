@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"tri/lib/judge/declaration"
 	"tri/lib/record/draft"
 )
 
@@ -41,7 +43,7 @@ type Finding struct {
 	Stands     bool     // path, lines and quote exist
 	Claim      *Text    // the claim that the reference supports
 	Places     []*Text  // the cited lines, with Around lines on each side
-	Around     []*Text  // the same with Scope lines
+	Around     []*Text  // the same with Scope lines, the path, and the heads of the declarations around them
 	Cover      Coverage // of the claim by these
 	Decided    []string // numbers, names and units of the claim that code found
 }
@@ -225,7 +227,10 @@ func (f *Finding) weigh(ref draft.Ref, p Place, lines []string, near []span, nam
 	if len(own) == 0 {
 		own = f.Places // without a quote the lines may be a few off
 	}
-	f.Cover = f.Claim.Cover(own, append([]*Text{FromText(p.Path, p.Path)}, f.Around...))
+	head := heads(p.Path, lines, near[0].start)
+	f.Around = append(f.Around, FromText(p.Path, p.Path), FromLines(p.Path, head, 1))
+	names += "\n" + strings.Join(head, "\n")
+	f.Cover = f.Claim.Cover(own, f.Around)
 	if why := f.Claim.Contrary(f.Places...); why != "" {
 		f.Result, f.Note = Contradicts, "the claim "+why
 		return
@@ -240,6 +245,17 @@ func (f *Finding) weigh(ref draft.Ref, p Place, lines []string, near []span, nam
 	default:
 		f.Result, f.Note = Uncheckable, "it is not about the claim: "+f.Cover.String()
 	}
+}
+
+// heads returns the comments and the first lines of the declarations around a line.
+func heads(path string, lines []string, line int) []string {
+	var out []string
+	for _, d := range declaration.Read(path, []byte(strings.Join(lines, "\n"))) {
+		if d.Start <= line && line <= d.End && d.Start < d.End {
+			out = append(out, lines[d.Start-1:min(d.Line, len(lines))]...)
+		}
+	}
+	return out
 }
 
 // located finds each name, path, option and number of a claim: a number near the cited places, a name

@@ -213,13 +213,19 @@ func Telling(stems []string) []string {
 	return slices.DeleteFunc(slices.Clone(stems), func(s string) bool { return common[s] })
 }
 
-var commonStems = sync.OnceValue(func() map[string]bool {
+var (
+	commonStems = sync.OnceValue(func() map[string]bool { return stemsOf("common") })
+	codeStems   = sync.OnceValue(func() map[string]bool { return stemsOf("code") })
+	plainStems  = sync.OnceValue(func() map[string]bool { return stemsOf("plain") })
+)
+
+func stemsOf(kind string) map[string]bool {
 	out := map[string]bool{}
-	for w := range words().sets["common"] {
+	for w := range words().sets[kind] {
 		out[stem(w)] = true
 	}
 	return out
-})
+}
 
 var sentenceEnd = lazyregexp.New(`[.!?;]["')\]]*(?:\s+|$)|[。！？；]|\n\s*\n|\n\s*(?:[-*•]|\d+[.)])\s`)
 

@@ -46,6 +46,7 @@ type Facts struct {
 	Opposed    []string        // statements that their evidence contradicts
 	Sentences  []Sentence      // of the draft
 	Places     bool            // its references claim only that names occur
+	Restated   bool            // a sentence and a claim share words, and the lines cover one of them
 	Misjudged  []string        // wording that does not fit the confidence
 	Risks      []string        // reasons why high confidence is needed
 	Smells     []string        // phrases typical of machine-written text
@@ -94,8 +95,8 @@ func (r *ruling) check(name, result, note string) {
 //
 //	the return's shape or a limit is violated                   bounce
 //	a reference is fabricated or contradicts its claim          bounce
-//	references, and none covers its claim                       bounce
-//	sentences, and none is covered by the cited lines           bounce
+//	no claim is covered by the cited lines                      bounce, unless a sentence that repeats one is
+//	sentences, and none is covered by the cited lines           bounce, unless one repeats a covered claim
 //	no reference at all (which confidence low allows)           escalate: another round would find no more
 //	a secret, mention, invisible character or unknown URL       bounce
 //	the draft has a name that occurs in no source               bounce
@@ -180,16 +181,11 @@ func (r *ruling) refs(f Facts) (supported bool) {
 				fmt.Sprintf("Read %s again: %s. Cite lines that show the claim, or change the claim and the draft.", name, ref.Note))
 		}
 	}
-	if !supported {
-		r.check("references", Fail, "none that code can check supports the draft")
-		r.bounce("no reference covers what it is cited for",
-			"Cite at least one file by path:line, quote the lines that carry the answer, and claim of them what they say, in their words.")
-	}
 	return supported
 }
 
-// sentences checks the sentences of the draft. A draft that makes statements of which none is
-// covered is not about its evidence.
+// sentences checks the sentences of the draft. A claim and a sentence must be covered. If only one of them
+// is, but repeats the other, the draft is offered with what is not covered marked.
 func (r *ruling) sentences(f Facts, supported bool) {
 	r.v.Sentences = f.Sentences
 	covered, uncompared, all := r.v.sentences()
@@ -206,19 +202,23 @@ func (r *ruling) sentences(f Facts, supported bool) {
 	if none != "" {
 		note += "; not " + strings.TrimPrefix(none, "; ")
 	}
+	result := OK
 	switch {
-	case all > uncompared && covered == 0:
-		r.check("sentences", Fail, note)
-		if !supported {
-			break // the fault is in the references
-		}
+	case len(f.Refs) == 0:
+		result = Fail // the fault is that nothing is cited
+	case !supported && (covered == 0 || !f.Restated):
+		result = Fail
+		r.check("references", Fail, "none that code can check supports the draft")
+		r.bounce("no reference covers what it is cited for",
+			"Cite at least one file by path:line, quote the lines that carry the answer, and claim of them what they say, in their words.")
+	case all > uncompared && covered == 0 && !f.Restated:
+		result = Fail
 		r.bounce("no sentence of the draft is covered by what is cited",
 			"Say in the draft what the cited lines say, or cite the lines that say it: "+note+".")
 	case covered < all:
-		r.check("sentences", "note", note)
-	default:
-		r.check("sentences", OK, note)
+		result = "note"
 	}
+	r.check("sentences", result, note)
 }
 
 // round rounds a share to two digits.
