@@ -74,6 +74,7 @@ func (c *Config) compile(f *faults) {
 	c.checkNames(f)
 	c.Investigator.compile(f, "investigator")
 	c.Validator.compile(f, "validator")
+	c.Voice.Model.compile(f, "voice", "model")
 	c.compileServers(f)
 }
 

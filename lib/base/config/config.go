@@ -21,6 +21,7 @@ type Config struct {
 	QuestionTypes []QuestionType `yaml:"question_types"`
 	AskFirst      []AskFirst     `yaml:"ask_first"`
 	Pipeline      []Stage        `yaml:"pipeline"`
+	Voice         Voice          `yaml:"voice"`
 	Gate          Gate           `yaml:"gate"`
 	AutoReply     AutoReply      `yaml:"auto_reply"`
 	Box           Box            `yaml:"box"`

@@ -42,6 +42,7 @@ func (c *Config) fill() {
 	str(&c.Sandbox, "required")
 	c.Chat.fill()
 	c.Gate.fill()
+	c.Voice.fill()
 	c.Forge.fill()
 	c.Box.fill()
 	c.Investigator.fill("search", 2)
@@ -176,7 +177,8 @@ func (c *Config) resolvePaths(dir string) {
 		}
 	}
 	fix(&c.Chat.Local.Dir)
-	for _, file := range slices.Concat(c.Chat.files(), c.Investigator.files(), c.Validator.files(), c.Box.Agent.files(), []*string{&c.Forge.TokenFile}) {
+	for _, file := range slices.Concat(c.Chat.files(), c.Investigator.files(), c.Validator.files(), c.Box.Agent.files(),
+		c.Voice.Model.files(), []*string{&c.Voice.Style, &c.Forge.TokenFile}) {
 		fix(file)
 	}
 	fix(&c.Escalation.TranscriptDir)

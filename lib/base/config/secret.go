@@ -73,7 +73,7 @@ func (c *Config) Secrets() []string {
 	for _, known := range variables { // another program's key may be in our environment too
 		names = append(names, keys(known)...)
 	}
-	for _, a := range []Agent{c.Investigator, c.Validator, c.Box.Agent} {
+	for _, a := range []Agent{c.Investigator, c.Validator, c.Voice.Model, c.Box.Agent} {
 		names = append(names, a.Env...)
 		if v, err := a.Key(); err == nil {
 			secrets = append(secrets, v)

@@ -101,7 +101,7 @@ func (i *Investigator) run(ctx context.Context, r Request) (*draft.Return, error
 	if err != nil {
 		return nil, agent.Fail(agent.Abort, fmt.Errorf("agent's return: %w", err))
 	}
-	ret.Question, ret.Rubric, ret.Usage = Question(r.Thread), rubric, &res.Usage
+	ret.Question, ret.Rubric, ret.Usage, ret.AskedAt = Question(r.Thread), rubric, &res.Usage, askedAt(r.Thread)
 	ret.EvidenceRefs = evidence.Stamp(root, repo, ret.EvidenceRefs, i.Now())
 	return ret, nil
 }
@@ -147,6 +147,7 @@ func read(value []byte, round int) (*draft.Return, error) {
 	}
 	ret.InvestigatorRound = round
 	ret.Question, ret.Rubric, ret.Drill, ret.Usage = "", "", nil, nil
+	ret.AskedAt, ret.Cuts, ret.Voice = "", nil, nil
 	for k := range ret.EvidenceRefs {
 		ret.EvidenceRefs[k].Receipt = nil
 	}
@@ -183,6 +184,16 @@ func asked(t *thread.Thread) []string {
 		return all
 	}
 	return asked
+}
+
+// askedAt returns when the last of the asker's messages was written, "" if that is unknown.
+func askedAt(t *thread.Thread) (at string) {
+	for _, m := range t.Messages {
+		if m.SenderID == t.OriginalSenderID && !m.Deleted {
+			at = m.At
+		}
+	}
+	return at
 }
 
 // withNotes returns the question with the operator's notes, for an agent that sees nothing else.

@@ -67,6 +67,9 @@ func (r *Return) Check() error {
 	if !language.MatchString(r.DraftLanguage) {
 		f.add("draft_language", "is %q, want a language code or mixed", text.Line(r.DraftLanguage, 40))
 	}
+	if _, err := Cut(r.DraftReply, r.Cuts); err != nil {
+		f = append(f, err.Error())
+	}
 	r.checkRefs(&f)
 	r.checkRest(&f)
 	if len(f) == 0 {

@@ -1,6 +1,13 @@
 // Package draft is the return of an investigation: its fields, limits and form.
 package draft
 
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
 // The limits of a return.
 const (
 	MaxSummarySentences = 2
@@ -36,8 +43,42 @@ type Return struct {
 	// Before says that this is the approved answer to the same question, asked earlier, and that
 	// no agent was run. Written by code.
 	Before *Before `json:"before,omitempty"`
+	// AskedAt is when the last message of Question was written, RFC 3339. Written by code.
+	AskedAt string `json:"asked_at,omitempty"`
+	// Cuts are the byte offsets in DraftReply at which it is cut into messages. Voice says what
+	// tri-voice did to the draft. Both are written by code.
+	Cuts  []int  `json:"cuts,omitempty"`
+	Voice *Voice `json:"voice,omitempty"`
 	// Usage is written by code.
 	Usage *Usage `json:"usage,omitempty"`
+}
+
+// Voice is what tri-voice did to a draft.
+type Voice struct {
+	Original string `json:"original,omitempty"` // the draft before, if its bytes were changed
+	Named    bool   `json:"named,omitempty"`    // the question is named first
+	Moved    bool   `json:"moved,omitempty"`    // the paragraph that the summary repeats is last
+	// Rephrased says that the words are those of the model By. If it was asked and they are not, Why
+	// says why.
+	Rephrased bool   `json:"rephrased,omitempty"`
+	By        string `json:"by,omitempty"`
+	Why       string `json:"why,omitempty"`
+}
+
+// Cut returns the parts of a text that is cut at the byte offsets cuts. It is an error if a part would be
+// blank, or a character cut.
+func Cut(text string, cuts []int) ([]string, error) {
+	var parts []string
+	last := 0
+	for _, at := range append(slices.Clone(cuts), len(text)) {
+		if at < last || at > len(text) || at < len(text) && !utf8.RuneStart(text[at]) ||
+			len(cuts) > 0 && strings.TrimSpace(text[last:at]) == "" {
+			return nil, fmt.Errorf("cuts: %d is no place to cut a text of %d bytes", at, len(text))
+		}
+		parts = append(parts, text[last:at])
+		last = at
+	}
+	return parts, nil
 }
 
 // Before is an earlier answer that a person approved and that was posted.

@@ -1,0 +1,94 @@
+// Tri-voice words drafts as the team speaks, and cuts long ones into messages, before they are validated.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+
+	"tri/lib/agent/all"
+	"tri/lib/base/cli"
+	"tri/lib/base/config"
+	"tri/lib/base/durable"
+	"tri/lib/base/prompt"
+	"tri/lib/base/stream"
+	"tri/lib/base/sysexit"
+	"tri/lib/flow/voice"
+	"tri/lib/record/run"
+)
+
+func main() { cli.Main(program) }
+
+var program = cli.Program{
+	Name:  "tri-voice",
+	Usage: "word drafts as the team speaks, and cut long ones into messages",
+	Args:  "[file ...]",
+	Help: `Reads returns of tri-investigate, one JSON object a line, and writes them with the
+draft cut into 2 or 3 messages (cuts) where it is long, and with what was done (voice).
+A model may rephrase the draft where voice.model of the configuration names one; if
+its text says anything else, the draft stays as it is. Without a model nothing is
+asked, and nothing but the order of paragraphs changes.
+
+  tri-investigate --codebase . event.json | tri-voice | tri-validate --codebase .
+  tri-voice returns.ndjson | jq -r '[.draft_reply[0:40], (.cuts | length)] | @tsv'
+  tri-voice --score pairs.ndjson`,
+	Schemas: []string{"return", "voice"},
+	Flags: []cli.Flag{
+		&cli.StringFlag{Name: "home", Usage: "look for config.yaml in `DIR` and keep voice.ndjson there (default $TRI_HOME or ~/.tri)"},
+		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"},
+		&cli.StringFlag{Name: "style", Usage: "read how the team speaks from `FILE`, instead of the configuration's"},
+		&cli.BoolFlag{Name: "score", Usage: "compare the model with reference texts: read pairs of draft and reference"},
+		&cli.StringFlag{Name: "rejects", Usage: "append refused records to `FILE`"},
+	},
+	Run: speak,
+}
+
+func speak(c *cli.Call) error {
+	cfg, err := load(c.String("home"), c.String("config"))
+	if err != nil {
+		return err
+	}
+	v, err := voice.New(cfg, c.String("style"))
+	if err != nil {
+		return err
+	}
+	if v.Agent, err = all.New(cfg.Voice.Model, cfg.Sandbox); err != nil {
+		return err
+	}
+	if v.Prompts, err = prompt.Load(cfg.Dispatch.PromptsDir); err != nil {
+		return err
+	}
+	if v.Agent != nil {
+		home, err := durable.MakeHome(c.String("home"))
+		if err != nil {
+			return err
+		}
+		defer home.Close()
+		v.Log = &voice.Log{Home: home}
+	}
+	stage := voice.Stage{Voice: v, UUID: run.UUID, Out: c.Out, Say: c.Say}
+	in := stream.Input{Files: c.Args, Stdin: c.In, After: -1, Rejects: c.String("rejects"), Say: c.Say}
+	if !c.Bool("score") {
+		return stage.Each(c.Context, in)
+	}
+	if v.Agent == nil {
+		return cli.Usagef("--score needs a model: voice.model in the configuration")
+	}
+	m, err := stage.Score(c.Context, in)
+	if err != nil {
+		return err
+	}
+	if err := json.NewEncoder(c.Out).Encode(m); err != nil {
+		return sysexit.With(sysexit.IO, err)
+	}
+	if !m.OK {
+		return sysexit.With(sysexit.No, errors.New("the model is off: its texts are too far from the references"))
+	}
+	return nil
+}
+
+func load(home, file string) (*config.Config, error) {
+	if home != "" {
+		return config.ForHome(home, file)
+	}
+	return config.Load(file)
+}
