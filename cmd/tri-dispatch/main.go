@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"time"
 
 	"tri/lib/agent/all"
@@ -20,6 +21,7 @@ import (
 	"tri/lib/flow/investigate"
 	"tri/lib/flow/longrun"
 	"tri/lib/flow/validate"
+	"tri/lib/flow/voice"
 	"tri/lib/record/draft"
 	"tri/lib/record/run"
 	"tri/lib/record/thread"
@@ -86,6 +88,14 @@ func start(c *cli.Call) error {
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
+	speaker, err := all.New(cfg.Voice.Model, cfg.Sandbox)
+	if err != nil {
+		return err
+	}
+	words, err := voice.Of(cfg, speaker, prompts, &voice.Log{Home: home})
+	if err != nil {
+		return err
+	}
 	out := c.Out
 	if !c.Bool("json") {
 		out = term.Lines(out, thread.MoveLine)
@@ -102,9 +112,13 @@ func start(c *cli.Call) error {
 			if err != nil {
 				return nil, err
 			}
-			return inv.Run(ctx, investigate.Request{
+			ret, err := inv.Run(ctx, investigate.Request{
 				Thread: t, Codebase: t.Codebase, Hints: hints, RunDir: r.Dir(), SessionID: r.SessionID, Hold: r.Hold(), Earlier: earlier,
 			})
+			if err != nil {
+				return nil, err
+			}
+			return ret, words.Apply(ctx, ret, voice.Run{Dir: filepath.Join(r.Dir(), "voice"), SessionID: run.UUID(), Hold: r.Hold()})
 		},
 		Validate: func(ctx context.Context, t *thread.Thread, others []dispatch.Hint, r *run.Run) (*verdict.Verdict, error) {
 			return val.Thread(ctx, t, investigate.Question(t), others, r)

@@ -63,6 +63,7 @@ func run(c *cli.Call) error {
 		Home: home, Policy: decision.PolicyIn(home.Dir(), c.String("config")), Grace: cfg.Gate.Grace(), Sinks: sinks,
 		Recheck: reply.Lines(cfg.Folder), Secrets: cfg.Secrets(),
 		Allowed: func(s *notify.Signal) error { return notify.Allowed(cfg, s) },
+		Pace:    cfg.Gate.Pace(), Typing: cfg.Gate.Typing,
 		Once:    c.Bool("once"), Out: c.Out, Say: c.Say, Now: time.Now,
 	})
 }

@@ -11,6 +11,8 @@ import (
 type Gate struct {
 	Quorum int      `yaml:"quorum"`  // different people who must approve the same text; default 1, at most 2
 	GraceS *float64 `yaml:"grace_s"` // seconds between an approval and its post; default 10
+	PaceS  float64  `yaml:"pace_s"`  // seconds between the messages of one answer; default 0
+	Typing bool     `yaml:"typing"`  // show the typing indicator before a post
 	Web    GateWeb  `yaml:"web"`
 	Chat   GateChat `yaml:"chat"`
 	// Reactions on the asker's message show the progress of its answer.
@@ -101,6 +103,9 @@ func (g *Gate) fill() {
 
 // Grace returns GraceS as a duration.
 func (g *Gate) Grace() time.Duration { return time.Duration(*g.GraceS * float64(time.Second)) }
+
+// Pace returns PaceS as a duration.
+func (g *Gate) Pace() time.Duration { return time.Duration(g.PaceS * float64(time.Second)) }
 
 // compile reports, with line numbers, errors that the schema cannot express.
 func (g *Gate) compile(f *faults) {

@@ -23,7 +23,7 @@ func (g *Gate) Approve(it *Item) (Said, error) {
 	if err := unsafe(g.Problems(it, text)); err != nil {
 		return Said{}, err
 	}
-	return g.decide(it, decision.Record{Kind: decision.Approve, Text: text, DraftSHA256: decision.Sum(text), NoFile: g.NoFile})
+	return g.decide(it, decision.Record{Kind: decision.Approve, Text: text, DraftSHA256: decision.Sum(text), Cuts: it.standing.Offer.Cuts, NoFile: g.NoFile})
 }
 
 // Edit approves another text in place of the draft. An empty or unchanged text is refused, since an editor

@@ -35,7 +35,8 @@ type Cited struct {
 // View is everything that a person should see before deciding.
 type View struct {
 	*Item
-	Draft    string   `json:"draft,omitempty"` // exactly as it would be posted
+	Draft    string   `json:"draft,omitempty"`    // exactly as it would be posted
+	Messages []string `json:"messages,omitempty"` // the draft as it is cut, if into more than one
 	Problems []string `json:"problems,omitempty"`
 	// Sentences are those of a text that a person wrote in place of the draft.
 	Sentences []verdict.Sentence `json:"sentences,omitempty"`
@@ -55,6 +56,11 @@ func (g *Gate) View(it *Item) View {
 		v.Draft, v.Sentences = it.standing.Decision.Text, it.standing.Decision.Sentences
 	case it.thread.DraftPending != nil:
 		v.Draft = *it.thread.DraftPending
+	}
+	if it.standing != nil && it.standing.Offer != nil && it.entry == nil {
+		if cut, err := draft.Cut(v.Draft, it.standing.Cuts(decision.Sum(v.Draft))); err == nil && len(cut) > 1 {
+			v.Messages = cut
+		}
 	}
 	if v.Draft != "" {
 		for _, p := range g.Problems(it, v.Draft) {
@@ -97,6 +103,18 @@ func (g *Gate) cited(t *thread.Thread) []Cited {
 	return cited
 }
 
+// Sent says in how many messages the draft is sent, and how each later one begins; "" for one message.
+func (v View) Sent() string {
+	if len(v.Messages) < 2 {
+		return ""
+	}
+	var begins []string
+	for i, m := range v.Messages[1:] {
+		begins = append(begins, fmt.Sprintf("message %d begins %q", i+2, text.Line(strings.TrimSpace(m), 40)))
+	}
+	return fmt.Sprintf("sent as %d messages: %s", len(v.Messages), strings.Join(begins, ", "))
+}
+
 // clock formats an instant to the minute.
 func clock(at string) string {
 	t, err := time.Parse(time.RFC3339, at)
@@ -127,6 +145,9 @@ func (v View) Print(w io.Writer, now time.Time) error {
 	}
 	if v.Draft != "" {
 		p.head(fmt.Sprintf("%s, %d characters, sha256 %s", v.textName(), utf8.RuneCountInString(v.Draft), decision.Sum(v.Draft)))
+		if sent := v.Sent(); sent != "" {
+			p.line("%s", sent)
+		}
 		p.quote(v.Draft)
 		if text.Visible(v.Draft) != v.Draft {
 			p.line("What cannot be seen is written out as <U+....>.")

@@ -75,7 +75,7 @@ func (a *auto) offered(t *thread.Thread, offer *decision.Record) error {
 	}
 	_, err = decision.Append(a.Home, decision.Record{
 		Kind: decision.Auto, By: decision.Dispatcher, Via: decision.ViaPolicy, At: text.Timestamp(now),
-		Key: t.Key, Cycle: t.Cycle, DraftSHA256: offer.DraftSHA256, Text: offer.Text, Grounds: grounds,
+		Key: t.Key, Cycle: t.Cycle, DraftSHA256: offer.DraftSHA256, Text: offer.Text, Cuts: offer.Cuts, Grounds: grounds,
 	})
 	if err != nil {
 		return err

@@ -103,6 +103,9 @@ func record(t *thread.Thread) decision.Record {
 		},
 		Sources: []string{t.InvestigatorReturn.SummaryForOrchestrator, t.InvestigatorReturn.ResearchNotes},
 	}
+	if *t.DraftPending == t.InvestigatorReturn.DraftReply {
+		r.Cuts = t.InvestigatorReturn.Cuts
+	}
 	room := maxSources
 	for _, m := range t.Messages {
 		if room -= len(m.Content); room > 0 || m.MessageID == replyTo {

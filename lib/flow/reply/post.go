@@ -32,6 +32,9 @@ func (p *poster) step(ctx context.Context, j *job) error {
 		if !j.knows(i) {
 			return p.look(ctx, j, i)
 		}
+		if p.paced(ctx, j, i) {
+			return nil
+		}
 		return p.post(ctx, j, i)
 	case outbox.Look:
 		return p.look(ctx, j, i)
@@ -212,6 +215,7 @@ func (p *poster) post(ctx context.Context, j *job, i int) error {
 	if err != nil {
 		return err
 	}
+	p.typing(ctx, j)
 	j.sure[e.Part] = true // this process knows its state from now on
 	e.Tries, e.TriedAt = e.Tries+1, text.Timestamp(p.Now())
 	if err := p.save(e, "try"); err != nil {
@@ -291,6 +295,7 @@ func (p *poster) message(j *job, i int) (chat.Post, error) {
 func (p *poster) posted(j *job, e *outbox.Entry, m chat.Posted) error {
 	j.fails, j.unproven = 0, 0
 	j.sure[e.Part] = true
+	delete(p.typed, e.Platform+" "+e.ChatID)
 	e.State, e.PostedMessageID, e.PostedAt, e.Why = outbox.Posted, m.MessageID, text.Timestamp(m.At), ""
 	return p.save(e, "posted")
 }

@@ -32,6 +32,8 @@ type Options struct {
 	Secrets []string // of this installation; never posted
 	// Allowed returns an error if a card or a reaction may not be shown. If it is nil, none may.
 	Allowed func(*notify.Signal) error
+	Pace    time.Duration // between the parts of an answer; 0: none
+	Typing  bool          // show the typing indicator before a post
 	// Once makes Run return when no work is left that the passage of time could complete.
 	Once bool
 	Out  io.Writer // receives the lines of replies.ndjson
@@ -103,6 +105,7 @@ type poster struct {
 	left    bool                         // some work is left for the next run
 	caught  bool                         // has read the log as it was at the start
 	heard   time.Time                    // when the log was last read to its end
+	typed   map[string]typed             // by chat
 	unknown map[string]bool              // platforms not configured, already reported
 }
 
@@ -145,7 +148,7 @@ func newPoster(o Options) (*poster, error) {
 	policy, err := o.Policy()
 	return &poster{
 		Options: o, tail: decision.NewTail(o.Home), policy: policy, state: decision.NewState(policy), nonce: rand.Text(),
-		byID: map[string]*job{}, settles: map[string][]decision.Record{}, lines: map[string]bool{}, unknown: map[string]bool{},
+		byID: map[string]*job{}, settles: map[string][]decision.Record{}, lines: map[string]bool{}, unknown: map[string]bool{}, typed: map[string]typed{},
 	}, err
 }
 

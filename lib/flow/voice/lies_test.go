@@ -87,7 +87,7 @@ func TestLies(t *testing.T) {
 				continue // the operands are equal, or none
 			}
 			m.say = func(string) (string, error) {
-				return "So here's the thing: " + strings.Replace(false_, " is not ", " isn't ", 1), nil
+				return "So, " + strings.Replace(false_, " is not ", " isn't ", 1), nil
 			}
 			for _, say := range []func(string) (string, error){m.say, func(string) (string, error) { return false_, nil }} {
 				m.say = say

@@ -35,6 +35,18 @@ type Voice struct {
 	Now     func() time.Time
 }
 
+// Of returns the voice of a configuration that enables it, nil otherwise.
+func Of(cfg *config.Config, model agent.Agent, prompts *prompt.Set, log *Log) (*Voice, error) {
+	if !cfg.Voice.Enabled {
+		return nil, nil
+	}
+	v, err := New(cfg, "")
+	if err == nil {
+		v.Agent, v.Prompts, v.Log = model, prompts, log
+	}
+	return v, err
+}
+
 // New returns a voice without an agent, log or prompts. style replaces the configuration's file.
 func New(cfg *config.Config, style string) (*Voice, error) {
 	v := &Voice{
@@ -60,9 +72,9 @@ type Run struct {
 }
 
 // Apply words and cuts the draft of ret. An earlier approved answer, and a return without a draft, stay
-// as they are. The error is ctx's, or of the disk: what the agent does wrong is recorded in ret.Voice.
+// as they are, and so does everything without a voice. The error is ctx's, or of the disk: what the agent does wrong is recorded in ret.Voice.
 func (v *Voice) Apply(ctx context.Context, ret *draft.Return, r Run) error {
-	if ret.Before != nil || strings.TrimSpace(ret.DraftReply) == "" {
+	if v == nil || ret.Before != nil || strings.TrimSpace(ret.DraftReply) == "" {
 		return nil
 	}
 	was := ret.DraftReply

@@ -61,6 +61,9 @@ type Record struct {
 	// Text is the draft of an offer, the approved bytes of an approve, or the replacement text of
 	// an edit.
 	Text string `json:"text,omitempty"`
+	// Cuts are the byte offsets at which Text is posted in several messages, of an offer and of an
+	// approval of it.
+	Cuts []int `json:"cuts,omitempty"`
 	// Note is the person's reason, instruction or answer.
 	Note string `json:"note,omitempty"`
 	// Original is the hash of the offered draft that an edit replaces.

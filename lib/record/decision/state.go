@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tri/lib/base/config"
+	"tri/lib/record/draft"
 )
 
 // Policy says who may decide. An empty list allows no one: it fails closed.
@@ -238,6 +239,8 @@ func (s *State) offer(r *Record) string {
 	switch {
 	case r.Text == "" || Sum(r.Text) != r.DraftSHA256:
 		return "its hash is not that of its text"
+	case !cuttable(r):
+		return "its cuts are no places in its text"
 	case s.claims[r.ID()] != nil:
 		return "this draft is being posted, or has been"
 	case st != nil && st.Offer != nil && st.Void == "" && st.Offer.ID() == r.ID():
@@ -245,6 +248,11 @@ func (s *State) offer(r *Record) string {
 	}
 	s.replace(r, &Standing{Key: r.Key, Cycle: r.Cycle, Offer: r})
 	return ""
+}
+
+func cuttable(r *Record) bool {
+	_, err := draft.Cut(r.Text, r.Cuts)
+	return err == nil
 }
 
 // replace makes next the thread's standing. The previous one becomes void unless it is being

@@ -5,13 +5,14 @@ import (
 
 	"tri/lib/base/sysexit"
 	"tri/lib/record/decision"
+	"tri/lib/record/draft"
 )
 
-// Derive returns new entries for an approved text that goes to target, cut into parts of at most
-// limit characters (0: not cut). Text, target and key of a post depend only on these arguments; an
+// Derive returns new entries for an approved text that goes to target, cut where the approval says and
+// into parts of at most limit characters (0: any). Text, target and key of a post depend only on these arguments; an
 // entry's file only records its progress.
 func Derive(approved *decision.Record, target *decision.Target, limit int) []*Entry {
-	texts := Split(approved.Text, limit)
+	texts := parts(approved, limit)
 	all := make([]*Entry, len(texts))
 	for i, text := range texts {
 		all[i] = &Entry{
@@ -23,6 +24,19 @@ func Derive(approved *decision.Record, target *decision.Target, limit int) []*En
 		}
 	}
 	return all
+}
+
+// parts returns the texts of an approval's messages: cut where the approval says, and further where one
+// exceeds the limit.
+func parts(approved *decision.Record, limit int) (texts []string) {
+	cut, err := draft.Cut(approved.Text, approved.Cuts)
+	if err != nil { // no approval that counts has such cuts
+		cut = []string{approved.Text}
+	}
+	for _, part := range cut {
+		texts = append(texts, Split(part, limit)...)
+	}
+	return texts
 }
 
 // Agrees compares an entry read from a file with the one derived from its claim and offer. limit

@@ -242,12 +242,13 @@ func look(h *durable.Home, state *decision.State, now time.Time) (n int, err err
 		if known[d.ID()] || st.Offer.Target == nil {
 			continue
 		}
-		e := outbox.Derive(d, st.Offer.Target, 0)[0]
-		e.State, e.Tries, e.TriedAt, e.IntentAt, e.Why = outbox.Parked, 1, text.Timestamp(now), text.Timestamp(now), since
-		if err := e.Save(h); err != nil {
-			return n, err
+		for _, e := range outbox.Derive(d, st.Offer.Target, 0) {
+			e.State, e.Tries, e.TriedAt, e.IntentAt, e.Why = outbox.Parked, 1, text.Timestamp(now), text.Timestamp(now), since
+			if err := e.Save(h); err != nil {
+				return n, err
+			}
+			n++
 		}
-		n++
 	}
 	return n, nil
 }

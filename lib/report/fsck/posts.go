@@ -29,7 +29,7 @@ func claims(h *durable.Home) (map[string]claim, error) {
 		case r.Kind == decision.Offer:
 			targets[r.Key] = r.Target
 		case r.Posts():
-			said[r.ID()] = decision.Record{Key: r.Key, Cycle: r.Cycle, DraftSHA256: r.DraftSHA256, Text: r.Text}
+			said[r.ID()] = decision.Record{Key: r.Key, Cycle: r.Cycle, DraftSHA256: r.DraftSHA256, Text: r.Text, Cuts: r.Cuts}
 		case r.Kind == decision.Claim:
 			all[r.ID()] = claim{said[r.ID()], targets[r.Key]}
 		}

@@ -51,6 +51,9 @@ func (d *desk) body(it *approve.Item) (out string, whole bool) {
 	whole = true
 	if v.Draft != "" {
 		b.line("The draft, %d characters:", utf8.RuneCountInString(v.Draft))
+		if sent := v.Sent(); sent != "" {
+			b.line("%s", one(sent, 200))
+		}
 		whole = b.quote(v.Draft, b.left-100)
 		if seen := text.Visible(v.Draft); seen != v.Draft {
 			b.line("What cannot be seen is written out as <U+....>.")

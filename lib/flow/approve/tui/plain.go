@@ -82,6 +82,9 @@ func (p *plain) sayItem() {
 	p.line("Item %d of %d, %s. In %s, %s asks: %s", p.at+1, len(p.items), it.Kind, text.Line(it.ChatName, 0), text.Line(it.Who, 0), text.Line(it.Question, 0))
 	if v := p.Gate.View(it); v.Draft != "" {
 		p.line("The draft, %s: %s", text.Line(it.Badge+it.Note, 0), text.Line(v.Draft, 0))
+		if sent := v.Sent(); sent != "" {
+			p.line("%s", sent)
+		}
 	} else {
 		p.line("%s", text.Line(it.Badge+". "+it.Note, 0))
 	}
