@@ -16,6 +16,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"tri/lib/flow/longrun"
+	"tri/lib/flow/voice"
 	"tri/lib/judge/autoreply"
 	"tri/lib/record/budget"
 	"tri/lib/record/decision"
@@ -60,6 +61,7 @@ var records = map[string]reflect.Type{
 	"action":           reflect.TypeFor[event.Action](),
 	"task":             reflect.TypeFor[task.Task](),
 	"turn":             reflect.TypeFor[turn.Closed](),
+	"voice":            reflect.TypeFor[voice.Line](),
 	"canary":           reflect.TypeFor[autoreply.Canary](),
 }
 

@@ -64,6 +64,6 @@ func run(c *cli.Call) error {
 		Recheck: reply.Lines(cfg.Folder), Secrets: cfg.Secrets(),
 		Allowed: func(s *notify.Signal) error { return notify.Allowed(cfg, s) },
 		Pace:    cfg.Gate.Pace(), Typing: cfg.Gate.Typing,
-		Once:    c.Bool("once"), Out: c.Out, Say: c.Say, Now: time.Now,
+		Once: c.Bool("once"), Out: c.Out, Say: c.Say, Now: time.Now,
 	})
 }

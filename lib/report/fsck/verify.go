@@ -56,6 +56,7 @@ var logs = []struct {
 	{"labels.ndjson", "label", nil},
 	{"drills.ndjson", "drill", nil},
 	{"actions.ndjson", "action", nil},
+	{"voice.ndjson", "voice", nil},
 	{"canaries.ndjson", "canary", nil},
 }
 
