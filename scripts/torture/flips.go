@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,15 +12,16 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"tri/lib/base/durable"
-	"tri/lib/report/fsck"
+	"time"
 )
+
+// limit is the longest that one program may run in a home of a few questions.
+const limit = time.Minute
 
 // flips changes one byte, or the structure, of one file of a home, asks the check of the home
 // whether it sees it, and then lets the programs run: a new question is asked, every draft that
 // waits is approved, and what is approved is posted. No post may differ from what was approved,
-// and none may be there twice.
+// none may be there twice, and every program must end.
 func flips(o options) error {
 	w, err := newWorld(o)
 	if err != nil {
@@ -52,6 +54,8 @@ type flipped struct {
 	saved                   []saved
 	tried, seen, posted     int
 	altered, doubled, stuck int
+	hung                    int
+	changed                 string         // what was done in this round: the file and the byte
 	unseen                  map[string]int // by file and change
 	first                   []string       // what went wrong first
 }
@@ -80,8 +84,8 @@ func (f *flipped) states() error {
 			return err
 		}
 		f.cycle()
-		if ok, err := f.verify(); !ok {
-			return fmt.Errorf("a home that nobody touched is not whole: %w", err)
+		if out, err := f.run("tri-report", "verify"); err != nil {
+			return fmt.Errorf("a home that nobody touched is not whole: %w: %s", err, out)
 		}
 		posts, err := f.chat.posts()
 		if err != nil || len(posts) != 6 {
@@ -125,10 +129,19 @@ func (f *flipped) restore(s saved) error {
 	return errors.Join(f.copy(s.dir+"/home", f.home), f.copy(s.dir+"/chat", filepath.Join(f.dir, "chat")))
 }
 
-// run runs one program; it may fail.
-func (f *flipped) run(args ...string) []byte {
-	out, _ := f.command(args...).Output()
-	return out
+// run runs one program. It may fail, and must end.
+func (f *flipped) run(args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	made := f.command(args...)
+	cmd := exec.CommandContext(ctx, made.Path, made.Args[1:]...)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = made.Dir, made.Env, time.Second
+	out, err := cmd.Output()
+	if ctx.Err() != nil {
+		f.hung++
+		f.wrong(fmt.Sprintf("%s: %s has not ended after %v", f.changed, args[0], limit))
+	}
+	return out, err
 }
 
 // pass lets every stage but tri-reply do what is to be done.
@@ -145,7 +158,8 @@ func (f *flipped) pass(say string) {
 }
 
 func (f *flipped) approveFirst(n int) {
-	for _, line := range bytes.Split(f.run("tri-approve", "list", "--json"), []byte("\n")) {
+	list, _ := f.run("tri-approve", "list", "--json") // 1: nothing waits
+	for _, line := range bytes.Split(list, []byte("\n")) {
 		var item struct {
 			Key    string `json:"key"`
 			SHA256 string `json:"draft_sha256"`
@@ -166,19 +180,6 @@ func (f *flipped) cycle() {
 	}
 }
 
-func (f *flipped) verify() (bool, error) {
-	h, err := durable.Open(f.home)
-	if err != nil {
-		return false, err
-	}
-	defer h.Close()
-	r, err := fsck.Home(h)
-	if r == nil || r.OK && err == nil {
-		return err == nil, err
-	}
-	return false, errors.Join(err, fmt.Errorf("%+v", r.Findings))
-}
-
 func (f *flipped) round(s saved) error {
 	if err := f.restore(s); err != nil {
 		return err
@@ -188,7 +189,8 @@ func (f *flipped) round(s saved) error {
 	if err != nil {
 		return err
 	}
-	change, now := f.change(name, whole)
+	change, at, now := f.change(name, whole)
+	f.changed = fmt.Sprintf("%s at %d of %s", change, at, name)
 	if bytes.Equal(now, whole) {
 		return nil
 	}
@@ -201,41 +203,43 @@ func (f *flipped) round(s saved) error {
 	if err != nil {
 		return err
 	}
-	if ok, _ := f.verify(); ok {
+	if _, err := f.run("tri-report", "verify"); err == nil {
 		f.unseen[change+" in "+kindOf(name)]++
 	} else {
 		f.seen++
 	}
 	f.cycle()
-	return f.look(s, change+" in "+name)
+	return f.look(s)
 }
 
-// change flips a byte four times of five, and else changes the structure of a log.
-func (f *flipped) change(name string, whole []byte) (string, []byte) {
+// change flips a byte four times of five, and else changes the structure of a log. It returns what
+// it did, at which byte or line, and the file then; nil means that it is gone.
+func (f *flipped) change(name string, whole []byte) (string, int, []byte) {
 	b := bytes.Clone(whole)
 	if f.rng.IntN(5) > 0 || !strings.HasSuffix(name, ".ndjson") {
 		at := f.rng.IntN(len(b))
 		b[at] ^= byte(1 + f.rng.IntN(255))
-		return "flip", b
+		return "flip", at, b
 	}
 	lines := bytes.SplitAfter(b, []byte("\n"))
 	lines = lines[:len(lines)-1]
 	i := f.rng.IntN(len(lines))
 	switch f.rng.IntN(6) {
 	case 0:
-		return "line removed", bytes.Join(slices.Delete(lines, i, i+1), nil)
+		return "line removed", i, bytes.Join(slices.Delete(lines, i, i+1), nil)
 	case 1:
-		return "line doubled", bytes.Join(slices.Insert(lines, i, lines[i]), nil)
+		return "line doubled", i, bytes.Join(slices.Insert(lines, i, lines[i]), nil)
 	case 2:
 		k := f.rng.IntN(len(lines))
 		lines[i], lines[k] = lines[k], lines[i]
-		return "lines swapped", bytes.Join(lines, nil)
+		return "lines swapped", i, bytes.Join(lines, nil)
 	case 3:
-		return "cut", b[:f.rng.IntN(len(b))]
+		at := f.rng.IntN(len(b))
+		return "cut", at, b[:at]
 	case 4:
-		return "emptied", []byte{}
+		return "emptied", 0, []byte{}
 	}
-	return "removed", nil
+	return "removed", 0, nil
 }
 
 func kindOf(name string) string {
@@ -250,7 +254,7 @@ func kindOf(name string) string {
 }
 
 // look compares what stands in the chat with what was approved.
-func (f *flipped) look(s saved, what string) error {
+func (f *flipped) look(s saved) error {
 	posts, err := f.chat.posts()
 	if err != nil {
 		return err
@@ -261,13 +265,13 @@ func (f *flipped) look(s saved, what string) error {
 		count[p.thread]++
 		if p.text != s.posts[p.thread] {
 			f.altered++
-			f.wrong(fmt.Sprintf("%s: %q stands in %s, not %q", what, p.text, p.thread, s.posts[p.thread]))
+			f.wrong(fmt.Sprintf("%s: %q stands in %s, not %q", f.changed, p.text, p.thread, s.posts[p.thread]))
 		}
 	}
 	for thread, n := range count {
 		if n > 1 {
 			f.doubled++
-			f.wrong(fmt.Sprintf("%s: %d posts in %s", what, n, thread))
+			f.wrong(fmt.Sprintf("%s: %d posts in %s", f.changed, n, thread))
 		}
 	}
 	if len(count) < len(s.posts) {
@@ -291,11 +295,11 @@ func (f *flipped) judge() error {
 	for _, what := range f.first {
 		fmt.Println("flips:", what)
 	}
-	fmt.Printf("flips: %d changes, %d seen by verify; %d posts looked at: %d altered, %d doubled; %d cycles held something back\n",
-		f.tried, f.seen, f.posted, f.altered, f.doubled, f.stuck)
+	fmt.Printf("flips: %d changes, %d seen by verify; %d posts looked at: %d altered, %d doubled; %d programs hung; %d cycles held something back\n",
+		f.tried, f.seen, f.posted, f.altered, f.doubled, f.hung, f.stuck)
 	count(counts{messages: f.tried, posts: f.posted, doubled: f.doubled})
-	if f.altered+f.doubled+unseen > 0 {
-		return fmt.Errorf("%d posts altered, %d doubled, %d changes unseen", f.altered, f.doubled, unseen)
+	if f.altered+f.doubled+f.hung+unseen > 0 {
+		return fmt.Errorf("%d posts altered, %d doubled, %d changes unseen, %d programs hung", f.altered, f.doubled, unseen, f.hung)
 	}
 	return nil
 }
