@@ -155,3 +155,11 @@ func (c *Client) open(name string, flag int) (*os.File, error) {
 	}
 	return f, nil
 }
+
+// size returns the size of a room that is a regular file, and -1 otherwise.
+func (c *Client) size(name string) int64 {
+	if info, err := c.root.Lstat(name); err == nil && info.Mode().IsRegular() {
+		return info.Size()
+	}
+	return -1
+}

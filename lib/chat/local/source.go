@@ -26,6 +26,13 @@ const (
 	fastPoll = 200 * time.Millisecond
 )
 
+// Reading the folder takes at most one part of so many of the time, however many rooms there are:
+// with notifications, and without.
+const (
+	slowShare = 200
+	fastShare = 10
+)
+
 // batch is how many events are made durable together.
 const batch = 512
 
@@ -61,7 +68,7 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 // run reads the rooms and, unless Once is set, what is appended until ctx ends.
 func (r *reader) run(ctx context.Context) error {
 	c := r.c
-	poll := slowPoll
+	poll, share := slowPoll, slowShare
 	var changed chan fsnotify.Event
 	var lost chan error
 	if !c.once {
@@ -71,7 +78,7 @@ func (r *reader) run(ctx context.Context) error {
 			defer w.Close()
 			changed, lost = w.Events, w.Errors
 		} else {
-			poll = fastPoll
+			poll, share = fastPoll, fastShare
 			r.Logf("no notice of changes (%v): looking every %v", err, poll)
 		}
 	}
@@ -79,7 +86,7 @@ func (r *reader) run(ctx context.Context) error {
 		return err
 	}
 	r.OnConnect(true)
-	tick := time.NewTicker(poll)
+	tick := time.NewTimer(poll)
 	defer tick.Stop()
 	for {
 		var err error
@@ -91,7 +98,9 @@ func (r *reader) run(ctx context.Context) error {
 		case <-lost: // the kernel's queue overflowed
 			err = r.all(ctx)
 		case <-tick.C:
+			began := time.Now()
 			err = r.all(ctx)
+			tick.Reset(max(poll, time.Since(began)*time.Duration(share)))
 		}
 		if err != nil {
 			return err
@@ -133,6 +142,9 @@ func (r *reader) all(ctx context.Context) error {
 func (r *reader) one(ctx context.Context, name string) error {
 	p := r.rooms[name]
 	if p != nil && p.dead || len(r.c.rooms) > 0 && !slices.Contains(r.c.rooms, name) {
+		return nil
+	}
+	if p != nil && r.c.size(name) == p.off {
 		return nil
 	}
 	f, err := r.c.open(name, os.O_RDONLY)
