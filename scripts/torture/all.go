@@ -21,6 +21,7 @@ type part struct {
 
 var parts = []part{
 	{"kill", "kill -9 of every stage at random instants", kill, func(o *options) { o.rounds, o.messages = 120, 60 }},
+	{"disturbed", "kill, while clock, disk, descriptors and lock files are disturbed", disturbed, func(o *options) { o.rounds, o.messages = 60, 40 }},
 	{"supervise", "kill -9 of the stages of a supervised pipeline, under load", supervise, func(o *options) { o.rounds, o.messages, o.rest = 25, 40, time.Second }},
 	{"box", "kill -9 of tri-box and the agents that it supervises", boxed, func(o *options) { o.rounds = 15 }},
 	{"words", "kill -9 of who tells a run things, who supervises it and its agent", saidToRuns, func(o *options) { o.rounds = 200 }},

@@ -24,6 +24,12 @@ func kill(o options) error {
 		return err
 	}
 	defer w.close()
+	return w.slaughter(nil)
+}
+
+// slaughter kills the stages while people talk, until all is said, and judges what is left; with
+// more it does more than that.
+func (w *world) slaughter(more *disturber) error {
 	stages, err := w.up()
 	if err != nil {
 		return err
@@ -36,7 +42,7 @@ func kill(o options) error {
 	stop := make(chan struct{})
 	var approver sync.WaitGroup
 	approver.Go(func() { w.approve(stop) })
-	deaths, err := w.rage(stages)
+	deaths, err := w.rage(stages, more)
 	if err == nil {
 		err = w.settle(stages)
 	}
@@ -53,7 +59,7 @@ func kill(o options) error {
 }
 
 // rage talks and kills until both are done.
-func (w *world) rage(stages []*stage) (map[string]int, error) {
+func (w *world) rage(stages []*stage, more *disturber) (map[string]int, error) {
 	deaths := map[string]int{}
 	for round := range w.rounds {
 		for w.said*w.rounds < (round+1)*w.messages {
@@ -66,14 +72,17 @@ func (w *world) rage(stages []*stage) (map[string]int, error) {
 		last := s.kept.String()
 		if s.kill() {
 			deaths[s.name]++
-		} else {
-			return deaths, fmt.Errorf("%s had ended by itself: %s", s.name, last)
+		} else if !more.excuses(s) {
+			return deaths, fmt.Errorf("%s had ended by itself with %d: %s", s.name, s.status, last)
+		}
+		if err := more.disturb(s); err != nil {
+			return deaths, err
 		}
 		if err := s.start(w); err != nil {
 			return deaths, err
 		}
 	}
-	return deaths, nil
+	return deaths, more.calm(stages)
 }
 
 // approve says yes to every draft, as a person would, and is killed now and then.

@@ -31,7 +31,7 @@ type options struct {
 	mounts   string // power: file systems
 	hours    float64
 	span     time.Duration
-	warped   string // clock, soak: folder of the programs with another clock
+	warped   string // clock, soak, disturbed: folder of the programs with another clock
 }
 
 func main() {
@@ -49,7 +49,7 @@ func main() {
 	flag.DurationVar(&o.rest, "rest", 10*time.Second, "supervise: how long the pipeline is watched at rest")
 	flag.StringVar(&o.mounts, "mounts", systems, "power, full: file systems, FS[:MOUNT OPTION]... each")
 	flag.DurationVar(&o.span, "span", 24*time.Hour, "soak: how long the life is, by its own clock; it takes -rounds seconds")
-	flag.StringVar(&o.warped, "warped", "", "clock, soak: `folder` for the programs with another clock, built where it has none (default: one that goes again)")
+	flag.StringVar(&o.warped, "warped", "", "clock, soak, disturbed: `folder` for the programs with another clock, built where it has none (default: one that goes again)")
 	flag.Float64Var(&o.hours, "hours", 0, "all, power: for how long at most; 0 is each part once, and all rounds")
 	if len(os.Args) > 3 && os.Args[1] == "words-part" {
 		if err := wordsPart(os.Args[2:]); err != nil {

@@ -16,13 +16,15 @@ import (
 
 // stage is a program that is killed and started again.
 type stage struct {
-	name string
-	args []string
-	out  string   // a file to which its records are appended; "": nowhere
-	to   *os.File // where they go instead; nil: there
-	mu   sync.Mutex
-	cmd  *exec.Cmd
-	kept words // the last words on stderr
+	name   string
+	args   []string
+	out    string   // a file to which its records are appended; "": nowhere
+	to     *os.File // where they go instead; nil: there
+	mu     sync.Mutex
+	cmd    *exec.Cmd
+	kept   words // the last words on stderr
+	fds    int   // how many files it may have open; 0: as many as others
+	status int   // of its last end; -1: by a signal
 }
 
 func (w *world) stages() []*stage {
@@ -53,6 +55,10 @@ func (s *stage) start(w *world) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cmd = w.command(s.args...)
+	if s.fds > 0 {
+		limited := exec.Command("prlimit", append([]string{fmt.Sprint("--nofile=", s.fds), "--", s.cmd.Path}, s.args[1:]...)...)
+		limited.Dir, limited.Env, s.cmd = s.cmd.Dir, s.cmd.Env, limited
+	}
 	s.kept.Reset()
 	s.cmd.Stderr = &s.kept
 	if s.to != nil {
@@ -100,7 +106,7 @@ func (s *stage) kill() bool {
 	}
 	killed := s.cmd.Process.Kill() == nil
 	err := s.cmd.Wait()
-	s.cmd = nil
+	s.status, s.cmd = s.cmd.ProcessState.ExitCode(), nil
 	exit := new(exec.ExitError)
 	return killed && errors.As(err, &exit) && exit.ExitCode() == -1
 }

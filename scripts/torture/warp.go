@@ -40,7 +40,7 @@ var warpEdits = map[string][][2]string{
 	"os/stat_linux.go": {{"time.Unix(fs.sys.Mtim.Unix())", "time.Warped(fs.sys.Mtim.Unix())"}},
 }
 
-var warpedPrograms = []string{"watch", "thread", "classify", "dispatch", "reply", "approve", "health", "report"}
+var warpedPrograms = []string{"watch", "thread", "turn", "classify", "dispatch", "reply", "approve", "health", "report"}
 
 // withWarped makes o's programs those with another clock, for the time of a call:
 // those in o.warped, built there where they are not, or else in a folder that goes
