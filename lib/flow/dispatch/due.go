@@ -15,13 +15,17 @@ func (d *Dispatcher) do(t *thread.Thread) error {
 	for _, e := range thread.Due(*t) {
 		switch e.Kind {
 		case thread.EffectInvestigate:
-			d.pool.enqueue(job{kind: run.Investigate, runID: e.RunID, key: t.Key, long: e.Long})
+			j := job{kind: run.Investigate, runID: e.RunID, key: t.Key, long: e.Long, rank: rankNew}
+			if t.InvestigatorRound > 1 {
+				j.rank = rankAgain
+			}
+			d.pool.enqueue(j)
 		case thread.EffectTell:
 			if err := d.pool.tell(t, e.RunID); err != nil {
 				return err
 			}
 		case thread.EffectValidate:
-			d.pool.enqueue(job{kind: run.Validate, runID: e.RunID, key: t.Key, long: e.Long})
+			d.pool.enqueue(job{kind: run.Validate, runID: e.RunID, key: t.Key, long: e.Long, rank: rankValidate})
 		case thread.EffectOffer:
 			r, err := d.gate.offer(t)
 			if err == nil && r != nil {
@@ -43,20 +47,20 @@ func (d *Dispatcher) do(t *thread.Thread) error {
 func (d *Dispatcher) startRuns(ctx context.Context) error {
 	for progress := true; progress; {
 		progress = false
-		waiting := d.pool.queue
-		d.pool.queue = nil
 		var refused []thread.Input
-		for _, j := range waiting {
+		for i := 0; i < len(d.pool.queue) && !d.pool.full(); {
+			j := d.pool.queue[i]
 			t := d.store.open[j.key]
 			if !d.pool.room(j) || t != nil && slices.ContainsFunc(d.subscribers, func(s subscriber) bool { return s.holds(j, t) }) {
-				d.pool.queue = append(d.pool.queue, j)
+				i++
 				continue
 			}
+			d.pool.queue = slices.Delete(d.pool.queue, i, i+1)
 			started, in, err := d.start(ctx, j, t)
 			if err != nil {
 				return err
 			}
-			if progress = progress || !started; in != nil {
+			if progress = progress || !started; in != nil { // what it has queued may be before this one
 				refused = append(refused, *in)
 			}
 		}

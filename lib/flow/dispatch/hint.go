@@ -1,12 +1,23 @@
 package dispatch
 
 import (
+	"cmp"
+	"hash/fnv"
+	"io"
+	"slices"
+	"strings"
+	"unicode"
+
 	"tri/lib/record/decision"
+	"tri/lib/record/draft"
 	"tri/lib/record/outbox"
 	"tri/lib/record/run"
 	"tri/lib/record/thread"
 	"tri/lib/record/verdict"
 )
+
+// maxOthers is how many open threads are used as hints for one.
+const maxOthers = 20
 
 // maxReplied is how many of the latest approved replies of a chat are used as hints.
 const maxReplied = 10
@@ -28,25 +39,100 @@ type hints struct {
 	store     *store
 	replied   map[audience][]Hint // the latest approved replies
 	audiences map[string]audience // of each offer, by key
+	subjects  map[string]subject  // of open threads, by key
 }
 
 func newHints(d *Dispatcher) *hints {
-	return &hints{store: d.store, replied: map[audience][]Hint{}, audiences: map[string]audience{}}
+	return &hints{store: d.store, replied: map[audience][]Hint{}, audiences: map[string]audience{}, subjects: map[string]subject{}}
 }
 
-// hints returns findings approved for the audience of t: the summaries of threads whose draft passed and,
-// for an investigation, the replies posted before.
+// hints returns findings approved for the audience of t: the summaries of threads whose draft passed, of
+// many those nearest to t, and, for an investigation, the replies posted before.
 func (h *hints) hints(j job, t *thread.Thread) (all []Hint) {
-	for _, other := range h.store.sorted() {
-		v := other.ValidatorReturn
-		if other.Key != t.Key && audienceOf(other) == audienceOf(t) && other.InvestigatorReturn != nil && v != nil && v.Verdict == verdict.Pass {
-			all = append(all, Hint{Source: other.Key, Text: other.InvestigatorReturn.SummaryForOrchestrator})
-		}
+	for _, other := range h.near(t) {
+		all = append(all, Hint{Source: other.Key, Text: other.InvestigatorReturn.SummaryForOrchestrator})
 	}
 	if j.kind == run.Investigate {
 		all = append(all, h.replied[audienceOf(t)]...)
 	}
 	return all
+}
+
+// near returns the open threads of t's audience whose draft passed, at most maxOthers: those that share
+// most words with t, then the latest.
+func (h *hints) near(t *thread.Thread) []*thread.Thread {
+	var others []*thread.Thread
+	for _, o := range h.store.open {
+		v := o.ValidatorReturn
+		if o.Key != t.Key && audienceOf(o) == audienceOf(t) && o.InvestigatorReturn != nil && v != nil && v.Verdict == verdict.Pass {
+			others = append(others, o)
+		}
+	}
+	shared := make(map[*thread.Thread]int, len(others))
+	if len(others) > maxOthers {
+		mine := h.subject(t)
+		for _, o := range others {
+			shared[o] = common(mine, h.subject(o))
+		}
+	}
+	slices.SortFunc(others, func(a, b *thread.Thread) int {
+		return cmp.Or(shared[b]-shared[a], strings.Compare(b.StartedAt, a.StartedAt), strings.Compare(a.Key, b.Key))
+	})
+	return others[:min(len(others), maxOthers)]
+}
+
+// moved forgets the subjects of closed threads.
+func (h *hints) moved(ts ...*thread.Thread) error {
+	for _, t := range ts {
+		if t.Status == thread.Closed {
+			delete(h.subjects, t.Key)
+		}
+	}
+	return nil
+}
+
+// subject is the words of a question and of the summary of its investigation, as sorted hashes.
+type subject struct {
+	of    *draft.Return
+	words []uint32
+}
+
+func (h *hints) subject(t *thread.Thread) []uint32 {
+	if s, ok := h.subjects[t.Key]; ok && s.of == t.InvestigatorReturn {
+		return s.words
+	}
+	said := ""
+	for _, m := range t.Messages {
+		said += " " + m.Content
+	}
+	if t.InvestigatorReturn != nil {
+		said += " " + t.InvestigatorReturn.SummaryForOrchestrator
+	}
+	var words []uint32
+	for w := range strings.FieldsFuncSeq(strings.ToLower(said), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		sum := fnv.New32a()
+		io.WriteString(sum, w)
+		words = append(words, sum.Sum32())
+	}
+	slices.Sort(words)
+	words = slices.Clip(slices.Compact(words))
+	h.subjects[t.Key] = subject{t.InvestigatorReturn, words}
+	return words
+}
+
+// common counts the elements that two sorted lists share.
+func common(a, b []uint32) (n int) {
+	for len(a) > 0 && len(b) > 0 {
+		switch {
+		case a[0] < b[0]:
+			a = a[1:]
+		case a[0] > b[0]:
+			b = b[1:]
+		default:
+			n, a, b = n+1, a[1:], b[1:]
+		}
+	}
+	return n
 }
 
 // recorded keeps the audience of an offer.

@@ -45,11 +45,8 @@ func (h *hold) holds(j job, t *thread.Thread) bool {
 		since = now
 	}
 	until := lastWord(t, now).Add(h.window)
-	asker := &event.Event{Platform: t.Platform, ChatID: t.ChatID, MessageID: t.ThreadID, Sender: event.Sender{ID: t.OriginalSenderID}}
-	for _, typing := range presence.Read(h.home, now) {
-		if typing.Is(asker) && typing.ExpiresAt.After(until) {
-			until = typing.ExpiresAt
-		}
+	if !until.After(now) { // typing can only make it later
+		until = h.typing(t, until, now)
 	}
 	if limit := since.Add(h.most); until.After(limit) {
 		until = limit
@@ -64,6 +61,17 @@ func (h *hold) holds(j job, t *thread.Thread) bool {
 		h.wake.Reset(until.Sub(now)) // the loop then looks at every held run
 	}
 	return true
+}
+
+// typing returns until, or when the typing indicator of the asker expires, if that is later.
+func (h *hold) typing(t *thread.Thread, until, now time.Time) time.Time {
+	asker := &event.Event{Platform: t.Platform, ChatID: t.ChatID, MessageID: t.ThreadID, Sender: event.Sender{ID: t.OriginalSenderID}}
+	for _, typing := range presence.Read(h.home, now) {
+		if typing.Is(asker) && typing.ExpiresAt.After(until) {
+			until = typing.ExpiresAt
+		}
+	}
+	return until
 }
 
 // lastWord returns when the asker of t last wrote in it; not later than now, whatever the platform's clock

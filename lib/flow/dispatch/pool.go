@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"tri/lib/agent"
@@ -22,6 +23,7 @@ import (
 type job struct {
 	kind, runID, key string
 	long             bool
+	rank             int // in the queue: lower first
 
 	// before does the run's work without an agent, from an earlier answer. If it returns errAnew, the run
 	// is started again without it.
@@ -57,11 +59,22 @@ func newPool(o Options) *pool {
 	}
 }
 
+// Ranks of runs: what brings an item to its end precedes what begins another, so that many questions at once
+// reach a person one by one, in their order, and not all at the end.
+const (
+	rankValidate = iota
+	rankAgain    // a later round
+	rankNew
+)
+
+// enqueue queues a run behind those of its rank, unless it is queued or in progress.
 func (p *pool) enqueue(j job) {
-	if !p.running[j.runID] {
-		p.running[j.runID] = true
-		p.queue = append(p.queue, j)
+	if p.running[j.runID] {
+		return
 	}
+	p.running[j.runID] = true
+	i, _ := slices.BinarySearchFunc(p.queue, j.rank+1, func(q job, rank int) int { return q.rank - rank })
+	p.queue = slices.Insert(p.queue, i, j)
 }
 
 // begin starts a run in its own goroutine.
@@ -81,6 +94,9 @@ func (p *pool) room(j job) bool {
 	}
 	return p.active < p.Config.Dispatch.Concurrency
 }
+
+// full reports whether no run at all could start now.
+func (p *pool) full() bool { return !p.room(job{}) && !p.room(job{long: true}) }
 
 // busy reports whether runs are queued or in progress.
 func (p *pool) busy() bool { return len(p.queue)+p.active+p.long > 0 }

@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -43,11 +42,7 @@ func (b *batch) withdraw(in *thread.Input) {
 	if changes(e) || f.Own {
 		return
 	}
-	all := maps.Clone(b.d.store.open)
-	maps.Copy(all, b.threads)
-	mine := slices.DeleteFunc(slices.Collect(maps.Values(all)), func(t *thread.Thread) bool {
-		return t.OriginalSenderID != e.Sender.ID || t.Platform != e.Platform || t.ChatID != e.ChatID || t.Status == thread.Closed
-	})
+	mine := b.open(e)
 	if len(mine) == 0 {
 		return
 	}
@@ -60,6 +55,22 @@ func (b *batch) withdraw(in *thread.Input) {
 	if b.d.judge(f, e, mine); f.NeverMind {
 		in.Key = f.Of
 	}
+}
+
+// open returns the sender's open items in the chat of e.
+func (b *batch) open(e *event.Classified) (mine []*thread.Thread) {
+	by := asker{place{e.Platform, e.ChatID}, e.Sender.ID}
+	for key := range b.d.store.askers[by] {
+		if b.threads[key] == nil {
+			mine = append(mine, b.d.store.open[key])
+		}
+	}
+	for _, t := range b.threads {
+		if askerOf(t) == by && t.Status != thread.Closed {
+			mine = append(mine, t)
+		}
+	}
+	return mine
 }
 
 // relate notes in the facts what an event does to the open items of its sender in its thread.

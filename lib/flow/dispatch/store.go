@@ -17,6 +17,7 @@ type store struct {
 	say     func(format string, args ...any)
 	journal *journal.Journal
 	open    map[string]*thread.Thread
+	askers  map[asker]map[string]bool // the keys of open, by who asked
 	mark    mark
 	saved   mark // the mark on disk
 	since   int  // inputs journalled since saved
@@ -25,7 +26,7 @@ type store struct {
 
 func openStore(o *Options) (*store, error) {
 	j, err := journal.Open(o.Home)
-	return &store{home: o.Home, say: o.Say, journal: j, open: map[string]*thread.Thread{}}, err
+	return &store{home: o.Home, say: o.Say, journal: j, open: map[string]*thread.Thread{}, askers: map[asker]map[string]bool{}}, err
 }
 
 // append makes inputs durable, first in the journal, then in the threads that they made.
@@ -89,11 +90,12 @@ func (s *store) read() error {
 
 func (s *store) readOpen() error {
 	clear(s.open)
+	clear(s.askers)
 	for t, err := range thread.Open(s.home) {
 		if err != nil {
 			return err
 		}
-		s.open[t.Key] = t
+		s.keep(t)
 	}
 	return nil
 }
@@ -202,12 +204,30 @@ func (s *store) save(t *thread.Thread) error {
 	return nil
 }
 
+// keep has the memory hold a thread as long as it is open.
 func (s *store) keep(t *thread.Thread) {
-	if t.Status == thread.Closed {
-		delete(s.open, t.Key)
-	} else {
-		s.open[t.Key] = t
+	by := askerOf(t)
+	if t.Status != thread.Closed {
+		if s.open[t.Key] = t; s.askers[by] == nil {
+			s.askers[by] = map[string]bool{}
+		}
+		s.askers[by][t.Key] = true
+		return
 	}
+	delete(s.open, t.Key)
+	if delete(s.askers[by], t.Key); len(s.askers[by]) == 0 {
+		delete(s.askers, by)
+	}
+}
+
+// asker is a person in a chat.
+type asker struct {
+	place
+	id string
+}
+
+func askerOf(t *thread.Thread) asker {
+	return asker{place{t.Platform, t.ChatID}, t.OriginalSenderID}
 }
 
 // atOnce is how many threads are made durable concurrently: a disk syncs many for about the cost of one.
