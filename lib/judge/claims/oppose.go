@@ -22,6 +22,7 @@ func Opposed(own *evidence.Text, found []evidence.Finding) []string {
 // question and citations may contain.
 const (
 	leastStrange = 4
+	leastTelling = 3 // of these, that tell of a subject
 	mostKnown    = 0.25
 )
 
@@ -46,7 +47,7 @@ func Drifted(body string, own *evidence.Text, s safety.Sources, found []evidence
 		about.Around = append(about.Around, f.Around...)
 	}
 	for _, p := range own.Account([]evidence.Finding{about}) {
-		if p.Strange >= leastStrange && p.Share <= mostKnown && p.English {
+		if len(p.Missing) >= leastStrange && p.Strange >= leastTelling && p.Share <= mostKnown && p.English {
 			return p.Text
 		}
 	}

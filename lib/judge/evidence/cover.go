@@ -11,8 +11,8 @@ const Scope = 12
 
 // A text is about lines if they and their surroundings contain enough of its content by weight: LeastShare
 // with two telling words in the cited lines, leastOnce with one, leastNamed if they contain a name of it;
-// all of it suffices if only the surroundings do. Telling is a word that is neither common nor plain, or
-// a figure that is not everywhere.
+// all of it always suffices. Telling is a word that is neither common nor plain, or a figure that is not
+// everywhere.
 const (
 	LeastShare  = 0.5
 	leastOnce   = 0.65
@@ -74,7 +74,7 @@ func (n *tally) about(c Coverage) bool {
 	enough := n.telling >= leastOwn && c.Share > LeastShare || n.telling > 0 && c.Share > leastOnce ||
 		n.named && n.cited >= leastBeside && c.Share > leastNamed
 	return enough && n.cited >= leastWeight && n.cited >= leastCited*n.total ||
-		len(c.Missing) == 0 && n.telling+n.beside >= leastOwn
+		len(c.Missing) == 0 && (n.cited >= leastWeight || n.telling+n.beside >= leastOwn)
 }
 
 // cover weighs words and figures.
