@@ -43,6 +43,7 @@ type Client struct {
 	key     string
 	speaks  dialect
 	web     *httpapi.Client
+	next    []*Client // of Fallback, in order
 }
 
 var (
@@ -81,6 +82,13 @@ func newClient(cfg config.Agent, sandbox string, o httpapi.Options) (*Client, er
 	if c.web, err = httpapi.New(o); err != nil {
 		return nil, fmt.Errorf("agent api: %w", err)
 	}
+	for i, e := range cfg.Fallback {
+		next, err := newClient(cfg.At(e), sandbox, o)
+		if err != nil {
+			return nil, fmt.Errorf("fallback %d: %w", i+1, err)
+		}
+		c.next = append(c.next, next)
+	}
 	return c, nil
 }
 
@@ -93,7 +101,7 @@ func (c *Client) Ability() agent.Ability {
 // once.
 func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 	start := time.Now()
-	r := &run{c: c, task: t, res: agent.Result{Model: c.cfg.Model, SessionID: t.SessionID}}
+	r := &run{c: c, rest: c.next, task: t, res: agent.Result{Model: c.cfg.Model, SessionID: t.SessionID}}
 	if c.cfg.Prices != nil {
 		r.res.Usage.CostUSD = new(float64)
 	}
@@ -131,7 +139,10 @@ func (r *run) count(u usage) {
 	}
 	total.InputTokens += u.input + u.cacheRead + u.cacheWrite
 	total.OutputTokens += u.output
-	if total.CostUSD != nil {
+	switch {
+	case total.CostUSD != nil && r.c.cfg.Prices == nil: // of a fallback
+		total.CostAtLeast = true
+	case total.CostUSD != nil:
 		sum := *total.CostUSD + cost(r.c.cfg.Prices, u)
 		total.CostUSD = &sum
 	}

@@ -25,6 +25,7 @@ const maxValue = 1 << 20
 // run is a task in progress.
 type run struct {
 	c        *Client
+	rest     []*Client // asked in turn if c does not answer
 	task     agent.Task
 	tools    []tool
 	messages []message
@@ -244,9 +245,38 @@ func on(t tool, input json.RawMessage) string {
 
 func (r *run) most() int { return cmp.Or(r.c.cfg.MaxOutputTokens, 8192) }
 
-// ask sends the conversation and reads the answer. If the endpoint is busy, the request is
-// repeated after the time that it asks for.
+// ask sends the conversation and reads the answer, of the next endpoint if this one does not answer.
 func (r *run) ask(ctx context.Context) (reply, error) {
+	for {
+		rep, elsewhere, err := r.askOne(ctx)
+		if !elsewhere || len(r.rest) == 0 {
+			return rep, err
+		}
+		was, u := r.c.cfg.Model, r.res.Usage
+		r.c, r.rest = r.rest[0], r.rest[1:]
+		r.res.Model = r.c.cfg.Model
+		for i := range r.messages {
+			r.messages[i].Raw = nil // in the other endpoint's words
+		}
+		r.see(agent.Event{Kind: agent.Milestone, Text: fmt.Sprintf("%s does not answer, %s is asked; spent so far: %d turns, %d tokens: %v",
+			was, r.c.cfg.Model, u.Turns, u.InputTokens+u.OutputTokens, err)})
+	}
+}
+
+// passing reports whether an error is not the question's or the key's fault, so that another endpoint may
+// answer: no connection, no time, too many requests, a failing server, no such model.
+func passing(err error) bool {
+	no := (*httpapi.Error)(nil)
+	if !errors.As(err, &no) {
+		return true
+	}
+	s := no.Status
+	return s == http.StatusTooManyRequests || s == http.StatusRequestTimeout || s == http.StatusNotFound || s >= 500
+}
+
+// askOne asks one endpoint. If it is busy, the request is repeated after the time that it asks for.
+// elsewhere says that another endpoint may answer.
+func (r *run) askOne(ctx context.Context) (rep reply, elsewhere bool, err error) {
 	c := r.c
 	q := httpapi.Request{
 		Method: http.MethodPost, Path: c.speaks.path(c.cfg.BaseURL), Time: askTime,
@@ -258,20 +288,20 @@ func (r *run) ask(ctx context.Context) (reply, error) {
 		if err == nil {
 			rep, err := c.speaks.read(answer)
 			if err != nil {
-				return rep, sysexit.With(sysexit.Unavailable, agent.Fail(agent.ToolError, err))
+				return rep, false, sysexit.With(sysexit.Unavailable, agent.Fail(agent.ToolError, err))
 			}
-			return rep, nil
+			return rep, false, nil
 		}
 		if ctx.Err() != nil {
-			return reply{}, ctx.Err()
+			return reply{}, false, ctx.Err()
 		}
 		wait, again := c.again(err, try)
 		if !again {
-			return reply{}, c.refusal(err)
+			return reply{}, passing(err), c.refusal(err)
 		}
 		r.see(agent.Event{Kind: agent.Milestone, Text: fmt.Sprintf("asked again in %v: %v", wait.Round(time.Second), c.refusal(err))})
 		if err := c.web.Sleep(ctx, wait); err != nil {
-			return reply{}, err
+			return reply{}, false, err
 		}
 	}
 }

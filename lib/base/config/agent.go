@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -54,9 +55,42 @@ type Agent struct {
 	// them.
 	Codebases []Codebase `yaml:"-"`
 
+	// Fallback are endpoints of api that are asked in turn, from one turn of a run on, if the one before
+	// is busy, fails or does not answer. A refused key or a refusal of the model asks none of them.
+	Fallback []Endpoint `yaml:"fallback"`
+
+	// KeyValue is the key itself, from an encrypted secret; it precedes KeyEnv and KeyFile. The program
+	// sets it.
+	KeyValue string `yaml:"-"`
+
 	// Home is the folder below which the built-in search stores its indexes; "" means no index is
 	// stored. The program sets it.
 	Home string `yaml:"-"`
+}
+
+// Endpoint is a model and where it is. What it leaves out is that of the agent before it, but for another
+// API that API's own.
+type Endpoint struct {
+	API     string  `yaml:"api"`
+	BaseURL string  `yaml:"base_url"`
+	Model   string  `yaml:"model"`
+	KeyEnv  string  `yaml:"key_env"`
+	KeyFile string  `yaml:"key_file"`
+	Prices  *Prices `yaml:"prices"` // nil: its cost is unknown
+}
+
+// At returns the agent at another endpoint.
+func (a Agent) At(e Endpoint) Agent {
+	if e.API != "" && e.API != a.API || e.BaseURL != "" {
+		a.BaseURL, a.KeyEnv, a.KeyFile, a.KeyValue = "", "", "", ""
+	}
+	a.API, a.BaseURL, a.Model = cmp.Or(e.API, a.API), cmp.Or(e.BaseURL, a.BaseURL), e.Model
+	if e.KeyEnv != "" || e.KeyFile != "" {
+		a.KeyEnv, a.KeyFile, a.KeyValue = e.KeyEnv, e.KeyFile, ""
+	}
+	a.Prices, a.Fallback = e.Prices, nil
+	a.Complete()
+	return a
 }
 
 // Prices are a model's prices, in US dollars per million tokens.
@@ -167,7 +201,15 @@ func keys(names []string) []string {
 }
 
 // Key returns the key of the agent api.
-func (a Agent) Key() (string, error) { return secret(a.KeyEnv, a.KeyFile) }
+func (a Agent) Key() (string, error) {
+	if a.KeyValue != "" {
+		return a.KeyValue, nil
+	}
+	return secret(a.KeyEnv, a.KeyFile)
+}
+
+// Complete sets the defaults of the endpoint, after a change of API.
+func (a *Agent) Complete() { a.fill(a.Agent, a.MaxRounds) }
 
 // fill sets defaults.
 func (a *Agent) fill(agent string, rounds int) {
@@ -204,6 +246,9 @@ func (a *Agent) files() []*string {
 	for i := range a.Read {
 		at = append(at, &a.Read[i])
 	}
+	for i := range a.Fallback {
+		at = append(at, &a.Fallback[i].KeyFile)
+	}
 	return at
 }
 
@@ -227,6 +272,14 @@ func (a *Agent) compile(f *faults, key ...any) {
 	}
 	if err := a.compileOn(); err != nil {
 		f.add(err, at("on")...)
+	}
+	for i, e := range a.Fallback {
+		if e.KeyEnv != "" {
+			f.add(variable(e.KeyEnv), at("fallback", i, "key_env")...)
+		}
+		if _, err := webURL(a.At(e).BaseURL); err != nil {
+			f.add(err, at("fallback", i, "base_url")...)
+		}
 	}
 	if a.Agent == "api" && a.Model == "" && a.On == "" {
 		f.add(errors.New("api needs a model: there is none that every endpoint has"), at("agent")...)

@@ -26,6 +26,7 @@ type Config struct {
 	AutoReply     AutoReply      `yaml:"auto_reply"`
 	Box           Box            `yaml:"box"`
 	Forge         Forge          `yaml:"forge"`
+	Panel         Panel          `yaml:"panel"`
 
 	// Path is the file that was read, "" for the defaults. Folders named in the file are relative
 	// to the file's folder.

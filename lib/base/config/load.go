@@ -45,6 +45,7 @@ func (c *Config) fill() {
 	c.Voice.fill()
 	c.Forge.fill()
 	c.Box.fill()
+	c.Panel.fill()
 	c.Investigator.fill("search", 2)
 	c.Validator.fill("none", 1)
 	if c.Validator.Agent == c.Investigator.Agent {

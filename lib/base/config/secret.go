@@ -25,13 +25,13 @@ func secret(env, file string) (string, error) {
 	if file == "" {
 		return "", sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("no token: $%s is empty", env)), "set it, or name a token_file of mode 0600")
 	}
-	v, err := readSecret(file)
+	v, err := ReadSecret(file)
 	return v, sysexit.With(sysexit.NoPerm, err)
 }
 
-// readSecret checks the file that it has opened, so that the file cannot be replaced between the
-// check and the read.
-func readSecret(file string) (string, error) {
+// ReadSecret reads one line from a file that only its owner can read. It checks the file that it has
+// opened, so that the file cannot be replaced between the check and the read.
+func ReadSecret(file string) (string, error) {
 	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return "", fmt.Errorf("token file: %w", err)
@@ -77,6 +77,11 @@ func (c *Config) Secrets() []string {
 		names = append(names, a.Env...)
 		if v, err := a.Key(); err == nil {
 			secrets = append(secrets, v)
+		}
+		for _, e := range a.Fallback {
+			if v, err := a.At(e).Key(); err == nil {
+				secrets = append(secrets, v)
+			}
 		}
 	}
 	for _, s := range c.MCPServers {
