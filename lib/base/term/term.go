@@ -3,8 +3,11 @@
 package term
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"os"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -77,4 +80,32 @@ func Width(end any) int {
 		}
 	}
 	return 80
+}
+
+// Hidden reads one line, from a terminal without echo; ask is called before it waits for a person.
+func Hidden(end any, ask func()) (string, error) {
+	f, ok := end.(io.Reader)
+	if !ok {
+		return "", sysexit.With(sysexit.Software, fmt.Errorf("read line: %T", end))
+	}
+	if Is(end) {
+		ask()
+		fd := int(end.(*os.File).Fd())
+		was, err := unix.IoctlGetTermios(fd, getAttributes)
+		if err != nil {
+			return "", sysexit.With(sysexit.IO, fmt.Errorf("read line: %w", err))
+		}
+		now := *was
+		now.Lflag &^= unix.ECHO
+		if err := unix.IoctlSetTermios(fd, setAttributes, &now); err != nil {
+			return "", sysexit.With(sysexit.IO, fmt.Errorf("read line: %w", err))
+		}
+		defer func() { _ = unix.IoctlSetTermios(fd, setAttributes, was) }() // nothing more can be done
+	}
+	const most = 16 << 10
+	line, err := bufio.NewReader(io.LimitReader(f, most)).ReadString('\n')
+	if err != nil && err != io.EOF {
+		return "", sysexit.With(sysexit.IO, fmt.Errorf("read line: %w", err))
+	}
+	return strings.TrimRight(line, "\r\n"), nil
 }
