@@ -20,11 +20,13 @@ import (
 	"tri/lib/judge/autoreply"
 	"tri/lib/record/budget"
 	"tri/lib/record/decision"
+	"tri/lib/record/discussion"
 	"tri/lib/record/draft"
 	"tri/lib/record/event"
 	"tri/lib/record/journal"
 	"tri/lib/record/notify"
 	"tri/lib/record/outbox"
+	"tri/lib/record/persona"
 	"tri/lib/record/run"
 	"tri/lib/record/thread"
 	"tri/lib/record/turn"
@@ -63,6 +65,8 @@ var records = map[string]reflect.Type{
 	"turn":             reflect.TypeFor[turn.Closed](),
 	"voice":            reflect.TypeFor[voice.Line](),
 	"canary":           reflect.TypeFor[autoreply.Canary](),
+	"persona":          reflect.TypeFor[persona.Persona](),
+	"discussion":       reflect.TypeFor[discussion.Discussion](),
 }
 
 // notRecords are schemas of something else than a line or a file of JSON.

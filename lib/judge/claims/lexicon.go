@@ -123,6 +123,25 @@ func (l *lexicon) addLanguage(lang, text string) error {
 	return nil
 }
 
+// Canned returns the English phrases that Smell refuses, as their file has them: "/" parts choices.
+func Canned() (phrases []string) {
+	text, err := lexiconFiles.ReadFile("lexicon/en.txt")
+	if err != nil {
+		panic(fmt.Sprintf("the embedded lexicon: %v", err)) // theLexicon reads it
+	}
+	sec := ""
+	for line := range strings.Lines(string(text)) {
+		switch line = strings.TrimSpace(line); {
+		case line == "" || line[0] == '#':
+		case line[0] == '[':
+			sec = strings.Trim(line, "[]")
+		case sec == sectionNames[smell]:
+			phrases = append(phrases, line)
+		}
+	}
+	return phrases
+}
+
 // add adds a line: "may/might want" is two phrases, "apolog*" any word with that prefix, "*" any single
 // word.
 func (l *lexicon) add(key int, line string) {

@@ -37,7 +37,8 @@ const (
 	Escalate    = "escalate" // a longer investigation
 	Validate    = "validate" // by an agent; validation by code alone is free
 	Canary      = "canary"
-	Box         = "box" // a run of tri-box
+	Box         = "box"   // a run of tri-box
+	Panel       = "panel" // a question to a persona
 )
 
 // Entry is one line of spend.ndjson.

@@ -41,6 +41,8 @@ const (
 	// Escalate is an investigation that continues where a shorter one gave up. Its results have
 	// the kind Investigate.
 	Escalate = "escalate"
+	// Panel is one question to a persona.
+	Panel = "panel"
 )
 
 // Dispatcher is the By of runs that tri-dispatch requests.

@@ -14,6 +14,7 @@ import (
 	"tri/lib/base/durable"
 	"tri/lib/base/ndjson"
 	"tri/lib/record/decision"
+	"tri/lib/record/discussion"
 	"tri/lib/record/journal"
 	"tri/lib/record/outbox"
 
@@ -58,6 +59,7 @@ var logs = []struct {
 	{"actions.ndjson", "action", nil},
 	{"voice.ndjson", "voice", nil},
 	{"canaries.ndjson", "canary", nil},
+	{discussion.LogName, "discussion", nil},
 }
 
 // Home checks the whole home. It returns an error only if the check itself fails; faults of the
