@@ -5,10 +5,12 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"time"
 
 	"tri/lib/agent/all"
+	"tri/lib/agent/lens"
 	"tri/lib/agent/steer"
 	"tri/lib/agent/supervise"
 	"tri/lib/base/cli"
@@ -84,7 +86,7 @@ func start(c *cli.Call) error {
 	}
 	cfg.Investigator.Home, cfg.Validator.Home = home.Dir(), home.Dir()
 	finder, err1 := supervise.Of(cfg.Investigator).Around(steer.Around(prompts)(all.New(cfg.Investigator, cfg.Sandbox)))
-	breaker, err2 := supervise.Of(cfg.Validator).Around(all.New(cfg.Validator, cfg.Sandbox))
+	breaker, err2 := all.Supervised(cfg.Validator, cfg.Sandbox)
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
@@ -102,6 +104,12 @@ func start(c *cli.Call) error {
 	}
 	inv := investigate.New(finder, prompts, cfg, home.Dir())
 	val := &validate.Validator{Agent: breaker, Prompts: prompts, Secrets: cfg.Secrets(), Now: time.Now}
+	if lenses := cfg.Panel.Lenses; lenses.Any() {
+		if val.Room, err = lens.Open(home, cfg, prompts, lens.Room{New: all.Supervised, Getenv: os.Getenv, Now: time.Now}); err != nil {
+			return err
+		}
+		val.Secrets = append(val.Secrets, val.Room.Values()...)
+	}
 	return dispatch.Run(c.Context, dispatch.Options{
 		Home: home, Config: cfg, Codebase: c.String("codebase"), Prompts: prompts,
 		Once: c.Bool("once"), Shadow: c.Bool("shadow"), Out: out, Say: c.Say, Now: time.Now,

@@ -4,11 +4,14 @@ package main
 
 import (
 	"cmp"
+	"os"
 	"time"
 
 	"tri/lib/agent/all"
+	"tri/lib/agent/lens"
 	"tri/lib/base/cli"
 	"tri/lib/base/config"
+	"tri/lib/base/durable"
 	"tri/lib/base/prompt"
 	"tri/lib/base/stream"
 	"tri/lib/flow/validate"
@@ -36,6 +39,7 @@ the evidence or in the question. Status 0: all passed. 1: some did not.
 		&cli.StringFlag{Name: "codebase", Usage: "look citations up in `DIR` (default the configuration's first, else the current directory)"},
 		&cli.BoolFlag{Name: "code-only", Usage: "ask no second agent, whatever is configured"},
 		&cli.StringFlag{Name: "agent", Usage: "ask the agent `NAME`, see tri-agent(7), or none, instead of the configuration's"},
+		&cli.StringSliceFlag{Name: "lens", Usage: "also ask the lens `NAME` of a persona (tri-panel list) about what passes; repeatable"},
 		&cli.StringFlag{Name: "keep", Usage: "keep prompts and transcripts below `DIR`"},
 		&cli.StringFlag{Name: "rejects", Usage: "append refused records to `FILE`"},
 	},
@@ -43,14 +47,15 @@ the evidence or in the question. Status 0: all passed. 1: some did not.
 }
 
 func judge(c *cli.Call) error {
-	if c.Bool("code-only") && c.IsSet("agent") {
-		return cli.Usagef("--code-only and --agent exclude each other")
+	if c.Bool("code-only") && (c.IsSet("agent") || c.IsSet("lens")) {
+		return cli.Usagef("--code-only excludes --agent and --lens")
 	}
 	cfg, err := load(c.String("home"), c.String("config"))
 	if err != nil {
 		return err
 	}
 	v := &validate.Validator{Secrets: cfg.Secrets(), Now: time.Now}
+	asked := *cfg // lenses ask the configured agent, whoever else attacks
 	cfg.Validator.Agent = cmp.Or(c.String("agent"), cfg.Validator.Agent, "none")
 	if cfg.Validator.Agent == "search" {
 		return cli.Usagef("search finds lines and cannot judge; a validator is none, or an agent with a model")
@@ -62,6 +67,18 @@ func judge(c *cli.Call) error {
 		if v.Prompts, err = prompt.Load(cfg.Dispatch.PromptsDir); err != nil {
 			return err
 		}
+	}
+	v.Lenses = c.Strings("lens")
+	if lenses := cfg.Panel.Lenses; !c.Bool("code-only") && (len(v.Lenses) > 0 || lenses.Any()) {
+		home, err := durable.OpenHome(cmp.Or(c.String("home"), durable.DefaultDir()))
+		if err != nil {
+			return err
+		}
+		defer home.Close()
+		if v.Room, err = lens.Open(home, &asked, v.Prompts, lens.Room{New: all.Supervised, Getenv: os.Getenv, Now: time.Now}); err != nil {
+			return err
+		}
+		v.Secrets = append(v.Secrets, v.Room.Values()...)
 	}
 	first := ""
 	if len(cfg.Codebases) > 0 {

@@ -22,6 +22,7 @@ import (
 	"tri/lib/agent/qwen"
 	"tri/lib/agent/remote"
 	"tri/lib/agent/search"
+	"tri/lib/agent/supervise"
 	"tri/lib/base/config"
 	"tri/lib/base/sysexit"
 )
@@ -95,6 +96,11 @@ func abilities(cfg config.Agent) agent.Ability {
 		return agent.Ability{} // what is not known is not used
 	}
 	return agent.Abilities(a)
+}
+
+// Supervised is New for an agent that keeps to the limits of cfg.
+func Supervised(cfg config.Agent, sandbox string) (agent.Agent, error) {
+	return supervise.Of(cfg).Around(New(cfg, sandbox))
 }
 
 // of keeps a nil pointer from becoming a non-nil agent.

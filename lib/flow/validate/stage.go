@@ -34,6 +34,7 @@ type judged struct {
 	MessageID string `json:"message_id,omitempty"`
 	*verdict.Verdict
 	others []Other // conclusions of other open threads, if the record has them
+	qtype  string  // the question's type, if the record has it
 }
 
 // Each judges each return. A record that is not a return is refused; a return with invalid fields gets a
@@ -68,7 +69,7 @@ func (s *Stage) one(ctx context.Context, rec ndjson.Record) (ok bool, err error)
 		ctx, stop = context.WithTimeout(ctx, s.Cap)
 		defer stop()
 	}
-	v, err := s.Run(ctx, Request{Return: ret, Codebase: s.Codebase, RunDir: dir, SessionID: s.UUID(), Others: id.others})
+	v, err := s.Run(ctx, Request{Return: ret, Codebase: s.Codebase, RunDir: dir, SessionID: s.UUID(), Others: id.others, QuestionType: id.qtype, Key: id.Key})
 	if err != nil {
 		return false, err
 	}
@@ -111,6 +112,7 @@ func Parse(line []byte) (*draft.Return, judged, error) {
 		Key       string           `json:"key"`
 		MessageID string           `json:"message_id"`
 		Others    []Other          `json:"others"`
+		Type      string           `json:"question_type"`
 	}
 	if err := json.Unmarshal(line, &kind); err != nil {
 		return nil, judged{}, err
@@ -122,5 +124,5 @@ func Parse(line []byte) (*draft.Return, judged, error) {
 	if err := json.Unmarshal(line, ret); err != nil {
 		return nil, judged{}, err
 	}
-	return ret, judged{Key: kind.Key, MessageID: kind.MessageID, others: kind.Others}, nil
+	return ret, judged{Key: kind.Key, MessageID: kind.MessageID, others: kind.Others, qtype: kind.Type}, nil
 }

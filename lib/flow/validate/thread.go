@@ -31,6 +31,7 @@ func ForThread(t *thread.Thread, question string) Request {
 func (v *Validator) Thread(ctx context.Context, t *thread.Thread, question string, others []thread.Hint, r *run.Run) (*verdict.Verdict, error) {
 	req := ForThread(t, question)
 	req.RunDir, req.SessionID, req.Hold = r.Dir(), r.SessionID, r.Hold()
+	req.Key, req.Person = t.Key, t.OriginalSenderID
 	for _, o := range others {
 		req.Others = append(req.Others, Other{Key: o.Source, Summary: o.Text})
 	}
@@ -40,9 +41,9 @@ func (v *Validator) Thread(ctx context.Context, t *thread.Thread, question strin
 	return v.Run(ctx, req)
 }
 
-// ByCode returns the same validator without its agent.
+// ByCode returns the same validator without its agent and lenses.
 func (v *Validator) ByCode() *Validator {
 	alone := *v
-	alone.Agent = nil
+	alone.Agent, alone.Room = nil, nil
 	return &alone
 }

@@ -1,7 +1,7 @@
 // Package validate checks a draft by code, then has a second agent attack it, and returns the worse
 // verdict. Code checks every citation, every name and number, the wording, the risk and the safety of the
-// text. Only a draft that passes is shown to the second agent, which can make the verdict worse but never
-// better.
+// text. Only a draft that passes is shown to the second agent and then to the lenses of personas, which can
+// make the verdict worse but never better.
 package validate
 
 import (
@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tri/lib/agent"
+	"tri/lib/agent/lens"
 	"tri/lib/base/prompt"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
@@ -36,6 +37,7 @@ type Request struct {
 	RunDir       string
 	SessionID    string   // a UUID
 	Hold         *os.File // kept open by the agent's processes; may be nil
+	Key, Person  string   // for the budget of lenses: the thread and the asker; may be ""
 }
 
 // Other is an open thread and its conclusion.
@@ -49,6 +51,8 @@ type Validator struct {
 	Agent   agent.Agent // nil: code only
 	Prompts *prompt.Set // needed with an agent
 	Secrets []string    // of this installation, which no draft may contain
+	Room    *lens.Room  // nil: no lens is asked
+	Lenses  []string    // asked in place of the configured ones
 	Now     func() time.Time
 }
 
@@ -80,6 +84,13 @@ func (v *Validator) Run(ctx context.Context, r Request) (*verdict.Verdict, error
 		} else {
 			out = verdict.Worse(out, *said)
 		}
+	}
+	if out.Verdict == verdict.Pass {
+		looks, err := v.looks(ctx, r)
+		if err != nil {
+			return nil, fmt.Errorf("validate: %w", err)
+		}
+		out = verdict.Join(out, looks)
 	}
 	out.ValidatedAt = v.Now().UTC().Format(time.RFC3339Nano)
 	out.Drill = r.Return.Drill
