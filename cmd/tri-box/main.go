@@ -15,6 +15,7 @@ import (
 	"tri/lib/base/durable"
 	"tri/lib/base/prompt"
 	"tri/lib/flow/box"
+	"tri/lib/flow/panel"
 )
 
 func main() { cli.Main(program) }
@@ -37,7 +38,8 @@ or the beginning of a run's name or id. The task - is read from standard input.
 		task(box.Scout, "answer a question about the code"),
 		task(box.Plan, "plan a change"),
 		task(box.Fix, "make a change, as a patch"),
-		task(box.Review, "review a change", &cli.StringFlag{Name: "since", Usage: "review how the files differ from `COMMIT` (default HEAD)"}, &cli.StringFlag{Name: "of", Usage: "review the patch of the run `NAME`"}),
+		task(box.Review, "review a change", &cli.StringFlag{Name: "since", Usage: "review how the files differ from `COMMIT` (default HEAD)"}, &cli.StringFlag{Name: "of", Usage: "review the patch of the run `NAME`"},
+			&cli.BoolFlag{Name: "panel", Usage: "have the personas of tri-panel(1) review it, and write the discussion"}),
 		task(box.Benchmark, "measure something, in a copy that is thrown away"),
 		task(box.Ops, "look at a system with the commands of box.ops_commands"),
 		command("resume", "name [words]", "go on with a run that was interrupted", func(c *cli.Call, b *box.Box) error {
@@ -94,8 +96,30 @@ func command(name, args, usage string, do func(*cli.Call, *box.Box) error, flags
 
 func task(kind, usage string, flags ...cli.Flag) cli.Program {
 	return command(kind, "task", usage, func(c *cli.Call, b *box.Box) error {
+		if kind == box.Review && c.Bool("panel") {
+			return discuss(c, b)
+		}
 		return b.Work(func() (*box.Run, error) {
 			return b.Start(c.Context, box.Request{Type: kind, Task: c.Args[0], Since: c.String("since"), Of: c.String("of")})
 		})
 	}, append(flags, json, verbose)...)
+}
+
+// discuss has personas review a change in place of an agent.
+func discuss(c *cli.Call, b *box.Box) error {
+	diff, base, err := b.Change(c.Context, box.Request{Type: box.Review, Task: c.Args[0], Since: c.String("since"), Of: c.String("of")})
+	if err != nil {
+		return err
+	}
+	home, err := durable.MakeHome(c.String("home"))
+	if err != nil {
+		return err
+	}
+	defer home.Close()
+	j, err := panel.Open(home, b.Config, cmp.Or(c.String("dir"), "."), all.Supervised)
+	if err != nil {
+		return err
+	}
+	j.Out, j.Say = c.Out, c.Say
+	return j.Patch(c.Context, diff, base, c.Args[0])
 }

@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -103,13 +102,11 @@ func start(c *cli.Call) error {
 		out = term.Lines(out, thread.MoveLine)
 	}
 	inv := investigate.New(finder, prompts, cfg, home.Dir())
-	val := &validate.Validator{Agent: breaker, Prompts: prompts, Secrets: cfg.Secrets(), Now: time.Now}
-	if lenses := cfg.Panel.Lenses; lenses.Any() {
-		if val.Room, err = lens.Open(home, cfg, prompts, lens.Room{New: all.Supervised, Getenv: os.Getenv, Now: time.Now}); err != nil {
-			return err
-		}
-		val.Secrets = append(val.Secrets, val.Room.Values()...)
+	room, err := lens.Configured(home, cfg, prompts, all.Supervised)
+	if err != nil {
+		return err
 	}
+	val := &validate.Validator{Agent: breaker, Prompts: prompts, Secrets: append(cfg.Secrets(), room.Values()...), Room: room, Now: time.Now}
 	return dispatch.Run(c.Context, dispatch.Options{
 		Home: home, Config: cfg, Codebase: c.String("codebase"), Prompts: prompts,
 		Once: c.Bool("once"), Shadow: c.Bool("shadow"), Out: out, Say: c.Say, Now: time.Now,

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -63,9 +64,20 @@ func Open(h *durable.Home, cfg *config.Config, prompts *prompt.Set, r Room) (*Ro
 	return &r, err
 }
 
+// Configured opens the room if the configuration has lenses look at drafts; it is nil otherwise.
+func Configured(h *durable.Home, cfg *config.Config, prompts *prompt.Set, make func(config.Agent, string) (agent.Agent, error)) (*Room, error) {
+	if !cfg.Panel.Lenses.Any() {
+		return nil, nil
+	}
+	return Open(h, cfg, prompts, Room{New: make, Getenv: os.Getenv, Now: time.Now})
+}
+
 // Values returns the secrets of the personas, which no draft may contain. One that cannot be read is left
 // out: its persona cannot be asked either.
 func (r *Room) Values() (values []string) {
+	if r == nil {
+		return nil
+	}
 	names, err := r.Secrets.Names()
 	for i := 0; err == nil && i < len(names); i++ {
 		if v, err := r.Secrets.Get(names[i]); err == nil {

@@ -139,6 +139,12 @@ func (l *live) earlier(dir string) string {
 	}
 }
 
+// Change returns the change that a review is of, and the commit that it starts from.
+func (b *Box) Change(ctx context.Context, req Request) (diff, base string, err error) {
+	diff, err = b.diffOf(ctx, &req)
+	return diff, req.Since, err
+}
+
 // diffOf returns the change to review, "" for other types of run. It replaces the names in req by ones
 // that do not change meaning: a full run name or a commit id.
 func (b *Box) diffOf(ctx context.Context, req *Request) (string, error) {

@@ -1,0 +1,105 @@
+// Tri-panel keeps personas, and has them judge drafts, patches, issues and findings out of sight.
+package main
+
+import (
+	"cmp"
+	"io"
+	"os"
+	"time"
+
+	"tri/lib/agent/all"
+	"tri/lib/base/cli"
+	"tri/lib/base/config"
+	"tri/lib/base/durable"
+	"tri/lib/base/secret"
+	"tri/lib/base/stream"
+	"tri/lib/base/sysexit"
+	"tri/lib/flow/panel"
+)
+
+func main() { cli.Main(program) }
+
+var program = cli.Program{
+	Name:  "tri-panel",
+	Usage: "keep personas, and have them judge out of sight",
+	Args:  "command [argument ...]",
+	Help: `A persona is data: who looks, which questions it asks (lenses), which model
+answers. None is active until a person says so, and nothing that one says is ever
+posted. NAME is a name, a word of the role, or an id.
+
+  tri-panel list
+  tri-panel edit --active yes Dev
+  tri-panel judge --lens polarity returns.ndjson
+  jq -n --arg p "$(git diff)" '{patch: $p}' | tri-panel judge`,
+	Schemas: []string{"persona", "discussion"},
+	Commands: []cli.Program{
+		command("list", "", "show all personas", func(_ *cli.Call, k *panel.Keeper) error { return k.List() }, &cli.BoolFlag{Name: "json", Usage: "write records"}),
+		command("show", "name", "print a persona", func(c *cli.Call, k *panel.Keeper) error { return k.Show(c.Args[0], c.Bool("effective")) },
+			&cli.BoolFlag{Name: "effective", Usage: "print which agent and model answer for it, and what says so"}),
+		command("new", "name role", "make a persona", func(c *cli.Call, k *panel.Keeper) error { return k.New(c.Args[0], c.Args[1]) }),
+		command("edit", "name", "replace a persona by the one on standard input", func(c *cli.Call, k *panel.Keeper) error {
+			return k.Edit(c.Args[0], c.String("active"))
+		}, &cli.StringFlag{Name: "active", Usage: "only set whether it is active: `YES` or no"}),
+		command("import", "file", "add a persona, inactive; - is standard input", func(c *cli.Call, k *panel.Keeper) error {
+			b, err := read(c)
+			if err != nil {
+				return err
+			}
+			return k.Import(b)
+		}),
+		command("export", "name", "print a persona, without its secrets", func(c *cli.Call, k *panel.Keeper) error { return k.Show(c.Args[0], false) }),
+		command("remove", "name", "move a persona to the archive", func(c *cli.Call, k *panel.Keeper) error { return k.Remove(c.Args[0]) }),
+		command("compile", "name", "print a persona's prompt", func(c *cli.Call, k *panel.Keeper) error {
+			return k.Compile(c.Args[0], c.String("mode"), c.Bool("brief"))
+		}, &cli.StringFlag{Name: "mode", Usage: "for this `MODE` of its skill"}, &cli.BoolFlag{Name: "brief", Usage: "as a judge gets it"}),
+		command("key", "set|list|remove [name]", "keep a secret of a persona, encrypted", func(c *cli.Call, k *panel.Keeper) error {
+			return k.Key(c.Args[0], cmp.Or(append(c.Args[1:], "")...))
+		}),
+		command("judge", "[file ...]", "have subjects judged", judge,
+			&cli.StringSliceFlag{Name: "lens", Usage: "ask this lens about drafts, not those of the participants: `NAME`; repeatable"},
+			&cli.StringFlag{Name: "codebase", Usage: "look lines up in `DIR` (default the configuration's first, else the current directory)"},
+			&cli.BoolFlag{Name: "again", Usage: "discuss anew what was discussed before"},
+			&cli.StringFlag{Name: "rejects", Usage: "append refused records to `FILE`"}),
+	},
+}
+
+func judge(c *cli.Call, k *panel.Keeper) error {
+	j, err := panel.Open(k.Home, k.Config, c.String("codebase"), all.Supervised)
+	if err != nil {
+		return err
+	}
+	j.Lenses, j.Again, j.Out, j.Say = c.Strings("lens"), c.Bool("again"), c.Out, c.Say
+	return j.Each(c.Context, stream.Input{Files: c.Args, Stdin: c.In, After: -1, Rejects: c.String("rejects"), Say: c.Say})
+}
+
+func command(name, args, usage string, do func(*cli.Call, *panel.Keeper) error, flags ...cli.Flag) cli.Program {
+	flags = append(flags,
+		&cli.StringFlag{Name: "home", Usage: "keep personas in `DIR` (default $TRI_HOME or ~/.tri)"},
+		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"})
+	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Run: func(c *cli.Call) error {
+		home, err := durable.MakeHome(c.String("home"))
+		if err != nil {
+			return err
+		}
+		defer home.Close()
+		cfg, err := config.ForHome(home.Dir(), c.String("config"))
+		if err != nil {
+			return err
+		}
+		secrets, err := secret.Open(home, "")
+		if err != nil {
+			return err
+		}
+		return do(c, &panel.Keeper{Home: home, Config: cfg, Secrets: secrets, In: c.In, Out: c.Out, JSON: c.Bool("json"), Say: c.Say, Now: time.Now})
+	}}
+}
+
+// read returns the content of the file named.
+func read(c *cli.Call) ([]byte, error) {
+	if c.Args[0] == "-" {
+		b, err := io.ReadAll(c.In)
+		return b, sysexit.With(sysexit.IO, err)
+	}
+	b, err := os.ReadFile(c.Args[0])
+	return b, sysexit.With(sysexit.NoInput, err)
+}
