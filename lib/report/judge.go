@@ -74,8 +74,9 @@ func approvedBy(c *Cycle) string {
 // asked returns the outcome of a message that a cycle answers.
 func (t *teller) asked(c *Cycle) (outcome, reason string) {
 	if r := c.Reply; r != nil {
-		if i := slices.Index(c.Question, t.story.MessageID); r.Outcome == outbox.Posted && slices.Contains(relation.Uncovered(c.asked, r.ReplyText), i) {
-			return Open, fmt.Sprintf("posted as %s for %d messages together, and it names nothing of what this one asks", r.PostedMessageID, len(c.asked))
+		i := slices.IndexFunc(c.asked, func(m thread.Message) bool { return m.MessageID == t.story.MessageID })
+		if r.Outcome == outbox.Posted && slices.Contains(relation.Uncovered(texts(c.asked), r.ReplyText), i) {
+			return Open, fmt.Sprintf("not answered: %s was posted for %d messages together, and names nothing of what this one asks", r.PostedMessageID, len(c.asked))
 		}
 		if r.Outcome == outbox.Posted {
 			return Answered, fmt.Sprintf("posted as %s at %s, %s", r.PostedMessageID, clock(r.PostedAt), approvedBy(c))
@@ -97,6 +98,13 @@ func (t *teller) asked(c *Cycle) (outcome, reason string) {
 		return t.pending()
 	}
 	return Working, t.state.StatusHistory[len(t.state.StatusHistory)-1].Why
+}
+
+func texts(ms []thread.Message) (all []string) {
+	for _, m := range ms {
+		all = append(all, m.Content)
+	}
+	return all
 }
 
 // pending returns the outcome of a thread that waits for a person. The decision log may be ahead of

@@ -294,7 +294,7 @@ func TestScanPassesOverLongLines(t *testing.T) {
 // reported as answered.
 func TestLeftOut(t *testing.T) {
 	c := &Cycle{
-		Question: []string{"1", "2"}, asked: []string{"where is the RetryLimit set?", "and which port does the proxy use?"},
+		Question: []string{"1", "2"}, asked: []thread.Message{{MessageID: "1", Content: "where is the RetryLimit set?"}, {MessageID: "2", Content: "and which port does the proxy use?"}},
 		Reply: &outbox.Reply{Outcome: outbox.Posted, PostedMessageID: "9", ReplyText: "RetryLimit is 5: `retry.go:3`.", ApprovedBy: "ana"},
 	}
 	for id, want := range map[string]string{"1": Answered, "2": Open} {

@@ -64,23 +64,23 @@ type Seen struct {
 
 // Cycle is one question of a thread and its results.
 type Cycle struct {
-	Cycle     int             `json:"cycle"`
-	Question  []string        `json:"question"` // ids of the messages that it answers
-	asked     []string        // their texts
-	Type      string          `json:"question_type"`
-	TypedBy   string          `json:"type_reason,omitempty"`
-	Minutes   float64         `json:"expected_min,omitempty"`
-	Because   []string        `json:"expected_because,omitempty"` // the rules behind the expected minutes
-	Long      bool            `json:"is_escalated,omitempty"`
-	Codebase  string          `json:"codebase"`
-	Steps     []thread.Change `json:"steps"`
-	Runs      []Run           `json:"runs,omitempty"`
-	Decisions []Decision      `json:"decisions,omitempty"`
-	Posts     []*outbox.Entry `json:"posts,omitempty"`
-	Reply     *outbox.Reply   `json:"reply,omitempty"`
-	Badge     string          `json:"badge,omitempty"`
-	Asked     string          `json:"asked,omitempty"`
-	Alerts    []thread.Note   `json:"alerts,omitempty"`
+	Cycle     int              `json:"cycle"`
+	Question  []string         `json:"question"` // ids of the messages that it answers
+	asked     []thread.Message // those that ask something
+	Type      string           `json:"question_type"`
+	TypedBy   string           `json:"type_reason,omitempty"`
+	Minutes   float64          `json:"expected_min,omitempty"`
+	Because   []string         `json:"expected_because,omitempty"` // the rules behind the expected minutes
+	Long      bool             `json:"is_escalated,omitempty"`
+	Codebase  string           `json:"codebase"`
+	Steps     []thread.Change  `json:"steps"`
+	Runs      []Run            `json:"runs,omitempty"`
+	Decisions []Decision       `json:"decisions,omitempty"`
+	Posts     []*outbox.Entry  `json:"posts,omitempty"`
+	Reply     *outbox.Reply    `json:"reply,omitempty"`
+	Badge     string           `json:"badge,omitempty"`
+	Asked     string           `json:"asked,omitempty"`
+	Alerts    []thread.Note    `json:"alerts,omitempty"`
 }
 
 // Run is one run of an agent.

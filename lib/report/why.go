@@ -189,9 +189,9 @@ func (t *teller) note(in thread.Input, steps []thread.Change) {
 	c.Type, c.Codebase, c.Badge, c.Asked, c.Alerts = t.state.QuestionType, t.state.Codebase, t.state.Badge, t.state.Asked, t.state.Alerts
 	c.TypedBy, c.Minutes, c.Because, c.Long = t.state.TypeReason, t.state.ExpectedMin, t.state.ExpectedBecause, t.state.IsEscalated
 	if in.Run == nil {
-		c.Question, c.asked = c.Question[:0], c.asked[:0]
+		c.Question, c.asked = c.Question[:0], t.state.Questions()
 		for _, m := range t.state.Messages {
-			c.Question, c.asked = append(c.Question, m.MessageID), append(c.asked, m.Content)
+			c.Question = append(c.Question, m.MessageID)
 		}
 	}
 	if in.Run != nil {

@@ -11,7 +11,6 @@ import (
 	"tri/lib/base/term"
 	"tri/lib/base/text"
 	"tri/lib/judge/evidence"
-	"tri/lib/judge/relation"
 	"tri/lib/record/decision"
 	"tri/lib/record/draft"
 	"tri/lib/record/thread"
@@ -66,11 +65,25 @@ func (g *Gate) View(it *Item) View {
 		for _, p := range g.Problems(it, v.Draft) {
 			v.Problems = append(v.Problems, p.Name+": "+p.Note)
 		}
+		v.Problems = append(v.NotAnswered(), v.Problems...)
 	}
 	if it.thread != nil && it.thread.InvestigatorReturn != nil {
 		v.Evidence = g.cited(it.thread)
 	}
 	return v
+}
+
+// NotAnswered names the questions that a draft leaves out.
+func (v *View) NotAnswered() (named []string) {
+	if v.Thread == nil || v.Kind != Draft && v.Kind != Shadow && v.Kind != Expired {
+		return nil // another text may have been approved
+	}
+	for _, m := range v.Thread.Messages {
+		if slices.Contains(v.Thread.NotAnswered, m.MessageID) {
+			named = append(named, "not answered: "+text.Line(m.Content, 100))
+		}
+	}
+	return named
 }
 
 func (g *Gate) cited(t *thread.Thread) []Cited {
@@ -226,18 +239,10 @@ func (p *page) quote(body string) {
 
 func (p *page) thread(t *thread.Thread) {
 	p.head("Question")
-	var asked []string
 	for _, m := range t.Messages {
-		asked = append(asked, m.Content)
-	}
-	var left []int // of several questions, those that the draft does not answer
-	if t.InvestigatorReturn != nil {
-		left = relation.Uncovered(asked, t.InvestigatorReturn.DraftReply)
-	}
-	for i, m := range t.Messages {
 		p.line("  %s, %s", name(m), clock(m.At))
 		p.quote(m.Content)
-		if slices.Contains(left, i) {
+		if slices.Contains(t.NotAnswered, m.MessageID) {
 			p.line("  not answered: the draft names nothing of what this asks")
 		}
 	}

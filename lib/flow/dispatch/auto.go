@@ -91,10 +91,11 @@ func old(at string, now time.Time, age time.Duration) bool {
 }
 
 // fresh reports whether a thread may be answered without review: the question is at most maxAskedAge old,
-// no person has answered it, and the draft was validated for it.
+// no person has answered it, and the draft was validated for it and leaves none out.
 func (a *auto) fresh(t *thread.Thread, now time.Time) bool {
 	ret := t.InvestigatorReturn
-	if ret == nil || t.ValidatorReturn == nil || ret.Drill != nil || ret.Before != nil || len(t.HumanReplies) > 0 || len(t.Messages) == 0 {
+	if ret == nil || t.ValidatorReturn == nil || ret.Drill != nil || ret.Before != nil ||
+		len(t.HumanReplies)+len(t.NotAnswered) > 0 || len(t.Messages) == 0 {
 		return false
 	}
 	return !old(t.Messages[len(t.Messages)-1].At, now, maxAskedAge)

@@ -99,7 +99,7 @@ func record(t *thread.Thread) decision.Record {
 		Meta: &decision.Meta{
 			InvestigatorTaskID: *t.InvestigatorTaskID, InvestigatorRounds: t.InvestigatorRound,
 			ValidatorVerdict: verdictOf(t), WasEscalated: t.IsEscalated, TriageFile: triageFile(t),
-			Badge: t.Badge,
+			Badge: t.Badge, NotAnswered: t.NotAnswered,
 		},
 		Sources: []string{t.InvestigatorReturn.SummaryForOrchestrator, t.InvestigatorReturn.ResearchNotes},
 	}

@@ -8,17 +8,21 @@ import (
 
 // Uncovered returns the indexes of those of several questions that an answer does not address: it contains
 // none of the words, identifiers and numbers that only this question has. This does not prove that a
-// question is answered; it finds one that was left out. A single question is never left out.
+// question is answered; it finds one that was left out. A single question is never left out, nor is one
+// that names nothing ("any idea?").
 func Uncovered(questions []string, answer string) (left []int) {
 	if len(questions) < 2 {
 		return nil
 	}
-	said := terms(answer)
+	said := distinct(answer)
 	var asked [][]string
 	for _, q := range questions {
-		asked = append(asked, terms(q))
+		asked = append(asked, slices.DeleteFunc(distinct(q), func(w string) bool { return prods[w] }))
 	}
 	for i, own := range asked {
+		if len(own) == 0 {
+			continue
+		}
 		alone := slices.DeleteFunc(slices.Clone(own), func(w string) bool {
 			for j, other := range asked {
 				if j != i && slices.Contains(other, w) {
@@ -36,6 +40,9 @@ func Uncovered(questions []string, answer string) (left []int) {
 	}
 	return left
 }
+
+// prods are words that ask for an answer and name nothing.
+var prods = list(`any idea ideas thoughts thought hint hints help someone hello hi hey thanks ok okay sorry why question questions`)
 
 // stop are words that do not distinguish questions.
 var stop = strings.Fields(`a an and are as at be but by can could did do does for from has have how i if in is it its

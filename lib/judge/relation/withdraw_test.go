@@ -78,6 +78,8 @@ func TestUncovered(t *testing.T) {
 		{"one constant for five questions", "The retry limit is 5: `retry.go:3`.", burst, "[1 2 3 4]"},
 		{"all five", "Retries: 5. Sessions time out after 30 min. The proxy listens on 8080. MaxUploadBytes is 1 MiB. Audit logs are owned by ops.", burst, "[]"},
 		{"by a number", "8080 is the proxy's, 9090 nobody's.", []string{"who uses 8080?", "who uses 9090?", "who uses 7070?"}, "[2]"},
+		{"a call for an answer", "The limit is 7.", []string{"what is the limit?", "any ideas? thanks"}, "[]"},
+		{"in Japanese", "リトライ上限は5回です。", []string{"リトライ上限はいくつですか", "監査ログの所有者は誰ですか"}, "[1]"},
 		{"a clarification", "On staging the limit is 7.", []string{"what is the limit?", "on staging, I mean"}, "[]"},
 	} {
 		if got := fmt.Sprint(Uncovered(tt.questions, tt.answer)); got != tt.want {

@@ -117,4 +117,6 @@ type Meta struct {
 	WasEscalated       bool    `json:"was_escalated"`
 	TriageFile         *string `json:"triage_file"`
 	Badge              string  `json:"badge,omitempty"` // of the draft's verdict
+	// NotAnswered are the messages whose questions the draft leaves out, by id.
+	NotAnswered []string `json:"not_answered,omitempty"`
 }

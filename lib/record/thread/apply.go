@@ -131,6 +131,7 @@ func (t *Thread) begin(at, why string) {
 	t.InvestigatorReturn, t.InvestigatorError, t.ValidatorReturn = nil, "", nil
 	t.InvestigatorTaskID, t.ValidatorTaskID = nil, nil
 	t.BounceFeedback, t.EarlierDraft, t.Badge, t.ReadyAt, t.Ordered = "", "", "", "", ordered
+	t.NotAnswered = nil
 	t.EscalationTmuxSession, t.EscalationTranscriptPath = nil, nil
 	t.DraftPending, t.DraftSHA256, t.UserApprovedAt = nil, "", nil
 	t.PostedMessageID, t.TriageFilePath, t.ClosedAt, t.CloseReason = nil, nil, nil, ""
@@ -163,6 +164,9 @@ func (t *Thread) rest(at, badge, why string) {
 		return
 	}
 	t.Badge = badge
+	if n := len(t.NotAnswered); n > 0 {
+		t.Badge = fmt.Sprintf("%d of %d questions not answered; %s", n, len(t.Questions()), badge)
+	}
 	t.to(at, PendingUser, why)
 	if t.InvestigatorReturn != nil && t.InvestigatorReturn.DraftReply != "" {
 		text := t.InvestigatorReturn.DraftReply
@@ -175,6 +179,7 @@ func (t *Thread) run(in Input) {
 	case t.InvestigatorTaskID != nil && r.RunID == *t.InvestigatorTaskID && t.inRound():
 		t.investigated(in)
 	case t.ValidatorTaskID != nil && r.RunID == *t.ValidatorTaskID && t.Status == AwaitingValidation:
+		t.NotAnswered = in.NotAnswered
 		t.validated(in.At, r, in.LastRound)
 	}
 }

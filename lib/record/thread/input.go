@@ -45,12 +45,15 @@ type Input struct {
 	// progress. Earlier versions began a cycle, and only in the one that the decision names.
 	Told bool `json:"told,omitempty"`
 	// LastRound says, with Run, that no round follows a bounce.
-	LastRound bool        `json:"last_round,omitempty"`
-	Beside    *Beside     `json:"beside,omitempty"`
-	Escalated *Escalation `json:"escalated,omitempty"`
-	Spent     *Spent      `json:"spent,omitempty"`
-	Resumed   *Resumed    `json:"resumed,omitempty"`
-	Expired   *Expired    `json:"expired,omitempty"`
+	LastRound bool `json:"last_round,omitempty"`
+	// NotAnswered are the messages whose questions a text leaves out, by id: with Run the draft that was
+	// validated, with Reply the text that was posted, if it answers others.
+	NotAnswered []string    `json:"not_answered,omitempty"`
+	Beside      *Beside     `json:"beside,omitempty"`
+	Escalated   *Escalation `json:"escalated,omitempty"`
+	Spent       *Spent      `json:"spent,omitempty"`
+	Resumed     *Resumed    `json:"resumed,omitempty"`
+	Expired     *Expired    `json:"expired,omitempty"`
 	// Thread is the whole thread as an earlier version of the state machine left it.
 	Thread *Thread `json:"thread,omitempty"`
 	// Threads counts all threads, including the one that this input opens.

@@ -215,7 +215,11 @@ func (t *Thread) decision(in Input) {
 	d := in.Decision
 	if d.Kind == decision.Undo && t.expired() && d.Cycle == t.Cycle {
 		t.ClosedAt, t.CloseReason = nil, ""
-		t.rest(d.At, t.Badge, "the expiry was taken back")
+		_, badge, counted := strings.Cut(t.Badge, "questions not answered; ")
+		if !counted {
+			badge = t.Badge
+		}
+		t.rest(d.At, badge, "the expiry was taken back")
 		return
 	}
 	if d.Kind == decision.Reopen {
@@ -300,6 +304,7 @@ func (t *Thread) reply(in Input) {
 	case outbox.Posted:
 		t.PostedMessageID = &r.PostedMessageID
 		t.close(in.At, "answered")
+		t.unanswered(in.NotAnswered)
 	case outbox.Refused:
 		t.TriageFilePath = nil
 		t.close(in.At, "the platform refused the reply: "+r.Why)
@@ -310,7 +315,18 @@ func (t *Thread) reply(in Input) {
 	t.next(in.At)
 }
 
-// next starts the next cycle for the messages that arrived meanwhile.
+// unanswered has questions that the posted text leaves out wait for the next cycle.
+func (t *Thread) unanswered(ids []string) {
+	if len(ids) == 0 {
+		return
+	}
+	out := func(m Message) bool { return slices.Contains(ids, m.MessageID) }
+	left := slices.DeleteFunc(slices.Clone(t.Messages), func(m Message) bool { return !out(m) })
+	t.Messages = slices.DeleteFunc(t.Messages, out)
+	t.Pending = append(left, t.Pending...)
+}
+
+// next starts the next cycle for the messages that arrived meanwhile, or were not answered.
 func (t *Thread) next(at string) {
 	if len(t.Pending) == 0 {
 		return

@@ -4,6 +4,8 @@
 package thread
 
 import (
+	"slices"
+
 	"tri/lib/record/draft"
 	"tri/lib/record/event"
 	"tri/lib/record/verdict"
@@ -125,12 +127,14 @@ type Thread struct {
 	EscalationTmuxSession    *string `json:"escalation_tmux_session"`
 	EscalationTranscriptPath *string `json:"escalation_transcript_path"`
 
-	DraftPending    *string `json:"draft_pending"`
-	DraftSHA256     string  `json:"draft_sha256,omitempty"`
-	Badge           string  `json:"badge,omitempty"` // "disagreement", "quotes checked", …
-	UserApprovedAt  *string `json:"user_approved_at"`
-	PostedMessageID *string `json:"posted_message_id"`
-	TriageFilePath  *string `json:"triage_file_path"`
+	DraftPending *string `json:"draft_pending"`
+	DraftSHA256  string  `json:"draft_sha256,omitempty"`
+	// NotAnswered are the messages of the cycle whose questions the draft leaves out, by id.
+	NotAnswered     []string `json:"not_answered,omitempty"`
+	Badge           string   `json:"badge,omitempty"` // "disagreement", "quotes checked", …
+	UserApprovedAt  *string  `json:"user_approved_at"`
+	PostedMessageID *string  `json:"posted_message_id"`
+	TriageFilePath  *string  `json:"triage_file_path"`
 
 	// HumanReplies are other people's messages in the thread.
 	HumanReplies []Message `json:"human_replies,omitempty"`
@@ -174,6 +178,11 @@ type Note struct {
 
 // AtRest reports whether only a person or a new message can move t.
 func (t *Thread) AtRest() bool { return t.Status == PendingUser || t.Status == Closed }
+
+// Questions returns the messages of the cycle that ask something.
+func (t *Thread) Questions() []Message {
+	return slices.DeleteFunc(slices.Clone(t.Messages), func(m Message) bool { return m.Before || m.Deleted || !m.Actionable })
+}
 
 // Earlier returns the run of an earlier cycle that the due investigation continues, nil if there is
 // none: a second round and a longer look begin anew.

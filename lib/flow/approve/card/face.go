@@ -49,6 +49,9 @@ func (d *desk) body(it *approve.Item) (out string, whole bool) {
 		b.quote(it.Note, maxNote)
 	}
 	whole = true
+	for _, p := range v.NotAnswered() {
+		b.line("! %s", one(p, 150))
+	}
 	if v.Draft != "" {
 		b.line("The draft, %d characters:", utf8.RuneCountInString(v.Draft))
 		if sent := v.Sent(); sent != "" {

@@ -44,6 +44,7 @@ var functions = template.FuncMap{
 		}
 		return fmt.Sprintf("$%.4f", *u.CostUSD)
 	},
+	"among":    func(id string, ids []string) bool { return slices.Contains(ids, id) },
 	"waits":    func(it *approve.Item) bool { return it.Waits() },
 	"objected": objected,
 }

@@ -1,0 +1,36 @@
+package dispatch
+
+import (
+	"tri/lib/judge/relation"
+	"tri/lib/record/outbox"
+	"tri/lib/record/run"
+	"tri/lib/record/thread"
+)
+
+// notAnswered returns the messages of t whose questions a text leaves out, by id: the draft of a validation
+// that ends, or a text that was posted. A posted text that names nothing of any question proves nothing of
+// which it answers: a person has approved it.
+func notAnswered(t *thread.Thread, in thread.Input) (ids []string) {
+	text, asked := "", t.Questions()
+	switch {
+	case in.Run != nil && in.Run.Kind == run.Validate && t.Status == thread.AwaitingValidation && t.InvestigatorReturn != nil:
+		text = t.InvestigatorReturn.DraftReply
+	case in.Reply != nil && in.Reply.Outcome == outbox.Posted && in.Reply.Cycle == t.Cycle && t.Status != thread.Closed:
+		text = in.Reply.ReplyText
+	}
+	if text == "" {
+		return nil
+	}
+	var texts []string
+	for _, m := range asked {
+		texts = append(texts, m.Content)
+	}
+	left := relation.Uncovered(texts, text)
+	if in.Reply != nil && len(left) == len(asked) {
+		return nil
+	}
+	for _, i := range left {
+		ids = append(ids, asked[i].MessageID)
+	}
+	return ids
+}

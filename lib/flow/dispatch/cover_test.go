@@ -1,0 +1,93 @@
+package dispatch
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"tri/lib/record/decision"
+	"tri/lib/record/event"
+	"tri/lib/record/outbox"
+	"tri/lib/record/thread"
+)
+
+var burst = []string{
+	"where is the RetryLimit set?", "how long is the session timeout?", "which port does the proxy listen on?",
+	"what is MaxUploadBytes?", "who owns the audit log?",
+}
+
+// TestBurst: of five questions by one person, and by five people, in a room without threads, each is named
+// by its draft, said not to be answered, and answered in the end.
+func TestBurst(t *testing.T) {
+	for _, people := range []int{1, 5} {
+		b := newBench(t)
+		for i, q := range burst {
+			id, root := string(rune('1'+i)), ""
+			if people == 1 && i > 0 {
+				root = "~1"
+			}
+			b.add(id, string(rune('a'+i%people)), root, event.Actionable, q)
+		}
+		left := map[string]bool{}
+		for i := range burst {
+			left[string(rune('1'+i))] = true
+		}
+		for round := 1; len(left) > 0; round++ {
+			if round > len(burst)+1 {
+				t.Fatalf("%d people: %v are not answered after %d rounds", people, left, round)
+			}
+			b.run()
+			for th, err := range thread.Open(b.home) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if th.Status != thread.PendingUser {
+					t.Fatalf("%s: %s", th.Key, th.Status)
+				}
+				open, said := len(th.Questions()), len(th.NotAnswered)
+				if people == 5 && said > 0 || people == 1 && open > 1 && (said != open-1 || !strings.Contains(th.Badge, "questions not answered; ")) {
+					t.Errorf("%d people: %d of %d not answered: %q", people, said, open, th.Badge)
+				}
+				for _, m := range th.Questions() {
+					if !strings.Contains(strings.Join(th.NotAnswered, " "), m.MessageID) {
+						delete(left, m.MessageID)
+					}
+				}
+				b.post(th)
+			}
+		}
+		b.run()
+		for th, err := range thread.Open(b.home) {
+			t.Errorf("%d people: %s is open: %s, %v", people, th.Key, th.Status, err)
+		}
+		if done, err := Rebuild(b.home); err != nil || done.Changed+done.Removed != 0 {
+			t.Errorf("rebuild: %+v, %v", done, err)
+		}
+	}
+}
+
+// post approves the draft of a thread and posts it.
+func (b *bench) post(th *thread.Thread) {
+	b.t.Helper()
+	r := decision.Record{Kind: decision.Approve, By: "boss", Via: "terminal", Key: th.Key, Cycle: th.Cycle, DraftSHA256: th.DraftSHA256, Text: *th.DraftPending}
+	if _, err := decision.Append(b.home, r); err != nil {
+		b.t.Fatal(err)
+	}
+	r.Kind, r.By, r.Via = decision.Claim, "tri-reply", "code"
+	if _, err := decision.Append(b.home, r); err != nil {
+		b.t.Fatal(err)
+	}
+	reply := outbox.Reply{Key: th.Key, Cycle: th.Cycle, DraftSHA256: th.DraftSHA256, Outcome: outbox.Posted, PostedMessageID: "99", ReplyText: *th.DraftPending}
+	line, err := json.Marshal(reply)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	log, err := b.home.OpenLog("replies.ndjson")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer log.Close()
+	if _, err := log.Append(func(int64) ([]byte, error) { return append(line, '\n'), nil }); err != nil {
+		b.t.Fatal(err)
+	}
+}
