@@ -234,6 +234,7 @@ var ErrLocked = errors.New("locked by another process")
 // Lock is a file that one process at a time can lock. It is separate from the file that it
 // protects, since replacing that file would leave the lock on the old one.
 type Lock struct {
+	name string
 	f    *os.File
 	also []*os.File // locked as well, in case the lock file is deleted
 }
@@ -251,21 +252,29 @@ func (h *Home) TryLock(name string) (*Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Lock{f: f}
+	l := &Lock{name: name, f: f}
 	if path.Dir(name) != "locks" {
 		return l, nil
 	}
 	for _, log := range lockedLogs {
-		also, err := h.second(log, name)
-		if err != nil {
-			err = fmt.Errorf("%q: %w, whose lock file was deleted", name, err)
-			return nil, errors.Join(sysexit.With(sysexit.TempFail, err), l.Unlock())
-		}
-		if also != nil {
-			l.also = append(l.also, also)
+		if err := l.On(h, log); err != nil {
+			return nil, errors.Join(err, l.Unlock())
 		}
 	}
 	return l, nil
+}
+
+// On takes the lock on an existing log of the home too, so that it remains in force if its file is
+// deleted. It fails as TryLock does.
+func (l *Lock) On(h *Home, log string) error {
+	also, err := h.second(log, l.name)
+	if err != nil {
+		return sysexit.With(sysexit.TempFail, fmt.Errorf("%q: %w, whose lock file was deleted", l.name, err))
+	}
+	if also != nil {
+		l.also = append(l.also, also)
+	}
+	return nil
 }
 
 // lockFile opens and locks a file that still has its name afterwards.

@@ -44,14 +44,17 @@ func openSink(out Output) (*sink, error) {
 	}
 	defer home.Close()
 	s.lock, err = home.TryLock("." + base + ".lock")
+	if err == nil {
+		if s.log, err = durable.OpenLogFile(out.File); err != nil {
+			return nil, firstError(err, s.close())
+		}
+		err = s.lock.On(home, base)
+	}
 	if errors.Is(err, durable.ErrLocked) {
 		err = sysexit.Hint(err, "another process appends to this file; one at a time may")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("write %q: %w", out.File, err)
-	}
-	if s.log, err = durable.OpenLogFile(out.File); err != nil {
-		return nil, firstError(err, s.close())
+		return nil, firstError(fmt.Errorf("write %q: %w", out.File, err), s.close())
 	}
 	return s, nil
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -325,9 +326,18 @@ func TestSecondWriterIsToldToWait(t *testing.T) {
 	if _, err := io.WriteString(w, "{\"seq\":0}\n"); err != nil { // it reads: it has the lock
 		t.Fatal(err)
 	}
-	_, err := Run(ctx(t), Input{Stdin: strings.NewReader(""), After: -1}, Output{File: out}, echo(nil))
-	if status, _ := sysexit.Of(err); status != sysexit.TempFail {
-		t.Errorf("got %v", err)
+	second := func(when string) {
+		_, err := Run(ctx(t), Input{Stdin: strings.NewReader(""), After: -1}, Output{File: out}, echo(nil))
+		if status, _ := sysexit.Of(err); status != sysexit.TempFail {
+			t.Errorf("%s: got %v", when, err)
+		}
+	}
+	second("locked")
+	if err := os.Remove(filepath.Join(filepath.Dir(out), ".out.ndjson.lock")); err != nil {
+		t.Fatal(err)
+	}
+	if runtime.GOOS == "linux" { // only it has open file description locks here
+		second("the lock file was deleted")
 	}
 	w.Close()
 	if err := <-held; err != nil {
