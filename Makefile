@@ -62,6 +62,10 @@ lint:
 	cd scripts && $(GO) run $(STATICCHECK) ./...
 	for page in man/*.[1-9]; do mandoc -T lint -W warning $$page || exit 1; done
 
+# The server of tri-nats' tests, as its makers release it; no program of ours links it.
+bin/nats-server: FORCE
+	CGO_ENABLED=0 $(GO) build -C scripts -trimpath -ldflags '-s -w' -o ../$@ github.com/nats-io/nats-server/v2
+
 # The Go below scripts is a module of its own: go build ./... links the programs only.
 bin/scripts/%: FORCE
 	$(GO) build -C scripts -o ../$@ ./$*
@@ -71,10 +75,11 @@ FORCE:
 fuzz:
 	scripts/fuzz
 
-torture: all bin/scripts/torture
+torture: all bin/scripts/torture bin/nats-server
 	bin/scripts/torture kill -rounds 150
 	bin/scripts/torture kill -rounds 150 -chat mattermost
 	bin/scripts/torture supervise -rounds 35
+	bin/scripts/torture nats -rounds 60
 	bin/scripts/torture box -rounds 30
 	bin/scripts/torture box -rounds 10 -sandbox required
 	bin/scripts/torture syscalls

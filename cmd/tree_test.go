@@ -100,6 +100,10 @@ func checkOwners(t *testing.T, imports map[string][]string) {
 			if (imp == "flag" || imp == "os/signal" || strings.HasPrefix(imp, "github.com/urfave")) && pkg != "tri/lib/base/cli" {
 				t.Errorf("%s imports %s: that is lib/base/cli's", pkg, imp)
 			}
+			if (imp == "tri/lib/base/broker" || imp == "tri/lib/flow/worker") && pkg != "tri/cmd/tri-nats" && pkg != "tri/lib/flow/worker" ||
+				strings.HasPrefix(imp, "github.com/nats-io") && pkg != "tri/lib/base/broker" {
+				t.Errorf("%s imports %s: only tri-nats connects to NATS", pkg, imp)
+			}
 			if (imp == "tri/lib/flow/reply" || imp == "tri/lib/chat/sinks") && pkg != "tri/cmd/tri-reply" {
 				t.Errorf("%s imports %s: only tri-reply posts", pkg, imp)
 			}

@@ -1,10 +1,13 @@
-// Tri-nats carries logs and runs of agents between machines.
+// Tri-nats carries logs and runs of agents between machines. No other program connects to NATS.
 package main
 
 import (
-	"os"
+	"cmp"
+	"fmt"
+	"strings"
 
 	"tri/lib/agent/all"
+	"tri/lib/base/broker"
 	"tri/lib/base/cli"
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
@@ -18,30 +21,115 @@ var home = &cli.StringFlag{Name: "home", Usage: "keep `DIR` (default $TRI_HOME o
 var program = cli.Program{
 	Name:  "tri-nats",
 	Usage: "carry logs and runs of agents between machines",
-	Help: `Work runs agents for the hub of another machine. With --stdio it runs the one
-job on standard input, which is what a hub with on: ssh HOST starts here.
+	Help: `Pub sends a log's lines to a NATS server, and sub keeps a copy of it elsewhere,
+byte for byte. Work runs agents for the hub of another machine: jobs of the
+queue, or with --stdio the one job on standard input, which is what a hub with
+on: ssh HOST starts here. Init writes a server's configuration and the keys.
 
+  tri-watch slack | tri-nats pub events
+  tri-nats sub events --out events.ndjson
+  tri-nats work
   ssh build1 tri-nats work --stdio`,
 	Commands: []cli.Program{
-		{Name: "work", Usage: "run agents for the hub", Run: doWork, Stays: true, Flags: []cli.Flag{home,
+		{Name: "init", Usage: "write a server's configuration, keys and certificates", Run: setup, Flags: []cli.Flag{home,
+			&cli.StringSliceFlag{Name: "host", Usage: "make the server's certificate for `NAME`, besides localhost"},
+			&cli.IntFlag{Name: "workers", Usage: "make keys for `N` workers", Value: 2}}},
+		{Name: "pub", Args: "name", Usage: "send a log", Run: pub, Stays: true, Flags: []cli.Flag{home,
+			&cli.BoolFlag{Name: "once", Usage: "end when all that the log has is acknowledged"}}},
+		{Name: "sub", Args: "name ...", Usage: "keep copies of logs, or of all", Run: sub, Stays: true, Flags: []cli.Flag{home,
+			&cli.StringFlag{Name: "out", Usage: "keep the copy in `FILE` (default NAME.ndjson of the home)"}}},
+		{Name: "work", Usage: "run agents for the hub", Run: work, Stays: true, Flags: []cli.Flag{home,
+			&cli.StringFlag{Name: "name", Usage: "be shown as `NAME` (default the host's name)"},
+			&cli.IntFlag{Name: "slots", Usage: "run `N` jobs at once", Value: 1},
 			&cli.BoolFlag{Name: "stdio", Usage: "run the job whose order is the first line of standard input"}}},
+		{Name: "run", Usage: "have the job on standard input done by the workers", Run: run, Flags: []cli.Flag{home}},
+		{Name: "status", Usage: "show streams, the queue and the workers", Run: status, Flags: []cli.Flag{home,
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON object"}}},
 	},
 }
 
-func doWork(c *cli.Call) error {
+func place(c *cli.Call) (*durable.Home, *config.Config, error) {
+	h, err := durable.MakeHome(c.String("home"))
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg, err := config.ForHome(h.Dir(), "")
+	return h, cfg, err
+}
+
+// open opens the home and connects to its server, unless there is only standard input.
+func open(c *cli.Call) (*durable.Home, *config.Config, *broker.Conn, error) {
+	h, cfg, err := place(c)
+	if err != nil || c.Bool("stdio") {
+		return h, cfg, nil, err
+	}
+	conn, err := broker.Wait(c.Context, cfg.Nats, "tri-nats", c.Say)
+	return h, cfg, conn, err
+}
+
+func setup(c *cli.Call) error {
 	h, err := durable.MakeHome(c.String("home"))
 	if err != nil {
 		return err
 	}
-	defer h.Close()
-	cfg, err := config.ForHome(h.Dir(), "")
+	hosts := append([]string{"localhost", "127.0.0.1"}, c.Strings("host")...)
+	names, err := broker.Init(h.Path("nats"), hosts, c.Int("workers"))
 	if err != nil {
 		return err
 	}
-	name, err := os.Hostname()
+	_, err = fmt.Fprintf(c.Out, worker.Next, h.Path("nats"), strings.Join(names, ", "), hosts[len(hosts)-1])
+	return err
+}
+
+func pub(c *cli.Call) error {
+	h, _, conn, err := open(c)
 	if err != nil {
 		return err
 	}
-	w := &worker.Worker{Name: name, Config: cfg, Home: h, New: all.New}
-	return w.Stdio(c.Context, c.In, c.Out)
+	defer conn.Close()
+	p := &broker.Publisher{Conn: conn, Name: c.Args[0], File: h.Path(c.Args[0] + ".ndjson"), Say: c.Say}
+	return p.Run(c.Context, worker.End(c.In, c.Bool("once")))
+}
+
+func sub(c *cli.Call) error {
+	h, _, conn, err := open(c)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	return broker.Copies(c.Context, conn, c.Args, func(name string) string { return cmp.Or(c.String("out"), h.Path(name+".ndjson")) }, c.Say)
+}
+
+func work(c *cli.Call) error {
+	h, cfg, conn, err := open(c)
+	if err != nil {
+		return err
+	}
+	w := &worker.Worker{Name: cmp.Or(c.String("name"), worker.Hostname()), Config: cfg, Home: h, New: all.New}
+	if conn == nil {
+		return w.Stdio(c.Context, c.In, c.Out)
+	}
+	defer conn.Close()
+	return (&worker.Queue{Worker: w, Conn: conn, Slots: c.Int("slots"), Say: c.Say}).Run(c.Context, cli.Version())
+}
+
+func run(c *cli.Call) error {
+	_, _, conn, err := open(c)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	return (&worker.Relay{Conn: conn}).Run(c.Context, c.In, c.Out)
+}
+
+func status(c *cli.Call) error {
+	h, cfg, err := place(c)
+	if err != nil {
+		return err
+	}
+	s, err := broker.StatusOf(c.Context, cfg.Nats, func(name string) string { return h.Path(name + ".ndjson") })
+	if err != nil {
+		return err
+	}
+	return s.Print(c.Out, c.Bool("json"))
 }

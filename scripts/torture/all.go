@@ -34,6 +34,7 @@ var parts = []part{
 	{"syscalls", "kill, EIO and ENOSPC at every system call of the write paths", syscalls, func(*options) {}},
 	{"power", "power cuts of the machine, on several file systems", power, func(o *options) { o.rounds = 60 }},
 	{"flips", "one changed byte or line of one file, then a full cycle with approvals and posts", flips, func(o *options) { o.rounds, o.messages = 150, 8 }},
+	{"nats", "kill -9 of publisher, copy, workers, dispatcher and NATS servers, and servers that lose their disk", overNats, func(o *options) { o.rounds = 60 }},
 	{"full", "a disk that is full, and later has room", full, func(o *options) { o.rounds = 1 }},
 }
 

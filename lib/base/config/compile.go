@@ -70,6 +70,7 @@ func (c *Config) compile(f *faults) {
 	c.Gate.compile(f)
 	c.AutoReply.compile(f)
 	c.Forge.compile(f)
+	c.Nats.compile(f)
 	c.Box.compile(f)
 	c.checkNames(f)
 	c.Investigator.compile(f, "investigator")

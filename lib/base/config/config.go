@@ -27,6 +27,7 @@ type Config struct {
 	Box           Box            `yaml:"box"`
 	Forge         Forge          `yaml:"forge"`
 	Panel         Panel          `yaml:"panel"`
+	Nats          Nats           `yaml:"nats"`
 
 	// Path is the file that was read, "" for the defaults. Folders named in the file are relative
 	// to the file's folder.

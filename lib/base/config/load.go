@@ -44,6 +44,7 @@ func (c *Config) fill() {
 	c.Gate.fill()
 	c.Voice.fill()
 	c.Forge.fill()
+	c.Nats.fill()
 	c.Box.fill()
 	c.Panel.fill()
 	c.Investigator.fill("search", 2)
@@ -179,7 +180,7 @@ func (c *Config) resolvePaths(dir string) {
 	}
 	fix(&c.Chat.Local.Dir)
 	for _, file := range slices.Concat(c.Chat.files(), c.Investigator.files(), c.Validator.files(), c.Box.Agent.files(),
-		c.Voice.Model.files(), []*string{&c.Voice.Style, &c.Forge.TokenFile}) {
+		c.Voice.Model.files(), []*string{&c.Voice.Style, &c.Forge.TokenFile}, c.Nats.files()) {
 		fix(file)
 	}
 	fix(&c.Escalation.TranscriptDir)

@@ -1,0 +1,313 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"tri/lib/base/sysexit"
+)
+
+// The streams of jobs. A job's id is the last part of its subjects, so that none of them has text of a chat.
+const (
+	workStream   = "TRI_WORK"
+	resultStream = "TRI_RESULT"
+	workers      = "workers" // the consumer that all workers share
+	keepResults  = 7 * 24 * time.Hour
+)
+
+func workSubject(id string) string   { return "tri.work." + id }
+func resultSubject(id string) string { return "tri.result." + id }
+func upSubject(id string) string     { return "tri.run." + id + ".up" }
+func downSubject(id string) string   { return "tri.run." + id + ".down" }
+
+const whoSubject = "tri.who"
+
+// Errors of jobs.
+var (
+	ErrDone  = errors.New("the job has a result")
+	ErrTwice = errors.New("two workers began the job and ended without a result")
+)
+
+var jobID = regexp.MustCompile(`^[0-9a-f]{32}$`)
+
+// Hub hands out jobs.
+type Hub struct{ c *Conn }
+
+// Hub makes the streams of jobs, if they are not there.
+func (c *Conn) Hub(ctx context.Context) (*Hub, error) {
+	work, err := c.ensure(ctx, jetstream.StreamConfig{
+		Name: workStream, Subjects: []string{"tri.work.*"}, Retention: jetstream.WorkQueuePolicy, MaxBytes: 1 << 30, Discard: jetstream.DiscardNew,
+	})
+	if err != nil {
+		return nil, err
+	}
+	_, err = c.ensure(ctx, jetstream.StreamConfig{
+		Name: resultStream, Subjects: []string{"tri.result.*", "tri.part.*.*", "tri.start.*.*"}, MaxAge: keepResults, MaxBytes: 4 << 30,
+		Discard: jetstream.DiscardOld, AllowDirect: true, DenyDelete: true, DenyPurge: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if _, err = work.Consumer(ctx, workers); errors.Is(err, jetstream.ErrConsumerNotFound) {
+		_, err = work.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
+			Durable: workers, AckPolicy: jetstream.AckExplicitPolicy, AckWait: c.Lease, MaxAckPending: 10000, MaxDeliver: -1,
+		})
+	}
+	return &Hub{c}, Explain(err)
+}
+
+// Submit queues a job; one that is queued or runs already is left as it is.
+func (h *Hub) Submit(ctx context.Context, id string, data []byte) error {
+	if !jobID.MatchString(id) {
+		return sysexit.With(sysexit.Data, fmt.Errorf("submit job: %q is no id", id))
+	}
+	_, err := h.c.js.Publish(ctx, workSubject(id), data, jetstream.WithExpectLastSequencePerSubject(0))
+	if isWrongSequence(err) {
+		err = nil
+	}
+	return Explain(err)
+}
+
+// Withdraw removes a job from the queue. A worker that has it is told by Tell.
+func (h *Hub) Withdraw(ctx context.Context, id string) error {
+	s, err := h.c.js.Stream(ctx, workStream)
+	if err != nil {
+		return Explain(err)
+	}
+	m, err := s.GetLastMsgForSubject(ctx, workSubject(id))
+	if err == nil {
+		err = s.DeleteMsg(ctx, m.Sequence)
+	}
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		err = nil
+	}
+	return Explain(err)
+}
+
+// Result returns the result of a job, nil if there is none yet.
+func (h *Hub) Result(ctx context.Context, id string) ([]byte, error) {
+	return h.c.last(ctx, resultSubject(id))
+}
+
+// Part returns a part of the files that worker number try has sent.
+func (h *Hub) Part(ctx context.Context, id string, try, n int) ([]byte, error) {
+	b, err := h.c.last(ctx, partSubject(id, try, n))
+	if err == nil && b == nil {
+		err = fmt.Errorf("part %d of job %s is missing", n, id)
+	}
+	return b, err
+}
+
+// last returns the last message of a subject of the results.
+func (c *Conn) last(ctx context.Context, subject string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	m, err := c.nc.RequestWithContext(ctx, "$JS.API.DIRECT.GET."+resultStream+"."+subject, nil)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	switch m.Header.Get("Status") {
+	case "":
+		return m.Data, nil
+	case "404":
+		return nil, nil
+	}
+	return nil, fmt.Errorf("read %s: %s %s", subject, m.Header.Get("Status"), m.Header.Get("Description"))
+}
+
+// Tell sends data to the worker that has the job, and reports whether it has received it.
+func (h *Hub) Tell(ctx context.Context, id string, data []byte) bool {
+	ctx, cancel := context.WithTimeout(ctx, 400*time.Millisecond)
+	defer cancel()
+	_, err := h.c.nc.RequestWithContext(ctx, downSubject(id), data)
+	return err == nil
+}
+
+// Hear calls fn with what the workers of a job say, each with the number of its try, until stop.
+func (h *Hub) Hear(id string, fn func(try int, data []byte)) (stop func(), err error) {
+	sub, err := h.c.nc.Subscribe(upSubject(id), func(m *nats.Msg) {
+		try, err := strconv.Atoi(m.Header.Get("Tri-Try"))
+		if err == nil {
+			fn(try, m.Data)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = sub.Unsubscribe() }, h.c.nc.FlushTimeout(3 * time.Second)
+}
+
+// Job is a job in a worker's hands.
+type Job struct {
+	ID   string
+	Data []byte
+	Try  int // set by Begin
+
+	c     *Conn
+	m     jetstream.Msg
+	parts int
+}
+
+// Take waits for a job, at most some seconds: nil if there was none.
+func (c *Conn) Take(ctx context.Context) (*Job, error) {
+	cons, err := c.js.Consumer(ctx, workStream, workers)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	// One at a time: jobs fetched ahead would lose their lease before they begin.
+	batch, err := cons.Fetch(1, jetstream.FetchMaxWait(5*time.Second))
+	if err != nil {
+		return nil, Explain(err)
+	}
+	for m := range batch.Messages() {
+		id := strings.TrimPrefix(m.Subject(), workSubject(""))
+		return &Job{ID: id, Data: m.Data(), c: c, m: m}, nil
+	}
+	return nil, Explain(batch.Error())
+}
+
+// Begin says that the job is about to run. At most two workers can begin a job.
+func (j *Job) Begin(ctx context.Context) error {
+	ended, err := j.ended(ctx)
+	if err != nil {
+		return err
+	}
+	if ended {
+		return ErrDone
+	}
+	for try := 1; try <= 2; try++ {
+		_, err := j.c.js.Publish(ctx, "tri.start."+j.ID+"."+strconv.Itoa(try), nil, jetstream.WithExpectLastSequencePerSubject(0))
+		if err == nil {
+			j.Try = try
+			return nil
+		}
+		if !isWrongSequence(err) {
+			return Explain(err)
+		}
+	}
+	return ErrTwice
+}
+
+// ended reports whether the job has a result. A worker may not read results: it offers one that the server
+// refuses for its place, and reads the place from the refusal.
+func (j *Job) ended(ctx context.Context) (bool, error) {
+	_, err := j.c.js.Publish(ctx, resultSubject(j.ID), nil, jetstream.WithExpectLastSequencePerSubject(1<<60))
+	if !isWrongSequence(err) {
+		return false, errors.Join(Explain(err), errors.New("look for a result: no answer"))
+	}
+	return !strings.HasSuffix(err.Error(), "sequence: 0"), nil
+}
+
+// Renew keeps the job for another lease.
+func (j *Job) Renew() error { return j.m.InProgress() }
+
+// Release gives the job back, for another worker, after a time.
+func (j *Job) Release(after time.Duration) error { return j.m.NakWithDelay(after) }
+
+// Deliveries counts how often the job was handed out.
+func (j *Job) Deliveries() int {
+	md, err := j.m.Metadata()
+	if err != nil {
+		return 1
+	}
+	return int(md.NumDelivered)
+}
+
+// Done removes the job from the queue.
+func (j *Job) Done(ctx context.Context) error { return j.m.DoubleAck(ctx) }
+
+// Say sends data to the hub, if it listens.
+func (j *Job) Say(data []byte) error {
+	m := nats.NewMsg(upSubject(j.ID))
+	m.Header.Set("Tri-Try", strconv.Itoa(j.Try))
+	m.Data = data
+	return j.c.nc.PublishMsg(m)
+}
+
+// Told calls fn with what the hub says, until stop.
+func (j *Job) Told(fn func(data []byte)) (stop func(), err error) {
+	sub, err := j.c.nc.Subscribe(downSubject(j.ID), func(m *nats.Msg) {
+		fn(m.Data)
+		_ = m.Respond(nil)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = sub.Unsubscribe() }, j.c.nc.FlushTimeout(3 * time.Second)
+}
+
+func partSubject(id string, try, n int) string {
+	return fmt.Sprintf("tri.part.%s.%d-%d", id, try, n)
+}
+
+// Put stores a part of a file.
+func (j *Job) Put(ctx context.Context, data []byte) error {
+	j.parts++
+	return j.store(ctx, partSubject(j.ID, j.Try, j.parts), data)
+}
+
+// Finish stores the result; ErrDone if another worker has stored one, which counts.
+func (j *Job) Finish(ctx context.Context, data []byte) error {
+	return j.store(ctx, resultSubject(j.ID), data)
+}
+
+// store publishes to a subject that has no message yet, until the server takes it or ctx ends.
+func (j *Job) store(ctx context.Context, subject string, data []byte) error {
+	for tries := 0; ; tries++ {
+		_, err := j.c.js.Publish(ctx, subject, data, jetstream.WithExpectLastSequencePerSubject(0))
+		switch {
+		case isWrongSequence(err) && tries > 0:
+			return nil // the first try was stored, and its answer lost; or another's, which is as good
+		case isWrongSequence(err):
+			return ErrDone
+		case err == nil:
+			return nil
+		}
+		if !pause(ctx, 200*time.Millisecond) {
+			return errors.Join(Explain(err), ctx.Err())
+		}
+	}
+}
+
+// Answer answers the question who works with the text that fn returns, until stop.
+func (c *Conn) Answer(fn func() []byte) (stop func(), err error) {
+	sub, err := c.nc.Subscribe(whoSubject, func(m *nats.Msg) { _ = m.Respond(fn()) })
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = sub.Unsubscribe() }, nil
+}
+
+// Who returns what the workers answer within a time.
+func (c *Conn) Who(ctx context.Context, within time.Duration) (all [][]byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	inbox := c.nc.NewInbox()
+	sub, err := c.nc.SubscribeSync(inbox)
+	if err != nil {
+		return nil, err
+	}
+	defer sub.Unsubscribe() //nolint:errcheck // as in once
+	if err := c.nc.PublishRequest(whoSubject, inbox, nil); err != nil {
+		return nil, err
+	}
+	for {
+		m, err := sub.NextMsgWithContext(ctx)
+		if err != nil {
+			return all, nil //nolint:nilerr // the time is over
+		}
+		if m.Header.Get("Status") == "" {
+			all = append(all, m.Data)
+		}
+	}
+}

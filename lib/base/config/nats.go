@@ -1,0 +1,46 @@
+package config
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+)
+
+// Nats is the server that carries logs and runs between machines; see tri-nats(1). No other program
+// connects to it.
+type Nats struct {
+	URL      string  `yaml:"url"`       // nats://host:4222 or tls://host:4222, several with commas; "" means none
+	SeedFile string  `yaml:"seed_file"` // the NKEY of this machine's role, mode 0600
+	CAFile   string  `yaml:"ca_file"`   // of the server's certificate; "" means the system's
+	Replicas int     `yaml:"replicas"`  // of each stream: 1 (default), 3 or 5
+	LeaseS   float64 `yaml:"lease_s"`   // seconds after which the run of a dead worker is given to another; default 30
+}
+
+func (n *Nats) fill() {
+	if n.Replicas == 0 {
+		n.Replicas = 1
+	}
+	if n.LeaseS == 0 {
+		n.LeaseS = 30
+	}
+}
+
+func (n *Nats) files() []*string { return []*string{&n.SeedFile, &n.CAFile} }
+
+// compile refuses a connection over a network without TLS and a key.
+func (n *Nats) compile(f *faults) {
+	if n.URL == "" {
+		return
+	}
+	for _, address := range strings.Split(n.URL, ",") {
+		u, err := url.Parse(address)
+		switch {
+		case err != nil || u.Host == "" || u.Scheme != "nats" && u.Scheme != "tls" || u.User != nil:
+			f.add(errors.New("want nats://host:port or tls://host:port, without a password"), "nats", "url")
+		case u.Scheme == "nats" && !loopback(u.Hostname()):
+			f.add(errors.New("want tls:// where the server is on another machine"), "nats", "url")
+		case u.Scheme == "tls" && n.SeedFile == "":
+			f.add(errors.New("needs seed_file too: the key of this machine"), "nats", "url")
+		}
+	}
+}

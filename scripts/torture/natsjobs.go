@@ -1,0 +1,397 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"tri/lib/agent/remote"
+)
+
+func freePorts(n int) (ports []int, err error) {
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer l.Close()
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports, nil
+}
+
+// appender writes a log, some hundred lines a second, and now and then a torn one that it completes.
+type appender struct {
+	lines int
+	once  sync.Once
+	quit  chan struct{}
+	ended chan struct{}
+}
+
+func newAppender(name string, seed uint64) *appender {
+	a := &appender{quit: make(chan struct{}), ended: make(chan struct{})}
+	go func() {
+		defer close(a.ended)
+		f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			return
+		}
+		defer f.Close()
+		for n := 0; ; n++ {
+			select {
+			case <-a.quit:
+				return
+			case <-time.After(3 * time.Millisecond):
+			}
+			line := fmt.Sprintf(`{"n":%d,"at":%d,"pad":"%s"}`+"\n", n, time.Now().UnixNano(), strings.Repeat("x", (n*int(seed+7))%900))
+			half := len(line) / 2
+			_, err1 := io.WriteString(f, line[:half])
+			_, err2 := io.WriteString(f, line[half:])
+			if errors.Join(err1, err2) != nil {
+				return
+			}
+			a.lines = n + 1
+		}
+	}()
+	return a
+}
+
+func (a *appender) stop() {
+	a.once.Do(func() { close(a.quit) })
+	<-a.ended
+}
+
+// naive sends numbers and forgets each once it is acknowledged; its reader acknowledges what it has.
+type naive struct {
+	sent  int
+	got   map[string]int
+	quit  chan struct{}
+	ended sync.WaitGroup
+	mu    sync.Mutex
+}
+
+var listens = regexp.MustCompile(`listen: (\S+)`)
+
+func newNaive(conf string) (*naive, error) {
+	text, err := os.ReadFile(conf)
+	if err != nil {
+		return nil, err
+	}
+	nc, err := nats.Connect("nats://"+listens.FindStringSubmatch(string(text))[1], nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond), nats.RetryOnFailedConnect(true))
+	if err != nil {
+		return nil, err
+	}
+	js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(500*time.Millisecond))
+	if err != nil {
+		return nil, err
+	}
+	c := &naive{got: map[string]int{}, quit: make(chan struct{})}
+	over := func() bool {
+		select {
+		case <-c.quit:
+			return true
+		default:
+			return false
+		}
+	}
+	again := func() {
+		_, _ = js.CreateOrUpdateStream(context.Background(), jetstream.StreamConfig{Name: "CONTROL", Subjects: []string{"control"}})
+		_, _ = js.CreateOrUpdateConsumer(context.Background(), "CONTROL", jetstream.ConsumerConfig{Durable: "copy", AckPolicy: jetstream.AckExplicitPolicy, AckWait: time.Second})
+	}
+	c.ended.Go(func() {
+		for !over() {
+			time.Sleep(3 * time.Millisecond)
+			if _, err := js.Publish(context.Background(), "control", fmt.Append(nil, c.sent), jetstream.WithMsgID(fmt.Sprint(c.sent))); err != nil {
+				again()
+				continue
+			}
+			c.sent++
+		}
+	})
+	c.ended.Go(func() {
+		for !over() {
+			cons, err := js.Consumer(context.Background(), "CONTROL", "copy")
+			if err != nil {
+				time.Sleep(20 * time.Millisecond)
+				continue
+			}
+			b, err := cons.Fetch(64, jetstream.FetchMaxWait(200*time.Millisecond))
+			if err != nil {
+				continue
+			}
+			for m := range b.Messages() {
+				c.mu.Lock()
+				c.got[string(m.Data())]++
+				c.mu.Unlock()
+				_ = m.Ack()
+			}
+		}
+		nc.Close()
+	})
+	return c, nil
+}
+
+func (c *naive) stop() {
+	select {
+	case <-c.quit:
+	default:
+		close(c.quit)
+	}
+	c.ended.Wait()
+}
+
+func (c *naive) judge() (lost, doubled int) {
+	time.Sleep(3 * time.Second) // what is delivered again comes now
+	c.stop()
+	for n := range c.sent {
+		switch k := c.got[fmt.Sprint(n)]; {
+		case k == 0:
+			lost++
+		default:
+			doubled += k - 1
+		}
+	}
+	return lost, doubled
+}
+
+// natsJobs: orders are given to relays while relays, workers and the server are killed.
+func natsJobs(o options) error {
+	w, err := newNats(o, 1)
+	if err != nil {
+		return err
+	}
+	defer w.end()
+	for _, home := range []string{"w1", "w2", "w3"} {
+		w.node(home, "tri-nats", "work", "--name", home)
+	}
+	if err := w.start(); err != nil {
+		return err
+	}
+	head, err := exec.Command("git", "-C", w.path("code"), "rev-parse", "HEAD").Output()
+	if err != nil {
+		return err
+	}
+	jobs := max(o.rounds/2, 10)
+	var relays, resultless atomic.Int64
+	next, stop := make(chan int), make(chan struct{})
+	results := make([]map[string]bool, jobs)
+	var hands sync.WaitGroup
+	begun := time.Now()
+	for hand := range 4 {
+		hands.Go(func() {
+			for n := range next {
+				results[n] = map[string]bool{}
+				for try := 0; len(results[n]) == 0 && time.Since(begun) < o.wait+time.Duration(o.rounds)*time.Second; try++ {
+					relays.Add(1)
+					r := w.relay(n, strings.TrimSpace(string(head)), try == 0 && (n+hand)%3 == 0)
+					if r == nil {
+						resultless.Add(1)
+						continue
+					}
+					results[n][string(r.Value)] = r.Error == nil
+				}
+			}
+		})
+	}
+	harmed := make(chan error, 1)
+	go func() {
+		for {
+			select {
+			case <-stop:
+				harmed <- nil
+				return
+			case <-time.After(time.Duration(300+w.rng.IntN(600)) * time.Millisecond):
+			}
+			if err := w.harm(); err != nil {
+				harmed <- err
+				return
+			}
+		}
+	}()
+	for n := range jobs {
+		next <- n
+	}
+	close(next)
+	hands.Wait()
+	close(stop)
+	if err := <-harmed; err != nil {
+		return err
+	}
+	lost, failed := 0, 0
+	for _, r := range results {
+		if len(r) == 0 {
+			lost++
+		}
+		for value, ok := range r {
+			if !ok || value != `{"answer":42}` {
+				failed++ // two workers died of it
+			}
+		}
+	}
+	starts, _ := os.ReadFile(w.path("starts"))
+	fmt.Printf("nats jobs: %d jobs in %v, kills %v, %d relays of which %d were killed or failed, runs started %d: results lost %d, both workers killed %d\n",
+		jobs, time.Since(begun).Round(time.Second), w.kills, relays.Load(), resultless.Load(), bytes.Count(starts, []byte("\n")), lost, failed)
+	if lost > 0 {
+		return fmt.Errorf("nats jobs: %d results lost", lost)
+	}
+	return nil
+}
+
+// relay asks for job n; killed says that the relay, and so the hub, is killed in the middle.
+func (w *natsWorld) relay(n int, commit string, killed bool) *remote.Result {
+	sum := sha256.Sum256(fmt.Appendf(nil, "job %d of %s", n, w.dir))
+	o := remote.Order{
+		V: remote.Version, ID: hex.EncodeToString(sum[:16]), Run: "r", Agent: "exec", Sandbox: "off", Codebase: "code", Commit: commit,
+		Prompt: fmt.Sprint("job ", n), SessionID: "0b6f6f5e-6c1d-4d8e-9a43-0f6f3f8f2a10", Schema: json.RawMessage(`{}`),
+	}
+	cmd := w.command("hub", "tri-nats", "run")
+	in, err1 := cmd.StdinPipe()
+	out, err2 := cmd.StdoutPipe()
+	if errors.Join(err1, err2, cmd.Start()) != nil {
+		return nil
+	}
+	defer func() { _ = cmd.Wait() }()
+	defer in.Close()
+	if json.NewEncoder(in).Encode(remote.Message{Order: &o}) != nil {
+		return nil
+	}
+	if killed {
+		time.AfterFunc(150*time.Millisecond, func() { _ = cmd.Process.Kill() })
+	}
+	give := time.AfterFunc(w.wait, func() { _ = cmd.Process.Kill() })
+	defer give.Stop()
+	r := remote.NewReader(bufio.NewReader(out))
+	for {
+		m, err := r.Next()
+		if err != nil {
+			return nil
+		}
+		if m.Result != nil {
+			return m.Result
+		}
+	}
+}
+
+// natsDispatch: questions go through a dispatcher whose investigations run on workers, while dispatcher,
+// workers and server are killed.
+func natsDispatch(o options) error {
+	w, err := newNats(o, 1)
+	if err != nil {
+		return err
+	}
+	defer w.end()
+	n := min(max(o.rounds/10, 5), 40)
+	var events bytes.Buffer
+	for i := range n {
+		seq := events.Len()
+		fmt.Fprintf(&events, `{"platform":"local","chat_id":"dev","chat_name":"dev","message_id":"%d","create_time":"%s","msg_type":"text","content":"how often does loader %03d try?","thread_id":null,"sender":{"id":"u%d","type":"user"},"mentions":[],"seq":%d,"is_question":true,"classification":"actionable","reasons":[]}`+"\n",
+			i, time.Now().UTC().Format(time.RFC3339), i, i, seq)
+	}
+	plain := w.path("hub", "events.ndjson")
+	if err := os.WriteFile(plain, events.Bytes(), 0o600); err != nil {
+		return err
+	}
+	classified := w.path("hub", "events-classified.ndjson")
+	if out, err := said(w.command("hub", "tri-classify", "--out", classified, plain)); err != nil {
+		return fmt.Errorf("classify: %w: %s", err, out)
+	}
+	for _, home := range []string{"w1", "w2"} {
+		w.node(home, "tri-nats", "work", "--name", home)
+	}
+	if err := w.start(); err != nil {
+		return err
+	}
+	begun, lives := time.Now(), 0
+	for done := false; !done; {
+		lives++
+		cmd := w.command("hub", "tri-dispatch", "--once", classified)
+		if err := cmd.Start(); err != nil {
+			return err
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		calm := time.Since(begun) > time.Duration(o.rounds)*500*time.Millisecond
+		life := time.Duration(1500+w.rng.IntN(2500)) * time.Millisecond
+		if calm {
+			life = o.wait
+		}
+		end := time.After(life)
+		for alive := true; alive; {
+			select {
+			case err := <-ended:
+				alive, done = false, err == nil
+			case <-end:
+				_ = cmd.Process.Kill()
+				w.kills["dispatch"]++
+				<-ended
+				alive = false
+				if calm {
+					return errors.New("nats dispatch: it does not come to rest")
+				}
+			case <-time.After(400 * time.Millisecond):
+				if !calm {
+					if err := w.harm(); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
+	offers, doubled := map[string]int{}, 0
+	text, err := os.ReadFile(w.path("hub", "decisions.ndjson"))
+	if err != nil {
+		return err
+	}
+	for line := range bytes.Lines(text) {
+		var d struct {
+			Kind, Key string
+			Cycle     int
+		}
+		if err := json.Unmarshal(line, &d); err != nil {
+			return err
+		}
+		if d.Kind == "offer" {
+			offers[fmt.Sprint(d.Key, d.Cycle)]++
+		}
+	}
+	for _, k := range offers {
+		doubled += k - 1
+	}
+	rebuilt, err := said(w.command("hub", "tri-dispatch", "--rebuild"))
+	fmt.Printf("nats dispatch: %d questions in %v, %d lives, kills %v: %d offered, %d doubled; rebuild: %s",
+		n, time.Since(begun).Round(time.Second), lives, w.kills, len(offers), doubled, rebuilt)
+	switch {
+	case err != nil:
+		return err
+	case doubled > 0 || len(offers) != n:
+		return fmt.Errorf("nats dispatch: %d of %d questions offered, %d doubled", len(offers), n, doubled)
+	case !strings.Contains(string(rebuilt), " 0 mended"):
+		return fmt.Errorf("nats dispatch: rebuild: %s", rebuilt)
+	}
+	return nil
+}
+
+// said runs a command and returns what it prints.
+func said(cmd *exec.Cmd) ([]byte, error) {
+	var b bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &b, &b
+	err := cmd.Run()
+	return b.Bytes(), err
+}
