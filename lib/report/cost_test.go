@@ -2,13 +2,19 @@ package report
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"tri/lib/base/config"
+	"tri/lib/base/durable"
+	"tri/lib/base/stats"
 	"tri/lib/record/budget"
 	"tri/lib/record/draft"
 	"tri/lib/record/run"
+	"tri/lib/record/thread"
 	"tri/lib/record/verdict"
 	"tri/lib/report/history"
 )
@@ -106,5 +112,32 @@ func TestWeekOfVerdicts(t *testing.T) {
 	w := tally(l, noon.Add(-day), noon.Add(day))
 	if w.Caught != 3 || w.Bounced != 2 || w.Contested != 1 || w.Escalations != 1 || w.FirstRound.Hits != 1 {
 		t.Errorf("%+v", w)
+	}
+}
+
+// TestEscalationToValidate: an escalation whose draft is being validated has not failed AC-07.
+func TestEscalationToValidate(t *testing.T) {
+	h, err := durable.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	id := run.ID(run.Escalate, "k", 1, 1)
+	for name, body := range map[string]string{
+		"request.json": `{"by":"tri-dispatch"}`,
+		"exit.json":    fmt.Sprintf(`{"by":"tri-dispatch","run_id":%q,"key":"k","status":"done","ended_at":%q}`, id, noon.Format(time.RFC3339)),
+	} {
+		if err := errors.Join(h.MkdirAll("escalations/"+id), h.Replace("escalations/"+id+"/"+name, []byte(body))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for status, want := range map[string]string{thread.AwaitingValidation: stats.Unsure, thread.PendingUser: stats.Fail} {
+		th := thread.Thread{Key: "k", Status: status, Cycle: 1, InvestigatorTaskID: &id}
+		if err := th.Save(h); err != nil {
+			t.Fatal(err)
+		}
+		if c, err := escalated(&facts{home: h, month: &history.Ledger{}, now: noon}); err != nil || c.Result != want {
+			t.Errorf("%s: %s (%s), %v", status, c.Result, c.Note, err)
+		}
 	}
 }

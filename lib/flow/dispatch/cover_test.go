@@ -4,11 +4,14 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"tri/lib/record/decision"
+	"tri/lib/record/draft"
 	"tri/lib/record/event"
 	"tri/lib/record/outbox"
 	"tri/lib/record/thread"
+	"tri/lib/record/verdict"
 )
 
 var burst = []string{
@@ -89,5 +92,20 @@ func (b *bench) post(th *thread.Thread) {
 	defer log.Close()
 	if _, err := log.Append(func(int64) ([]byte, error) { return append(line, '\n'), nil }); err != nil {
 		b.t.Fatal(err)
+	}
+}
+
+// TestNoneLeftOutAutomatically: no policy approves a draft that leaves a question out.
+func TestNoneLeftOutAutomatically(t *testing.T) {
+	now := time.Now()
+	th := &thread.Thread{
+		InvestigatorReturn: &draft.Return{}, ValidatorReturn: &verdict.Verdict{},
+		Messages: []thread.Message{{MessageID: "1", At: now.UTC().Format(time.RFC3339)}},
+	}
+	if !new(auto).fresh(th, now) {
+		t.Fatal("a fresh question is refused")
+	}
+	if th.NotAnswered = []string{"1"}; new(auto).fresh(th, now) {
+		t.Error("a draft that leaves a question out may be approved automatically")
 	}
 }
