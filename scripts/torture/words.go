@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,6 +25,7 @@ import (
 	limits "tri/lib/agent/supervise"
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
+	"tri/lib/record/draft"
 	record "tri/lib/record/run"
 )
 
@@ -47,9 +49,19 @@ func saidToRuns(o options) error {
 	fmt.Printf("words: %d stories, %d words, %d runs, killed: %d tellers, %d wrappers, %d agents: %d lost\n",
 		o.rounds, kept.words, kept.runs, kept.killed[0], kept.killed[1], kept.killed[2], kept.lost)
 	fmt.Printf("words: without the log, %d stories, %d words: %d lost\n", control.rounds, without.words, without.lost)
+	real, err := saidToDispatcher(o)
+	if err != nil {
+		return err
+	}
+	count(counts{messages: real.words, lost: real.lost})
+	fmt.Printf("words: with tri-dispatch, %d stories, %d words, %d runs, %d cycles, killed: %d dispatchers, %d agents: %d lost\n",
+		o.rounds, real.words, real.runs, real.cycles, real.killed[0], real.killed[1], real.lost)
+	for _, p := range killPoints {
+		fmt.Printf("words:   %4d killed at %s\n", real.at[p], cmp.Or(p, "any instant"))
+	}
 	switch {
-	case kept.lost > 0:
-		return fmt.Errorf("%d of %d words were lost", kept.lost, kept.words)
+	case kept.lost+real.lost > 0:
+		return fmt.Errorf("%d of %d words were lost", kept.lost+real.lost, kept.words+real.words)
 	case without.lost == 0:
 		return errors.New("the control lost nothing: the kills do not reach what they are for")
 	}
@@ -384,12 +396,22 @@ var wordMark = regexp.MustCompile(`WORD-\d+-\d+`)
 func wordsAgent(kind string) error {
 	pause := func() { time.Sleep(time.Duration(3+rand.IntN(20)) * time.Millisecond) }
 	in := bufio.NewReader(os.Stdin)
+	kind, returns := strings.CutSuffix(kind, "-return")
+	answer := func(seen []string) string {
+		said := strings.Join(seen, " ")
+		if !returns {
+			return said
+		}
+		b, _ := json.Marshal(draft.Return{Confidence: "low", ConfidenceReason: "r", SummaryForOrchestrator: "s", DraftReply: said + " .", // plain values
+			DraftLanguage: "en", EvidenceRefs: []draft.Ref{}, OpenQuestions: []string{}, InvestigatorRound: 1})
+		return string(b)
+	}
 	if kind == "legs" {
 		text, err := in.ReadString(0)
 		for range 3 {
 			pause()
 		}
-		fmt.Println(strings.Join(wordMark.FindAllString(text, -1), " "))
+		fmt.Println(answer(wordMark.FindAllString(text, -1)))
 		if text == "" {
 			return err
 		}
@@ -452,6 +474,6 @@ func wordsAgent(kind string) error {
 				return err
 			}
 		}
-		fmt.Printf(`{"type":"result","subtype":"success","is_error":false,"result":%q}`+"\n", strings.Join(seen, " "))
+		fmt.Printf(`{"type":"result","subtype":"success","is_error":false,"result":%q}`+"\n", answer(seen))
 	}
 }
