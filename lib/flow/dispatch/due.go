@@ -47,6 +47,9 @@ func (d *Dispatcher) do(t *thread.Thread) error {
 func (d *Dispatcher) startRuns(ctx context.Context) error {
 	for progress := true; progress; {
 		progress = false
+		if !d.pool.full() {
+			d.pool.queue = d.inTurn(d.pool.queue)
+		}
 		var refused []thread.Input
 		for i := 0; i < len(d.pool.queue) && !d.pool.full(); {
 			j := d.pool.queue[i]
@@ -79,6 +82,37 @@ func (d *Dispatcher) startRuns(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// inTurn returns queued runs in the order in which they start: each person's first comes before anybody's
+// second, and runs in progress count.
+func (d *Dispatcher) inTurn(queue []job) []job {
+	type place struct {
+		job
+		n int
+	}
+	runs := map[string]int{} // by person
+	person := func(j job) string {
+		if t := d.store.open[j.key]; t != nil {
+			return t.Platform + " " + t.OriginalSenderID
+		}
+		return ""
+	}
+	for _, l := range d.pool.live {
+		runs[person(l.job)]++
+	}
+	places := make([]place, len(queue))
+	for i, j := range queue {
+		who := person(j)
+		places[i] = place{j, runs[who]}
+		runs[who]++
+	}
+	slices.SortStableFunc(places, func(a, b place) int { return a.n - b.n })
+	queue = make([]job, len(places))
+	for i, p := range places {
+		queue[i] = p.job
+	}
+	return queue
 }
 
 // start starts a run, or applies the result of a run that has already ended, which may queue further runs. It
