@@ -59,6 +59,10 @@ func (l *legs) prompt(resume bool) (string, error) {
 	case !l.again:
 		rest, err := l.a.Prompts.Render("steer-word.md", data)
 		return l.task.Prompt + "\n" + rest, err
+	case resume && l.task.Resume:
+		// The session is older than this run: a program that was killed may not have kept the run's prompt.
+		rest, err := l.a.Prompts.Render("steer-resume.md", data)
+		return l.task.Prompt + "\n" + rest, err
 	case resume:
 		return l.a.Prompts.Render("steer-resume.md", data)
 	}

@@ -312,3 +312,17 @@ func TestLimits(t *testing.T) {
 		t.Errorf("%v, %+v", err, state.Usage)
 	}
 }
+
+// TestCrashOfAResumed: a session that is older than the run may not hold the run's prompt when its program
+// is killed; the next leg has it again.
+func TestCrashOfAResumed(t *testing.T) {
+	s := newStory(t)
+	s.task.Resume = true
+	a := &scripted{can: agent.Ability{Steers: agent.Next, Resumes: true}}
+	a.legs = append(a.legs, func(context.Context, agent.Task) (agent.Result, error) {
+		return agent.Result{SessionID: "s-1"}, agent.Fail(agent.Killed, errors.New("signal 9"))
+	}, func(context.Context, agent.Task) (agent.Result, error) { return agent.Result{SessionID: "s-1", Text: "x"}, nil })
+	if _, err := s.run(a); err != nil || len(a.got) != 2 || !a.got[1].Resume || !strings.Contains(a.got[1].Prompt, s.task.Prompt) {
+		t.Errorf("%v, legs %+v", err, a.got)
+	}
+}
