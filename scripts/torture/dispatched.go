@@ -30,6 +30,7 @@ var killPoints = []string{
 // dispatchedTally is what stories with the real dispatcher counted.
 type dispatchedTally struct {
 	words, lost, runs, cycles int
+	failed                    int            // words of items whose run failed, which a person sees
 	killed                    [2]int         // dispatchers with the wrappers in them, agents
 	at                        map[string]int // kills by point
 }
@@ -49,6 +50,7 @@ func saidToDispatcher(o options) (sum dispatchedTally, err error) {
 				t, err := dispatchOnce(o, seed)
 				mu.Lock()
 				sum.words, sum.lost, sum.runs, sum.cycles = sum.words+t.words, sum.lost+t.lost, sum.runs+t.runs, sum.cycles+t.cycles
+				sum.failed += t.failed
 				sum.killed[0], sum.killed[1] = sum.killed[0]+t.killed[0], sum.killed[1]+t.killed[1]
 				for p, n := range t.at {
 					sum.at[p] += n
@@ -156,8 +158,13 @@ func (d *dispatchStory) story(seed uint64) error {
 			}
 			d.cycles = t.Cycle
 			for n := range d.words {
-				if t.DraftPending == nil || !strings.Contains(*t.DraftPending+" ", mark(n)+" ") {
+				asked := slices.ContainsFunc(t.Messages, func(m thread.Message) bool { return strings.HasSuffix(m.Content+" ", mark(n)+" ") || n == 0 })
+				switch {
+				case !asked || t.DraftPending != nil && !strings.Contains(*t.DraftPending+" ", mark(n)+" "):
 					d.lost++
+					fmt.Printf("words: seed %d: %s is lost: %s\n", seed, mark(n), d.dir)
+				case t.DraftPending == nil: // the agent was killed too often; the item says so, and keeps all
+					d.failed++
 				}
 			}
 			runs, err := os.ReadDir(d.path("runs"))

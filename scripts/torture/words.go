@@ -54,8 +54,8 @@ func saidToRuns(o options) error {
 		return err
 	}
 	count(counts{messages: real.words, lost: real.lost})
-	fmt.Printf("words: with tri-dispatch, %d stories, %d words, %d runs, %d cycles, killed: %d dispatchers, %d agents: %d lost\n",
-		o.rounds, real.words, real.runs, real.cycles, real.killed[0], real.killed[1], real.lost)
+	fmt.Printf("words: with tri-dispatch, %d stories, %d words, %d runs, %d cycles, killed: %d dispatchers, %d agents: %d lost, %d wait for a person\n",
+		o.rounds, real.words, real.runs, real.cycles, real.killed[0], real.killed[1], real.lost, real.failed)
 	for _, p := range killPoints {
 		fmt.Printf("words:   %4d killed at %s\n", real.at[p], cmp.Or(p, "any instant"))
 	}
