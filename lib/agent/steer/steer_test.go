@@ -321,7 +321,9 @@ func TestCrashOfAResumed(t *testing.T) {
 	a := &scripted{can: agent.Ability{Steers: agent.Next, Resumes: true}}
 	a.legs = append(a.legs, func(context.Context, agent.Task) (agent.Result, error) {
 		return agent.Result{SessionID: "s-1"}, agent.Fail(agent.Killed, errors.New("signal 9"))
-	}, func(context.Context, agent.Task) (agent.Result, error) { return agent.Result{SessionID: "s-1", Text: "x"}, nil })
+	}, func(context.Context, agent.Task) (agent.Result, error) {
+		return agent.Result{SessionID: "s-1", Text: "x"}, nil
+	})
 	if _, err := s.run(a); err != nil || len(a.got) != 2 || !a.got[1].Resume || !strings.Contains(a.got[1].Prompt, s.task.Prompt) {
 		t.Errorf("%v, legs %+v", err, a.got)
 	}
