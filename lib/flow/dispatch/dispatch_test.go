@@ -380,3 +380,30 @@ func TestHints(t *testing.T) {
 		t.Errorf("%s, want %s", strings.Join(got, ", "), want)
 	}
 }
+
+// TestAudience: of a thousand investigations over four codebases, three chats and two platforms none gets a
+// hint of another codebase or of a chat that others read.
+func TestAudience(t *testing.T) {
+	h := newHints(&Dispatcher{store: &store{open: map[string]*thread.Thread{}}})
+	for i := range 1000 {
+		th := &thread.Thread{
+			Key: fmt.Sprint("k", i), Platform: []string{"local", "slack"}[i%2], ChatID: []string{"dev", "hr", "guests"}[i/2%3], Codebase: []string{"a", "b", "c", "d"}[i/6%4],
+			ValidatorReturn: &verdict.Verdict{Verdict: verdict.Pass},
+		}
+		th.InvestigatorReturn = &draft.Return{SummaryForOrchestrator: fmt.Sprint(audienceOf(th))}
+		h.store.open[th.Key] = th
+		h.recorded(&decision.Record{Kind: decision.Offer, Key: th.Key, Codebase: th.Codebase, Target: &decision.Target{Platform: th.Platform, ChatID: th.ChatID}}, true)
+		h.posted(&outbox.Reply{Key: th.Key, ReplyText: fmt.Sprint(audienceOf(th))})
+	}
+	hints := 0
+	for _, th := range h.store.open {
+		for _, hint := range h.hints(job{kind: run.Investigate}, th) {
+			if hints++; hint.Text != fmt.Sprint(audienceOf(th)) {
+				t.Fatalf("%v gets %s", audienceOf(th), hint.Text)
+			}
+		}
+	}
+	if hints < 20_000 {
+		t.Errorf("%d hints", hints)
+	}
+}
