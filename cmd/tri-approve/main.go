@@ -53,6 +53,7 @@ the number in the list. Only team.approvers may decide; the first word counts.
 		command("chat", "", "show cards in the operators' channel, and take what is said there", func(c *cli.Call, t *approve.Terminal) error {
 			return card.Run(c.Context, card.Options{Gate: t.Gate, Say: c.Say})
 		}),
+		command("notice", "add|list|revoke [name] [text]", "approve short texts that are posted at once", notices),
 		command("settle", "id posted|retry|drop", "say what became of a parked post", func(c *cli.Call, t *approve.Terminal) error { return t.Settle(c.Args[0], c.Args[1], c.String("note")) }, note("note", "how you know")),
 	},
 }
@@ -64,6 +65,18 @@ var (
 )
 
 func note(name, of string) cli.Flag { return &cli.StringFlag{Name: name, Usage: "say `TEXT`: " + of} }
+
+func notices(c *cli.Call, t *approve.Terminal) error {
+	switch args := append(c.Args, "", ""); {
+	case args[0] == "list" && len(c.Args) == 1:
+		return t.Notices()
+	case args[0] == "add" && args[1] != "":
+		return t.AddNotice(args[1], args[2])
+	case args[0] == "revoke" && len(c.Args) == 2:
+		return t.RevokeNotice(args[1])
+	}
+	return cli.Usagef("want: add NAME [TEXT], list, or revoke NAME")
+}
 
 func word(kind, flag string) func(*cli.Call, *approve.Terminal) error {
 	return func(c *cli.Call, t *approve.Terminal) error {

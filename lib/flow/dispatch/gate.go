@@ -54,7 +54,7 @@ func (g *gate) read(b []byte) (r decision.Record, counts, moves bool, err error)
 			delete(g.latest, r.Key)
 		}
 		return r, true, false, nil
-	case decision.Claim, decision.Settle:
+	case decision.Claim, decision.Settle, decision.Notice, decision.Retract, decision.Notify:
 		return r, true, false, nil
 	case decision.Undo:
 		if st.Offer != nil {

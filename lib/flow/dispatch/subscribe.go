@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"tri/lib/record/decision"
+	"tri/lib/record/event"
 	"tri/lib/record/outbox"
 	"tri/lib/record/run"
 	"tri/lib/record/thread"
@@ -23,6 +24,8 @@ type subscriber interface {
 	// begun is called once, with the open threads, after the logs have been read.
 	begun(open []*thread.Thread) error
 
+	// taken is called with each event that was taken, and what the rules said of it.
+	taken(e *event.Classified, f *thread.Facts) error
 	// moved is called with the threads that inputs have changed, after the change is durable.
 	moved(ts ...*thread.Thread) error
 	// offered is called when a draft is offered, and at a start for each offer that is open.
@@ -53,6 +56,7 @@ func (d *Dispatcher) attach() {
 		newSpending(d),
 		newHints(d),
 		newReactor(d),
+		newNotices(d),
 		newAuto(d),
 		newExpiry(d),
 	}
@@ -76,6 +80,7 @@ func (quiet) close() error                                         { return nil 
 func (quiet) recorded(*decision.Record, bool)                      {}
 func (quiet) posted(*outbox.Reply)                                 {}
 func (quiet) begun([]*thread.Thread) error                         { return nil }
+func (quiet) taken(*event.Classified, *thread.Facts) error         { return nil }
 func (quiet) moved(...*thread.Thread) error                        { return nil }
 func (quiet) offered(*thread.Thread, *decision.Record) error       { return nil }
 func (quiet) holds(job, *thread.Thread) bool                       { return false }

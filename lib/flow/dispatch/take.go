@@ -173,6 +173,11 @@ func (d *Dispatcher) takeEvents(first classified, more <-chan classified) error 
 		return err
 	}
 	d.store.mark.Seq = seq
+	for _, in := range ins {
+		if err := d.each(func(s subscriber) error { return s.taken(in.Event, in.Facts) }); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

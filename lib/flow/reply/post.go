@@ -65,7 +65,10 @@ func (p *poster) begin(ctx context.Context, j *job) error {
 	if wait, err := p.holdAuto(j); wait || err != nil {
 		return err
 	}
-	why, err := p.shifted(ctx, j)
+	why, err := p.state.Unfit(j.st, p.Now()), error(nil)
+	if why == "" {
+		why, err = p.shifted(ctx, j)
+	}
 	if err != nil {
 		p.Say("%s: recheck before posting: %v; again later", j.st.Key, err)
 		p.later(j)
@@ -221,6 +224,14 @@ func (p *poster) post(ctx context.Context, j *job, i int) error {
 	if err := p.save(e, "try"); err != nil {
 		return err
 	}
+	if why, err := p.takenBack(j); why != "" || err != nil {
+		if err != nil {
+			return err
+		}
+		e.Tries--
+		e.State, e.Why = outbox.Dropped, why
+		return p.save(e, "dropped")
+	}
 	call, cancel := limited(ctx)
 	defer cancel()
 	posted, err := p.sink(j).Post(call, m)
@@ -272,6 +283,21 @@ func (p *poster) stopped(ctx context.Context, j *job, i int) (bool, error) {
 	j.sure[e.Part] = true
 	p.Say("%s: not posted: %s", j.st.Key, e.Why)
 	return true, p.save(e, "dropped")
+}
+
+// takenBack says why a claimed notice is not posted. It reads the log right before the post, so that no text
+// is posted that no approved form gives at that moment.
+func (p *poster) takenBack(j *job) (why string, err error) {
+	if j.offer().Kind != decision.Notify {
+		return "", nil
+	}
+	if err := p.hear(); err != nil {
+		return "", err
+	}
+	if !p.state.Covers(j.offer()) {
+		return fmt.Sprintf("the form %q was taken back", j.offer().Form), nil
+	}
+	return "", nil
 }
 
 // message returns the post for the platform. Text, chat and key are derived from the approval; an entry

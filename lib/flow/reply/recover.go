@@ -227,6 +227,10 @@ func (p *poster) fold(r decision.Record) error {
 			return nil // another approval is needed
 		}
 		p.add(r.ID(), st).due = p.graceEnds(&r)
+	case decision.Notify:
+		if st := p.state.Standing(r.Key); st.Decision != nil {
+			p.add(r.ID(), st)
+		}
 	case decision.Claim:
 		j := p.add(r.ID(), p.state.Claim(r.ID()))
 		j.claimed, j.own, j.claimedAt = true, r.Nonce == p.nonce, instant(r.At)

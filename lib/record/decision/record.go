@@ -4,6 +4,7 @@ package decision
 
 import (
 	"tri/lib/record/draft"
+	"tri/lib/record/notice"
 	"tri/lib/record/verdict"
 )
 
@@ -28,7 +29,10 @@ const (
 	Undo     = "undo"     // take the decision back, before it is posted
 	Claim    = "claim"    // by tri-reply: posting begins, too late to undo
 	Revoke   = "revoke"
-	Settle   = "settle" // what to do with a parked post: posted, retry or drop
+	Notice   = "notice"  // approve a form of notices by its exact text
+	Retract  = "retract" // take a form back
+	Notify   = "notify"  // by tri-dispatch: post a notice that an approved form gives
+	Settle   = "settle"  // what to do with a parked post: posted, retry or drop
 )
 
 // Outcomes of a settle.
@@ -64,6 +68,10 @@ type Record struct {
 	// Cuts are the byte offsets at which Text is posted in several messages, of an offer and of an
 	// approval of it.
 	Cuts []int `json:"cuts,omitempty"`
+	// Form names the form of a notice. Holes are the values of a notify, Of is its item's key.
+	Form  string        `json:"form,omitempty"`
+	Holes *notice.Holes `json:"holes,omitempty"`
+	Of    string        `json:"of,omitempty"`
 	// Note is the person's reason, instruction or answer.
 	Note string `json:"note,omitempty"`
 	// Original is the hash of the offered draft that an edit replaces.

@@ -64,6 +64,8 @@ type Standing struct {
 	// VoidAt is when an offer was withdrawn.
 	VoidAt string
 
+	formBy []string // who approved the form of a notice
+
 	// doubted are approvals by people whom today's policy does not allow. A claim shows that one
 	// of them was allowed when it was given. Removing a person from the list stops posts that have
 	// not begun and leaves those that have.
@@ -88,6 +90,9 @@ func (s *Standing) Approved() bool {
 // Readers returns the people who approved the text of the decision, in their order: they have read it. A
 // policy reads nothing.
 func (s *Standing) Readers() []string {
+	if s.Decision.Kind == Notify {
+		return s.formBy
+	}
 	var names []string
 	for _, v := range s.Votes {
 		if v.DraftSHA256 == s.Decision.DraftSHA256 {
@@ -105,6 +110,8 @@ func (r *Record) Approval() string {
 	switch {
 	case r.Kind == Auto:
 		return "approved by the policy, read by no person"
+	case r.Kind == Notify:
+		return fmt.Sprintf("a notice of the approved form %q", r.Form)
 	case r.Kind == Edit && r.Badge != "":
 		return fmt.Sprintf("%s; read by %s", r.Badge, r.By)
 	}
@@ -114,7 +121,9 @@ func (r *Record) Approval() string {
 // Word reports whether the record says something to the work on a question.
 func (r *Record) Word() bool { return r.Kind == Tell || r.Kind == Redirect }
 
-func posts(kind string) bool { return kind == Approve || kind == Edit || kind == Auto }
+func posts(kind string) bool {
+	return kind == Approve || kind == Edit || kind == Auto || kind == Notify
+}
 
 // Posts reports whether the record is a decision to post.
 func (r *Record) Posts() bool { return posts(r.Kind) }
@@ -136,11 +145,13 @@ type State struct {
 	standing  map[string]*Standing // by key, the latest
 	claims    map[string]*Standing // by ID of the posted text
 	order     []*Standing          // the claims in order
+	forms     forms
 }
 
 // NewState returns the state before the first record.
 func NewState(p Policy) *State {
-	s := &State{quorum: p.Quorum, auto: p.Auto, approvers: map[string]bool{}, standing: map[string]*Standing{}, claims: map[string]*Standing{}}
+	s := &State{quorum: p.Quorum, auto: p.Auto, approvers: map[string]bool{}, standing: map[string]*Standing{}, claims: map[string]*Standing{},
+		forms: forms{known: map[string]*form{}, doubted: map[string][]string{}, asked: map[string][]time.Time{}, latest: map[string]time.Time{}}}
 	for _, a := range p.Approvers {
 		s.approvers[a] = a != ""
 	}
@@ -198,9 +209,13 @@ func (s *State) add(r *Record) string {
 		return s.claim(r)
 	case Revoke:
 		return s.revoke(r)
+	case Notify:
+		return s.notify(r)
 	}
 	if why := s.allowed(r); why != "" {
-		s.doubt(r)
+		if s.doubt(r); r.Kind == Notice {
+			s.approveForm(r, false)
+		}
 		return why
 	}
 	switch r.Kind {
@@ -214,6 +229,10 @@ func (s *State) add(r *Record) string {
 		return s.undo(r)
 	case Settle:
 		return s.settle(r)
+	case Notice:
+		return s.approveForm(r, true)
+	case Retract:
+		return s.retract(r)
 	}
 	return fmt.Sprintf("there is no kind %q", r.Kind)
 }
@@ -291,6 +310,8 @@ func (s *State) claim(r *Record) string {
 		return "nobody has approved it"
 	case st.Decision.ID() != r.ID():
 		return "another text was approved"
+	case s.unfit(st, r.At) != "":
+		return s.unfit(st, r.At)
 	case st.late(r.At):
 		return "the automatic yes has lapsed"
 	}

@@ -25,9 +25,10 @@ func claims(h *durable.Home) (map[string]claim, error) {
 		if ndjson.Unmarshal(line, &r) != nil {
 			return nil // the check of the chain reports it
 		}
-		switch {
-		case r.Kind == decision.Offer:
+		if r.Kind == decision.Offer || r.Kind == decision.Notify {
 			targets[r.Key] = r.Target
+		}
+		switch {
 		case r.Posts():
 			said[r.ID()] = decision.Record{Key: r.Key, Cycle: r.Cycle, DraftSHA256: r.DraftSHA256, Text: r.Text, Cuts: r.Cuts}
 		case r.Kind == decision.Claim:
