@@ -106,18 +106,11 @@ func (s *State) notify(r *Record) string {
 	case s.standing[r.Key] != nil:
 		return "it was asked for before"
 	}
-	in := r.Target.Platform + " " + r.Target.ChatID
-	recent := 0
-	for _, t := range s.forms.asked[r.Of] {
-		if at.Sub(t) < notice.PerSpan {
-			recent++
-		}
-	}
-	if last, ok := s.forms.latest[in]; recent >= notice.PerItem || ok && at.Sub(last) < notice.ChatRest {
+	if s.TooMany(r.Of, r.Target, at) {
 		return "too many notices"
 	}
 	s.forms.asked[r.Of] = append(s.forms.asked[r.Of], at)
-	s.forms.latest[in] = at
+	s.forms.latest[r.Target.Platform+" "+r.Target.ChatID] = at
 	st := &Standing{Key: r.Key, Cycle: r.Cycle, Offer: r}
 	if sure {
 		_, st.formBy = s.Form(r.Form)
@@ -127,6 +120,18 @@ func (s *State) notify(r *Record) string {
 	}
 	s.standing[r.Key] = st
 	return ""
+}
+
+// TooMany reports whether a further notice for an item would exceed the limits.
+func (s *State) TooMany(of string, in *Target, at time.Time) bool {
+	recent := 0
+	for _, t := range s.forms.asked[of] {
+		if at.Sub(t) < notice.PerSpan {
+			recent++
+		}
+	}
+	last, ok := s.forms.latest[in.Platform+" "+in.ChatID]
+	return recent >= notice.PerItem || ok && at.Sub(last) < notice.ChatRest
 }
 
 // unfit says why a notice is not to be claimed at a time.
