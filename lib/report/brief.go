@@ -233,6 +233,9 @@ func (b *Brief) replies(h *durable.Home, _ *config.Config, _, from time.Time) er
 		if err != nil {
 			return fmt.Errorf("read %s: %w", repliesLog, err)
 		}
+		if r.ValidatorVerdict == outbox.Notice {
+			return nil // it answers nothing
+		}
 		it := Item{Key: r.Key, Chat: r.ChatID, Text: r.ReplyText, At: r.PostedAt, Note: r.Approval()}
 		if r.Outcome == outbox.Posted {
 			if r.ApprovedBy == decision.Dispatcher {

@@ -92,6 +92,9 @@ func (p *poster) reply(j *job) outbox.Reply {
 		r.InvestigatorRounds, r.WasEscalated, r.TriageFile = m.InvestigatorRounds, m.WasEscalated, m.TriageFile
 		r.Badge = m.Badge
 	}
+	if said.Kind == decision.Notify {
+		r.ValidatorVerdict = outbox.Notice
+	}
 	if said.Kind == decision.Edit {
 		r.ValidatorVerdict, r.EditedBy, r.Badge = outbox.UserEdited, r.ReadBy[0], said.Badge
 	}

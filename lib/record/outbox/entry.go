@@ -84,6 +84,9 @@ type Entry struct {
 // not validated.
 const UserEdited = "user-edited"
 
+// Notice is the validator_verdict of a notice: its form was approved, and nothing else of it was checked.
+const Notice = "notice"
+
 // Reply is one line of replies.ndjson, one for each draft posted or settled.
 type Reply struct {
 	Platform           string   `json:"platform"`
@@ -115,6 +118,8 @@ type Reply struct {
 // Approval says who approved the text and who has read it, for a person.
 func (r *Reply) Approval() string {
 	switch {
+	case r.ValidatorVerdict == Notice:
+		return "a notice; its form was approved by " + r.ApprovedBy
 	case r.ApprovedBy == "":
 		return "approved by nobody that the log names"
 	case r.ApprovedBy == decision.Dispatcher:
