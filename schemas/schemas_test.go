@@ -24,6 +24,7 @@ import (
 	"tri/lib/record/draft"
 	"tri/lib/record/event"
 	"tri/lib/record/journal"
+	"tri/lib/record/memory"
 	"tri/lib/record/notify"
 	"tri/lib/record/outbox"
 	"tri/lib/record/persona"
@@ -64,6 +65,7 @@ var records = map[string]reflect.Type{
 	"task":             reflect.TypeFor[task.Task](),
 	"turn":             reflect.TypeFor[turn.Closed](),
 	"voice":            reflect.TypeFor[voice.Line](),
+	"memory":           reflect.TypeFor[memory.Word](),
 	"canary":           reflect.TypeFor[autoreply.Canary](),
 	"persona":          reflect.TypeFor[persona.Persona](),
 	"discussion":       reflect.TypeFor[discussion.Discussion](),

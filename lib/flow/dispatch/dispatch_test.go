@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -363,20 +364,24 @@ func TestHints(t *testing.T) {
 	item := func(key, chat, code string, v *verdict.Verdict) *thread.Thread {
 		return &thread.Thread{Key: key, Platform: "local", ChatID: chat, Codebase: code, ValidatorReturn: v, InvestigatorReturn: &draft.Return{SummaryForOrchestrator: key}}
 	}
-	h := newHints(&Dispatcher{store: &store{open: map[string]*thread.Thread{}}})
+	h := newHints(&Dispatcher{Options: Options{Home: newBench(t).home, Say: t.Errorf}, store: &store{open: map[string]*thread.Thread{}}})
+	refs := []draft.Ref{{Kind: draft.KindFile, Ref: "retry.go:1", Receipt: &draft.Receipt{SHA256: "a"}}}
 	for _, th := range []*thread.Thread{
 		item("me", "dev", "a", passed), item("good", "dev", "a", passed), item("private", "board", "a", passed),
 		item("other", "dev", "b", passed), item("bad", "dev", "a", failed), item("unseen", "dev", "a", nil),
 	} {
 		h.store.open[th.Key] = th
-		h.recorded(&decision.Record{Kind: decision.Offer, Key: th.Key, Codebase: th.Codebase, Target: &decision.Target{Platform: "local", ChatID: th.ChatID}}, true)
-		h.posted(&outbox.Reply{Key: th.Key, ReplyText: "reply " + th.Key})
+		h.recorded(&decision.Record{Kind: decision.Offer, Key: th.Key, Codebase: th.Codebase, Evidence: refs,
+			Target: &decision.Target{Platform: "local", ChatID: th.ChatID}}, true)
+		h.posted(&outbox.Reply{Platform: "local", ChatID: th.ChatID, Key: th.Key, Outcome: "posted", ReadBy: []string{"ana"}, ReplyText: "the retry limit of " + th.Key})
 	}
 	var got []string
+	h.store.open["me"].Messages = []thread.Message{{Content: "where is the retry limit?"}}
 	for _, hint := range h.hints(job{kind: run.Investigate}, h.store.open["me"]) {
 		got = append(got, hint.Text)
 	}
-	if want := "good, reply me, reply good, reply bad, reply unseen"; strings.Join(got, ", ") != want {
+	slices.Sort(got)
+	if want := "good, the retry limit of bad, the retry limit of good, the retry limit of me, the retry limit of unseen"; strings.Join(got, ", ") != want {
 		t.Errorf("%s, want %s", strings.Join(got, ", "), want)
 	}
 }

@@ -2,14 +2,18 @@ package dispatch
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 	"hash/fnv"
 	"io"
 	"slices"
 	"strings"
 	"unicode"
 
+	"tri/lib/judge/recall"
 	"tri/lib/record/decision"
 	"tri/lib/record/draft"
+	"tri/lib/record/memory"
 	"tri/lib/record/outbox"
 	"tri/lib/record/run"
 	"tri/lib/record/thread"
@@ -19,41 +23,53 @@ import (
 // maxOthers is how many open threads are used as hints for one.
 const maxOthers = 20
 
-// maxReplied is how many of the latest approved replies of a chat are used as hints.
-const maxReplied = 10
-
 // audience is a group that may share findings: the people of one chat, about one codebase. A reply in one
 // chat is no hint in another, which other people read.
-type audience struct {
-	place
-	codebase string
-}
+type audience = recall.Readers
 
 func audienceOf(t *thread.Thread) audience {
-	return audience{place{t.Platform, t.ChatID}, t.Codebase}
+	return audience{Codebase: t.Codebase, Platform: t.Platform, ChatID: t.ChatID}
 }
 
 // hints gives runs what was found for the same audience before.
 type hints struct {
 	quiet
-	store     *store
-	replied   map[audience][]Hint // the latest approved replies
-	audiences map[string]audience // of each offer, by key
-	subjects  map[string]subject  // of open threads, by key
+	*Options
+	store    *store
+	memory   *memory.Fold
+	subjects map[string]subject // of open threads, by key
 }
 
 func newHints(d *Dispatcher) *hints {
-	return &hints{store: d.store, replied: map[audience][]Hint{}, audiences: map[string]audience{}, subjects: map[string]subject{}}
+	return &hints{Options: &d.Options, store: d.store, memory: memory.NewFold(), subjects: map[string]subject{}}
 }
 
 // hints returns findings approved for the audience of t: the summaries of threads whose draft passed, of
-// many those nearest to t, and, for an investigation, the replies posted before.
+// many those nearest to t, and,
+// for an investigation, what the team's memory has on the question. Memory is optional: without it the round
+// continues.
 func (h *hints) hints(j job, t *thread.Thread) (all []Hint) {
 	for _, other := range h.near(t) {
 		all = append(all, Hint{Source: other.Key, Text: other.InvestigatorReturn.SummaryForOrchestrator})
 	}
-	if j.kind == run.Investigate {
-		all = append(all, h.replied[audienceOf(t)]...)
+	if j.kind != run.Investigate {
+		return all
+	}
+	if err := h.memory.Words(h.Home); err != nil {
+		h.Say("%s: memory is not used: %v", t.Key, err)
+		return all
+	}
+	var asked strings.Builder
+	for _, m := range t.Messages {
+		asked.WriteString(m.Content + "\n")
+	}
+	entries, err := recall.Rank(context.Background(), h.memory.Entries(), audienceOf(t), asked.String())
+	if err != nil {
+		h.Say("%s: memory is not used: %v", t.Key, err)
+	}
+	for _, e := range entries {
+		source := fmt.Sprintf("%s, %s by %s on %s, its cited lines unchanged since", e.ID, e.Source, strings.Join(e.By, ", "), e.At)
+		all = append(all, Hint{Source: source, Text: e.Text, Refs: e.Refs})
 	}
 	return all
 }
@@ -135,16 +151,12 @@ func common(a, b []uint32) (n int) {
 	return n
 }
 
-// recorded keeps the audience of an offer.
+// recorded folds the records that count.
 func (h *hints) recorded(r *decision.Record, counts bool) {
-	if counts && r.Kind == decision.Offer && r.Target != nil {
-		h.audiences[r.Key] = audience{place{r.Target.Platform, r.Target.ChatID}, r.Codebase}
+	if counts {
+		h.memory.Decision(r)
 	}
 }
 
-// posted keeps an approved reply as a hint.
-func (h *hints) posted(r *outbox.Reply) {
-	at := h.audiences[r.Key]
-	replied := append(h.replied[at], Hint{Source: "approved reply " + r.PostedAt, Text: r.ReplyText})
-	h.replied[at] = replied[max(0, len(replied)-maxReplied):]
-}
+// posted folds a reply.
+func (h *hints) posted(r *outbox.Reply) { h.memory.Reply(r) }

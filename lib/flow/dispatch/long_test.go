@@ -149,7 +149,7 @@ func TestLong(t *testing.T) {
 	}
 	hints := f.hints[*b.thread("2").InvestigatorTaskID]
 	if len(hints) == 0 || !strings.Contains(hints[len(hints)-1].Text, "what the short look noted") {
-		t.Errorf("the longer look was told %q", hints)
+		t.Errorf("the longer look was told %v", hints)
 	}
 	if done, err := Rebuild(b.home); err != nil || done.Changed+done.Removed > 0 {
 		t.Errorf("rebuild: %+v %v", done, err)

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"tri/lib/agent"
 	"tri/lib/base/durable"
 	"tri/lib/base/prompt"
 	"tri/lib/judge/evidence"
+	"tri/lib/judge/recall"
 	"tri/lib/record/draft"
 	"tri/lib/record/run"
 	"tri/lib/record/thread"
@@ -45,6 +47,7 @@ func Continues(h *durable.Home, t *thread.Thread) (*Earlier, error) {
 // ask runs the agent: in the session of the earlier investigation, or if it cannot continue that one, in a
 // new one that is told what the earlier one found.
 func (i *Investigator) ask(ctx context.Context, r Request, rubric string, root *os.Root, repo evidence.Repo) (agent.Result, error) {
+	r.Hints = current(root, repo, r.Hints)
 	if e := r.Earlier; e != nil && agent.Abilities(i.Agent).Resumes && e.SessionID != "" && r.RunDir != "" {
 		res, err := i.resume(ctx, r, rubric)
 		if !errors.Is(err, agent.ErrNoResume) {
@@ -86,4 +89,12 @@ func (e *Earlier) hints(root *os.Root, repo evidence.Repo) []Hint {
 		hints = append(hints, Hint{Source: "lines that were read for it, unchanged since", Text: read.String()})
 	}
 	return hints
+}
+
+// current returns the hints without those whose cited lines have changed or cannot be read now.
+func current(root *os.Root, repo evidence.Repo, hints []Hint) []Hint {
+	return slices.DeleteFunc(slices.Clone(hints), func(h Hint) bool {
+		state, _, err := recall.State(root, repo, h.Refs)
+		return err != nil || state == recall.Changed
+	})
 }

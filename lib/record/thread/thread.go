@@ -165,6 +165,8 @@ type Resume struct {
 type Hint struct {
 	Source string `json:"source"`
 	Text   string `json:"text"`
+	// Refs are the lines that an approved answer cites: it is of use only while they are unchanged.
+	Refs []draft.Ref `json:"refs,omitempty"`
 }
 
 // Note is a person's instruction to the investigator.

@@ -60,6 +60,7 @@ var logs = []struct {
 	{"voice.ndjson", "voice", nil},
 	{"canaries.ndjson", "canary", nil},
 	{discussion.LogName, "discussion", nil},
+	{"memory.ndjson", "memory", nil},
 }
 
 // Home checks the whole home. It returns an error only if the check itself fails; faults of the

@@ -1,0 +1,292 @@
+// Package memory is what a team has approved, corrected or dismissed with a reason: a fold of decisions,
+// replies and memory.ndjson, the words that people add. Chat text and agents write nothing into it.
+package memory
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tri/lib/base/durable"
+	"tri/lib/base/ndjson"
+	"tri/lib/base/sysexit"
+	"tri/lib/record/decision"
+	"tri/lib/record/draft"
+	"tri/lib/record/outbox"
+)
+
+// LogName is the log of people's words below a home.
+const LogName = "memory.ndjson"
+
+// Kinds of word.
+const (
+	Note    = "note"    // an entry of a person's own
+	Propose = "propose" // an imported entry; it is not used until it is kept
+	Keep    = "keep"    // use a proposed or quarantined entry
+	Promote = "promote" // make it a core lesson
+	Forget  = "forget"  // never use it again
+)
+
+// A Word is one line of memory.ndjson.
+type Word struct {
+	At   string `json:"at"` // RFC 3339
+	Kind string `json:"kind"`
+	By   string `json:"by"` // a person's id
+	// ID is the entry that a keep, promote or forget is about.
+	ID string `json:"id,omitempty"`
+	// The following are set in a note and a propose.
+	Text     string      `json:"text,omitempty"`
+	Category string      `json:"category,omitempty"`
+	Codebase string      `json:"codebase,omitempty"` // its name in the configuration, or its folder
+	Refs     []draft.Ref `json:"refs,omitempty"`
+}
+
+// Categories of an entry. A hypothesis and a todo are kept, and never recalled.
+const (
+	Pattern     = "PATTERN"
+	Decision    = "DECISION"
+	Observation = "OBSERVATION"
+	Hypothesis  = "HYPOTHESIS"
+	Todo        = "TODO"
+)
+
+// Categories lists them.
+var Categories = []string{Pattern, Decision, Observation, Hypothesis, Todo}
+
+// Sources of an entry.
+const (
+	Answered  = "answered"  // a posted answer that a person read and approved
+	Corrected = "corrected" // a posted text that a person wrote in place of a draft
+	Refused   = "refused"   // a dismissed draft; Text is the person's reason
+	Noted     = "noted"
+	Imported  = "imported"
+)
+
+// An Entry is one thing that a team knows.
+type Entry struct {
+	ID       string      `json:"id"` // m- and 12 hex digits of the SHA-256 of codebase, text and refs
+	Source   string      `json:"source"`
+	Category string      `json:"category"`
+	Codebase string      `json:"codebase"`
+	Platform string      `json:"platform,omitempty"` // with ChatID: where it was posted, and who may see it
+	ChatID   string      `json:"chat_id,omitempty"`
+	Key      string      `json:"key,omitempty"` // of the thread
+	Question string      `json:"question,omitempty"`
+	Text     string      `json:"text"`
+	Refs     []draft.Ref `json:"refs,omitempty"`
+	By       []string    `json:"by"` // who approved it
+	At       string      `json:"at"` // RFC 3339
+	Core     bool        `json:"core,omitempty"`
+	Kept     bool        `json:"kept,omitempty"` // by a person, after it was proposed or quarantined
+	// Out says why the entry is not used: proposed, forgotten or superseded.
+	Out string `json:"out,omitempty"`
+}
+
+// identify sets e's id.
+func (e *Entry) identify() {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\x00%s", e.Codebase, e.Text)
+	for _, r := range e.Refs {
+		fmt.Fprintf(h, "\x00%s %s", r.Kind, r.Ref)
+	}
+	e.ID = "m-" + hex.EncodeToString(h.Sum(nil))[:12]
+}
+
+// Fold computes the entries from the records of a home, in the order of their logs. Decisions come before
+// the replies and words that refer to them.
+type Fold struct {
+	offers  map[string]*decision.Record // by thread and cycle
+	entries map[string]*Entry
+	order   []string
+	answers map[string]*Entry // the latest to a question of a chat, and in a thread
+	read    int64             // bytes of memory.ndjson
+}
+
+// NewFold returns an empty fold.
+func NewFold() *Fold {
+	return &Fold{offers: map[string]*decision.Record{}, entries: map[string]*Entry{}, answers: map[string]*Entry{}}
+}
+
+func place(key string, cycle int) string { return fmt.Sprintf("%s %d", key, cycle) }
+
+// Decision folds a record of the decision log that counts.
+func (f *Fold) Decision(r *decision.Record) {
+	switch r.Kind {
+	case decision.Offer:
+		f.offers[place(r.Key, r.Cycle)] = r
+	case decision.Dismiss, decision.Redo:
+		offer := f.offers[place(r.Key, r.Cycle)]
+		if offer == nil || offer.Target == nil || strings.TrimSpace(r.Note) == "" {
+			return
+		}
+		f.add(Entry{
+			Source: Refused, Category: Observation, Codebase: offer.Codebase, Platform: offer.Target.Platform,
+			ChatID: offer.Target.ChatID, Key: r.Key, Question: question(offer), Text: r.Note,
+			Refs: offer.Evidence, By: []string{r.By}, At: r.At,
+		})
+	}
+}
+
+// question returns what was asked, from the sources of an offer: its summary and notes come first.
+func question(offer *decision.Record) string {
+	return strings.Join(offer.Sources[min(2, len(offer.Sources)):], "\n")
+}
+
+// Reply folds a line of replies.ndjson. Only a text that a person has read becomes an entry, and only if it
+// cites something: without a receipt it could not be checked later.
+func (f *Fold) Reply(r *outbox.Reply) {
+	offer := f.offers[place(r.Key, r.Cycle)]
+	if r.Outcome != "posted" || len(r.ReadBy) == 0 || offer == nil || !cites(offer.Evidence) {
+		return
+	}
+	e := Entry{
+		Source: Answered, Category: Observation, Codebase: offer.Codebase, Platform: r.Platform, ChatID: r.ChatID,
+		Key: r.Key, Question: question(offer), Text: r.ReplyText, Refs: offer.Evidence, By: r.ReadBy, At: r.PostedAt,
+	}
+	if r.EditedBy != "" {
+		e.Source = Corrected
+	}
+	added := f.add(e)
+	if added == nil {
+		return
+	}
+	at := fmt.Sprintf("%s\x00%s\x00%s\x00", e.Codebase, e.Platform, e.ChatID)
+	names := []string{at + "key " + e.Key}
+	if asked := strings.ToLower(strings.Join(strings.Fields(e.Question), " ")); asked != "" {
+		names = append(names, at+asked)
+	}
+	for _, name := range names {
+		if old := f.answers[name]; old != nil && old != added && old.Out == "" {
+			old.Out = "superseded by " + added.ID
+		}
+		f.answers[name] = added
+	}
+}
+
+func cites(refs []draft.Ref) bool {
+	return slices.ContainsFunc(refs, func(r draft.Ref) bool { return r.Receipt != nil || r.Kind == draft.KindGitCommit })
+}
+
+// Word folds a line of memory.ndjson.
+func (f *Fold) Word(w *Word) {
+	switch w.Kind {
+	case Note, Propose:
+		e := Entry{Source: Noted, Category: w.Category, Codebase: w.Codebase, Text: w.Text, Refs: w.Refs, By: []string{w.By}, At: w.At}
+		if w.Kind == Propose {
+			e.Source, e.Out = Imported, "proposed"
+		}
+		f.add(e)
+		return
+	}
+	e := f.entries[w.ID]
+	if e == nil {
+		return
+	}
+	switch w.Kind {
+	case Keep:
+		e.Kept, e.Out = true, ""
+		if !slices.Contains(e.By, w.By) {
+			e.By = append(slices.Clone(e.By), w.By)
+		}
+	case Promote:
+		e.Core, e.Kept, e.Out = true, true, ""
+	case Forget:
+		e.Out = "forgotten by " + w.By
+	}
+}
+
+// add adds an entry and returns it; nil if there is one with the same text and refs.
+func (f *Fold) add(e Entry) *Entry {
+	e.identify()
+	if f.entries[e.ID] != nil {
+		return nil
+	}
+	f.entries[e.ID] = &e
+	f.order = append(f.order, e.ID)
+	return &e
+}
+
+// Entries returns all entries, oldest first.
+func (f *Fold) Entries() []Entry {
+	all := make([]Entry, len(f.order))
+	for i, id := range f.order {
+		all[i] = *f.entries[id]
+	}
+	return all
+}
+
+// Check returns an error unless w is complete.
+func (w *Word) Check() error {
+	switch w.Kind {
+	case Note, Propose:
+		switch {
+		case strings.TrimSpace(w.Text) == "":
+			return errors.New("the entry has no text")
+		case !slices.Contains(Categories, w.Category):
+			return fmt.Errorf("category %q: want one of %s", w.Category, strings.Join(Categories, ", "))
+		case !cites(w.Refs):
+			return errors.New("the entry cites no line that can be read now; only what is in the code can be checked later")
+		}
+	case Keep, Promote, Forget:
+		if w.ID == "" {
+			return fmt.Errorf("%s names no entry", w.Kind)
+		}
+	default:
+		return fmt.Errorf("there is no kind %q", w.Kind)
+	}
+	return nil
+}
+
+// Say stamps At, if empty, and durably appends words to memory.ndjson. Every author must be allowed by the
+// policy.
+func Say(h *durable.Home, p decision.Policy, words ...Word) error {
+	for _, w := range words {
+		if !p.Allows(w.By) {
+			err := sysexit.With(sysexit.NoPerm, fmt.Errorf("%q may not change the memory", w.By))
+			return sysexit.Hint(err, "team.approvers names who may")
+		}
+	}
+	log, err := h.OpenLog(LogName)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	_, err = log.Append(func(int64) (lines []byte, err error) {
+		for _, w := range words {
+			if w.At == "" {
+				w.At = time.Now().UTC().Format(time.RFC3339Nano)
+			}
+			if err := w.Check(); err != nil {
+				return nil, sysexit.With(sysexit.Data, fmt.Errorf("append to %s: %w", LogName, err))
+			}
+			b, err := json.Marshal(w)
+			if err != nil {
+				return nil, fmt.Errorf("append to %s: %w", LogName, err)
+			}
+			lines = append(append(lines, b...), '\n')
+		}
+		return lines, nil
+	})
+	return err
+}
+
+// Words folds what memory.ndjson of a home has more than at the last call.
+func (f *Fold) Words(h *durable.Home) error {
+	if err := h.Check(LogName, f.read); err != nil {
+		return err
+	}
+	return h.Tail(LogName, f.read, func(line []byte, next int64) error {
+		f.read = next
+		var w Word
+		if err := ndjson.Decode(line, &w); err != nil {
+			return fmt.Errorf("read %s: %w", LogName, err)
+		}
+		f.Word(&w)
+		return nil
+	})
+}
