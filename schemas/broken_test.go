@@ -122,6 +122,7 @@ func TestRules(t *testing.T) {
 		{"run", 0, "done without a value", func(o object) { delete(o, "value") }},
 		{"run", 0, "an investigation with a verdict", func(o object) { o["value"] = object{"verdict": "pass"} }},
 		{"run", 2, "failed without an error", func(o object) { delete(o, "error") }},
+		{"todo", 0, "a due time that is none", func(o object) { o["due"] = "tomorrow" }},
 		{"spend", 0, "no such day", func(o object) { o["day"] = "2025-02-30" }},
 	} {
 		record := parse(t, examples(t, c.name)[c.example])

@@ -30,6 +30,7 @@ import (
 	"tri/lib/record/persona"
 	"tri/lib/record/run"
 	"tri/lib/record/thread"
+	"tri/lib/record/todo"
 	"tri/lib/record/turn"
 	"tri/lib/record/verdict"
 	"tri/lib/report/faults"
@@ -58,6 +59,7 @@ var records = map[string]reflect.Type{
 	"heard":            reflect.TypeFor[run.Heard](),
 	"checkpoint":       reflect.TypeFor[run.Checkpoint](),
 	"spend":            reflect.TypeFor[budget.Entry](),
+	"todo":             reflect.TypeFor[todo.Line](),
 	"journal":          reflect.TypeFor[journal.Line](),
 	"drill":            reflect.TypeFor[faults.Score](),
 	"label":            reflect.TypeFor[sample.Label](),

@@ -18,6 +18,7 @@ import (
 	"tri/lib/base/prompt"
 	"tri/lib/base/stream"
 	"tri/lib/base/term"
+	"tri/lib/flow/box"
 	"tri/lib/flow/dispatch"
 	"tri/lib/flow/investigate"
 	"tri/lib/flow/longrun"
@@ -42,7 +43,7 @@ actionable one investigated and validated, and offers the draft to people
   tri-watch local chat | tri-classify | tri-dispatch
   tri-dispatch --once events-classified.ndjson   until every thread is at rest
   tri-dispatch --rebuild                         make the threads anew from the log`,
-	Schemas: []string{"thread", "classified-event", "journal", "run", "spend"},
+	Schemas: []string{"thread", "classified-event", "journal", "run", "spend", "todo"},
 	Stays:   true,
 	Flags: []cli.Flag{
 		&cli.StringFlag{Name: "home", Usage: "keep logs and threads in `DIR` (default $TRI_HOME or ~/.tri)"},
@@ -113,6 +114,9 @@ func start(c *cli.Call) error {
 		Input: stream.Input{Files: c.Args, Stdin: c.In, Follow: !c.Bool("once") && len(c.Args) > 0, Rejects: c.String("rejects"), Say: c.Say},
 		Long:  &longrun.Manager{Home: home, Config: cfg, Now: time.Now},
 		Investigate: func(ctx context.Context, t *thread.Thread, hints []dispatch.Hint, r *run.Run) (*draft.Return, error) {
+			if t.Intent == thread.CodeChange {
+				return box.Patch(ctx, t, box.Box{Config: cfg, Prompts: prompts, New: all.New, Now: time.Now, Say: c.Say})
+			}
 			earlier, err := investigate.Continues(home, t)
 			if err != nil {
 				return nil, err

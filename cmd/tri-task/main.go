@@ -12,6 +12,7 @@ import (
 	"tri/lib/base/text"
 	"tri/lib/flow/approve"
 	"tri/lib/record/decision"
+	"tri/lib/record/todo"
 	"tri/lib/report/task"
 )
 
@@ -26,9 +27,8 @@ thread's key, or a message of the task. Only team.approvers may tell, redirect,
 cancel and reject; tri-dispatch acts on their words.
 
   tri-task list
-  tri-task tail 3f9a2c41
   tri-task redirect 3f9a2c41 'only the auth service'`,
-	Schemas: []string{"task", "decision"},
+	Schemas: []string{"task", "decision", "todo"},
 	Commands: []cli.Program{
 		command("list", "", "show open tasks, oldest first", list, &cli.BoolFlag{Name: "all", Usage: "also closed ones"}),
 		command("show", "id", "show a task: question, steps, result, cost", show),
@@ -37,10 +37,10 @@ cancel and reject; tri-dispatch acts on their words.
 		command("redirect", "id text", "replace what is asked", say(decision.Redirect, "redirected")),
 		command("cancel", "id [reason]", "end the work; nothing is posted", say(decision.Cancel, "cancelled")),
 		command("reject", "id [reason]", "dismiss it, whether it has a draft or not; nothing is posted", say(decision.Dismiss, "rejected")),
+		command("todo", "[verb] [text]", "show people's lists, or add, done or undo an entry", todos),
 	},
 }
 
-// desk is a home with its configuration.
 type desk struct {
 	*task.View
 	gate approve.Gate
@@ -58,6 +58,10 @@ func list(c *cli.Call, d *desk) error {
 		err = errors.Join(err, task.WriteJSON(c.Out, t))
 	}
 	return err
+}
+
+func todos(c *cli.Call, d *desk) error {
+	return todo.Do(todo.Desk{Home: d.Home, By: d.gate.By, May: d.Policy.Allows(d.gate.By), JSON: c.Bool("json"), Now: d.Now, Out: c.Out}, c.Args)
 }
 
 func show(c *cli.Call, d *desk) error {
@@ -126,7 +130,6 @@ func command(name, args, usage string, do func(*cli.Call, *desk) error, flags ..
 	return p
 }
 
-// complete writes the ids of the open tasks of the default home.
 func complete(c *cli.Call) error {
 	home, err := durable.Open("")
 	if err != nil {

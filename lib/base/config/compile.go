@@ -69,6 +69,7 @@ func (c *Config) compile(f *faults) {
 	c.compilePipeline(f)
 	c.Gate.compile(f)
 	c.AutoReply.compile(f)
+	c.Inbox.compile(f)
 	c.Forge.compile(f)
 	c.Nats.compile(f)
 	c.Box.compile(f)

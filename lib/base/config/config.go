@@ -18,6 +18,7 @@ type Config struct {
 	Budget        Budget         `yaml:"budget"`
 	Dispatch      Dispatch       `yaml:"dispatch"`
 	Turn          Turn           `yaml:"turn"`
+	Inbox         Inbox          `yaml:"inbox"`
 	QuestionTypes []QuestionType `yaml:"question_types"`
 	AskFirst      []AskFirst     `yaml:"ask_first"`
 	Pipeline      []Stage        `yaml:"pipeline"`
@@ -40,6 +41,7 @@ type Chat struct {
 	ChatID   string `yaml:"chat_id"`
 	Name     string `yaml:"name"`
 	Codebase string `yaml:"codebase"` // name of one of Codebases; "" means the first
+	Inbox    bool   `yaml:"inbox"`    // every message of a person is a request
 }
 
 // Classifier configures the rule-based filter.

@@ -59,6 +59,7 @@ func (c *Config) fill() {
 	num(&c.Dispatch.MaxQuestionAgeH, 24)
 	setDefault(&c.Turn.HoldS, 2.5)
 	setDefault(&c.Turn.MaxHoldS, 15)
+	c.Inbox.fill()
 	if c.Dispatch.Concurrency == 0 {
 		c.Dispatch.Concurrency = 3
 	}

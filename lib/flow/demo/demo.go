@@ -27,7 +27,7 @@ const operator = "operator"
 
 // Options configure a demo.
 type Options struct {
-	Part     string // "": the whole path of a question; turns: see turns.go
+	Part     string // "": the whole path of a question; turns, inbox: see those files
 	Dir      string // kept afterwards; replaced by the next demo; default "demo"
 	Codebase string // the code that the questions are about; default "."
 	Yes      bool   // approve without asking
@@ -52,8 +52,10 @@ func Run(ctx context.Context, o Options) error {
 	case "":
 	case "turns":
 		return turns(ctx, o)
+	case "inbox":
+		return inbox(ctx, o)
 	default:
-		return sysexit.With(sysexit.Usage, fmt.Errorf("demo: %q is no part; there is: turns", o.Part))
+		return sysexit.With(sysexit.Usage, fmt.Errorf("demo: %q is no part; there are: turns, inbox", o.Part))
 	}
 	if o.Dir == "" {
 		o.Dir = "demo"

@@ -170,12 +170,7 @@ func (d *demo) pipeline(ctx context.Context) (end func() error, err error) {
 }
 
 func (d *demo) append(said string) error {
-	f, err := os.OpenFile(d.path("chat/"+room), os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		return sysexit.With(sysexit.IO, err)
-	}
-	_, err = fmt.Fprintf(f, "ana: %s\n", said)
-	return sysexit.With(sysexit.IO, errors.Join(err, f.Close()))
+	return d.line("ana: %s", said)
 }
 
 func sleep(ctx context.Context, t time.Duration) error {

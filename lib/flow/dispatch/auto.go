@@ -94,7 +94,7 @@ func old(at string, now time.Time, age time.Duration) bool {
 // no person has answered it, and the draft was validated for it and leaves none out.
 func (a *auto) fresh(t *thread.Thread, now time.Time) bool {
 	ret := t.InvestigatorReturn
-	if ret == nil || t.ValidatorReturn == nil || ret.Drill != nil || ret.Before != nil ||
+	if ret == nil || t.ValidatorReturn == nil || ret.Drill != nil || ret.Before != nil || len(t.Ends) > 0 ||
 		len(t.HumanReplies)+len(t.NotAnswered) > 0 || len(t.Messages) == 0 {
 		return false
 	}

@@ -196,7 +196,7 @@ func (p *pool) blank(j job, t *thread.Thread, r *run.Run) *run.Result {
 
 // here carries out a run in this process.
 func (p *pool) here(ctx context.Context, j job, t *thread.Thread, hints []Hint, r *run.Run, res *run.Result) error {
-	limited, cancel := context.WithTimeout(ctx, p.limit(j))
+	limited, cancel := context.WithTimeout(ctx, p.limit(j, t))
 	defer cancel()
 	value, err := p.ask(limited, j, t, hints, r)
 	for _, pause := range p.pauses {
@@ -229,7 +229,7 @@ func (p *pool) here(ctx context.Context, j job, t *thread.Thread, hints []Hint, 
 	case errors.Is(err, agent.ErrNothing):
 		res.Status, res.Error = run.Nothing, err.Error()
 	case limited.Err() != nil:
-		err = agent.Fail(agent.Timeout, fmt.Errorf("took longer than %v", p.limit(j)))
+		err = agent.Fail(agent.Timeout, fmt.Errorf("took longer than %v", p.limit(j, t)))
 		fail(res, err, &run.Failure{Limit: supervise.Wall, LastSafeArtifact: artifactOf(state)})
 	case err != nil:
 		fail(res, err, state.Failure)
@@ -293,8 +293,11 @@ func (p *pool) ask(ctx context.Context, j job, t *thread.Thread, hints []Hint, r
 }
 
 // limit is the maximum duration of a run.
-func (p *pool) limit(j job) time.Duration {
+func (p *pool) limit(j job, t *thread.Thread) time.Duration {
 	minutes := p.Config.Investigator.HardCapRuntimeMin
+	if t.Minutes > 0 {
+		minutes = t.Minutes // of an intent
+	}
 	if j.kind == run.Validate {
 		minutes = p.Config.Validator.HardCapRuntimeMin
 	}

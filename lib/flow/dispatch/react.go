@@ -157,11 +157,11 @@ func (r *reactor) due(t *thread.Thread, at string) (ask []notify.Signal) {
 // state returns the state that a thread's message should show, "" for none.
 func (r *reactor) state(t *thread.Thread) string {
 	switch {
-	case t.Status == thread.Closed && t.PostedMessageID != nil:
+	case t.Status == thread.Closed && (t.PostedMessageID != nil || t.IsNoted()):
 		return stateAnswered
 	case t.Status == thread.Closed:
 		return ""
-	case t.Status == thread.PendingUser && t.DraftPending == nil && t.Asked == "":
+	case t.Status == thread.PendingUser && t.DraftPending == nil && t.Asked == "" && !t.AwaitsAsker():
 		return stateFailed
 	case t.Status == thread.PendingUser:
 		return stateWaiting

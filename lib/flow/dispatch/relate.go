@@ -93,6 +93,10 @@ func (d *Dispatcher) judge(f *thread.Facts, e *event.Classified, mine []*thread.
 		Text: e.Content, Quotes: e.ReplyToID, Names: d.rules.named(e),
 		Ack: e.IsAckOrEmoji && !e.IsQuestion && !f.NeverMind, Asks: e.Classification == event.Actionable,
 	}
+	if i := slices.IndexFunc(mine, (*thread.Thread).AwaitsAsker); i >= 0 && !f.NeverMind && !m.Ack {
+		f.Relation, f.RelationReasons, f.Of = relation.Answer, []string{"asked-to-clarify"}, mine[i].Key
+		return
+	}
 	r := relation.Judge(m, asItems(mine, e))
 	if i, named := relation.Named(e.Content, asItems(mine, e), m.Names); named {
 		r = relation.Relation{Kind: relation.Cancel, Item: i, Reasons: []string{"names-item"}}

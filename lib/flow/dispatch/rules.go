@@ -87,7 +87,7 @@ func (r *rules) facts(e *event.Classified, o Options) (*thread.Facts, error) {
 	f := &thread.Facts{QuestionType: thread.Other, Tier: 1, ExpectedMin: 5}
 	f.Own = e.Sender.Type == "bot" && e.Sender.ID != "" && slices.Contains(r.own, e.Sender.ID)
 	f.NeverMind = relation.Withdraws(e.Content, r.named(e))
-	if e.Classification != event.Actionable || f.Own {
+	if r.want(f, e, o); e.Classification != event.Actionable && f.Intent == "" || f.Own {
 		return f, nil
 	}
 	if !o.Shadow { // a trial may use old messages
@@ -104,10 +104,14 @@ func (r *rules) facts(e *event.Classified, o Options) (*thread.Facts, error) {
 	for _, a := range r.asks {
 		if ok, err := a.when.Match(line, e.Content); err != nil {
 			o.Say("ask_first %q: %v", a.Name, err)
-		} else if ok {
+		} else if ok && f.Ask == "" {
 			f.Ask = a.Question
 			break
 		}
+	}
+	if f.Intent == thread.CodeChange {
+		f.Rubric, err = r.prompts.Rubric(f.QuestionType)
+		return f, err // a run of tri-box is no investigation, and has no longer one
 	}
 	if r.long > 0 && f.ExpectedMin >= r.long || slices.Contains(r.always, f.QuestionType) {
 		f.Tier = 2

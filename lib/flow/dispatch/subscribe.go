@@ -52,6 +52,7 @@ type subscriber interface {
 func (d *Dispatcher) attach() {
 	d.subscribers = []subscriber{
 		newHold(d),
+		newInbox(d),
 		newReuse(d),
 		newSpending(d),
 		newHints(d),

@@ -12,7 +12,9 @@ import (
 	"tri/lib/base/stream"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
+	"tri/lib/judge/intent"
 	"tri/lib/record/decision"
+	"tri/lib/record/draft"
 	"tri/lib/record/event"
 	"tri/lib/record/outbox"
 	"tri/lib/record/thread"
@@ -167,7 +169,11 @@ func (d *Dispatcher) takeEvents(first classified, more <-chan classified) error 
 		if err != nil {
 			return err
 		}
-		ins = append(ins, thread.Input{At: text.Timestamp(d.Now()), Key: c.event.Key(), Event: c.event, Facts: facts, Before: d.turns.see(c.event)})
+		before := d.turns.see(c.event)
+		if alone(c.event, facts) {
+			before = nil
+		}
+		ins = append(ins, thread.Input{At: text.Timestamp(d.Now()), Key: c.event.Key(), Event: c.event, Facts: facts, Before: before})
 	}
 	if err := d.take(ins...); err != nil {
 		return err
@@ -281,12 +287,22 @@ func (d *Dispatcher) takeRun(j job, res *run.Result) error {
 	}
 	return d.take(thread.Input{
 		At: res.EndedAt, Key: j.key, Run: res, Escalate: d.pool.longerLook(j, res), LastRound: d.rounds() < 2, Resumes: resumes(res),
+		Ends: ends(res),
 	})
 }
 
 // resumes reports whether the next cycle may continue a run: an agent has made a draft in a session.
 func resumes(res *run.Result) bool {
 	return res.Kind == run.Investigate && res.Status == run.Done && res.SessionID != "" && !budget.Free(res.Agent)
+}
+
+// ends returns the signs that the draft of an investigation is no answer.
+func ends(res *run.Result) []string {
+	var ret draft.Return
+	if res.Kind != run.Investigate && res.Kind != run.Escalate || res.Status != run.Done || json.Unmarshal(res.Value, &ret) != nil {
+		return nil
+	}
+	return intent.Ends(&ret)
 }
 
 // rounds returns how many drafts a cycle may have: the first, and one for each time the validator sends it

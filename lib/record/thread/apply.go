@@ -3,6 +3,7 @@ package thread
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"tri/lib/base/ndjson"
 	"tri/lib/record/decision"
@@ -82,6 +83,10 @@ func Apply(t Thread, in Input) (Thread, []Effect) {
 		t.spent(in)
 	case in.Resumed != nil:
 		t.resumed(in)
+	case in.Noted != nil:
+		t.noted(in.At, in.Noted)
+	case in.Rejected != nil && t.AwaitsAsker():
+		t.close(in.At, RejectedByAsker)
 	case in.Expired != nil && t.Status == PendingUser && t.DraftSHA256 == in.Expired.DraftSHA256 && t.UserApprovedAt == nil:
 		t.close(in.At, decision.ExpiredNote)
 	}
@@ -130,7 +135,7 @@ func (t *Thread) begin(at, why string) {
 	t.InvestigatorRound = 1
 	t.InvestigatorReturn, t.InvestigatorError, t.ValidatorReturn = nil, "", nil
 	t.InvestigatorTaskID, t.ValidatorTaskID = nil, nil
-	t.BounceFeedback, t.EarlierDraft, t.Badge, t.ReadyAt, t.Ordered = "", "", "", "", ordered
+	t.BounceFeedback, t.EarlierDraft, t.Badge, t.ReadyAt, t.Ordered, t.Ends = "", "", "", "", ordered, nil
 	t.NotAnswered = nil
 	t.EscalationTmuxSession, t.EscalationTranscriptPath = nil, nil
 	t.DraftPending, t.DraftSHA256, t.UserApprovedAt = nil, "", nil
@@ -163,6 +168,7 @@ func (t *Thread) rest(at, badge, why string) {
 		t.begin(at, "messages came during the round")
 		return
 	}
+	badge = strings.Join(append([]string{badge}, t.Ends...), ", ")
 	t.Badge = badge
 	if n := len(t.NotAnswered); n > 0 {
 		t.Badge = fmt.Sprintf("%d of %d questions not answered; %s", n, len(t.Questions()), badge)
@@ -191,7 +197,7 @@ func (t *Thread) inRound() bool {
 
 func (t *Thread) investigated(in Input) {
 	at, r, first := in.At, in.Run, t.InvestigatorReturn
-	t.InvestigatorReturn, t.InvestigatorError, t.ValidatorReturn = nil, "", nil
+	t.InvestigatorReturn, t.InvestigatorError, t.ValidatorReturn, t.Ends = nil, "", nil, in.Ends
 	ret := new(draft.Return)
 	if err := ndjson.Unmarshal(r.Value, ret); err != nil && r.Status == run.Done {
 		t.InvestigatorError = fmt.Sprintf("unreadable return: %v", err)
@@ -207,10 +213,12 @@ func (t *Thread) investigated(in Input) {
 		t.heard(r)
 	}
 	switch {
-	case in.Escalate && !t.IsEscalated:
+	case in.Escalate && !t.IsEscalated && t.Intent != CodeChange:
 		t.escalate(at)
 	case t.InvestigatorReturn != nil && in.Stale && t.waits():
 		t.begin(at, "messages came during the round: its draft is stale, and was not validated")
+	case t.InvestigatorReturn != nil && t.Intent == CodeChange:
+		t.rest(at, patchReady, "a run of tri-box made a patch") // of which a person decides
 	case t.InvestigatorReturn != nil:
 		t.validate(at, "the investigator returned a draft")
 	case t.Status == Escalated && first != nil:

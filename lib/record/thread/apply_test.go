@@ -114,6 +114,26 @@ func step(t Thread, n int, words string) Input {
 	case "ours":
 		in.Event = ev("tri", event.Actionable)
 		in.Facts.Own = true
+	case "inbox": // of an inbox
+		intent, text, _ := strings.Cut(rest, " ")
+		rest = text
+		in.Event = ev("ana", event.Ambient)
+		in.Facts.Want = Want{Intent: strings.TrimSuffix(intent, "!"), IntentScore: 12, AutonomyLevel: 2, Large: strings.HasSuffix(intent, "!"), Minutes: 5}
+	case "notes", "notesdraft", "clarifies", "cannot":
+		in.Noted = &Noted{RunID: "none", Why: rest}
+		if t.InvestigatorTaskID != nil {
+			in.Noted.RunID = *t.InvestigatorTaskID
+		}
+		switch verb {
+		case "notesdraft":
+			in.Noted.Draft, in.Noted.Badge = "1. milk", "your list"
+		case "clarifies":
+			in.Noted.Draft, in.Noted.Badge, in.Noted.Clarify = "which formats?", "asks the asker", true
+		case "cannot":
+			in.Noted.Badge = "nothing found"
+		}
+	case "thumbsdown":
+		in.Rejected = &Rejected{ID: fmt.Sprint("r", n), Emoji: "👎"}
 	case "looked": // where a long run can be watched
 		id := "none"
 		if t.InvestigatorTaskID != nil {
@@ -370,7 +390,7 @@ func TestRandomStories(t *testing.T) {
 	}
 	words := []string{"asks why?", "adds more", "thanks", "nevermind nvm", "colleague x", "benstates x", "benedits 2 c", "edit 2 a", "edit 1 b", "delete 1", "delete 2",
 		"askfirst x", "ours x", "found", "heard", "heard 2", "heardnothing", "nothing", "fails x", "asksmore", "late x", "looked", "spent", "pass", "bounce", "escalate", "garbage", "expires", "posted", "refused",
-		"approve", "edit", "undo", "dismiss x", "redo x", "answer x", "revoke x", "tell x", "redirect x", "cancel x", "reopen x"}
+		"inbox code_change! a", "inbox todo b", "notes c", "notesdraft d", "clarifies e", "cannot f", "thumbsdown", "approve", "edit", "undo", "dismiss x", "redo x", "answer x", "revoke x", "tell x", "redirect x", "cancel x", "reopen x"}
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 4000 {
 		var th Thread

@@ -44,6 +44,8 @@ type Input struct {
 	// Told says, with Decision, that its words count in a later cycle as well, and wait for the run in
 	// progress. Earlier versions began a cycle, and only in the one that the decision names.
 	Told bool `json:"told,omitempty"`
+	// Ends are, with Run, signs in the text of a draft that it is no answer: lib/judge/intent has them.
+	Ends []string `json:"ends,omitempty"`
 	// LastRound says, with Run, that no round follows a bounce.
 	LastRound bool `json:"last_round,omitempty"`
 	// NotAnswered are the messages whose questions a text leaves out, by id: with Run the draft that was
@@ -53,6 +55,8 @@ type Input struct {
 	Escalated   *Escalation `json:"escalated,omitempty"`
 	Spent       *Spent      `json:"spent,omitempty"`
 	Resumed     *Resumed    `json:"resumed,omitempty"`
+	Noted       *Noted      `json:"noted,omitempty"`
+	Rejected    *Rejected   `json:"rejected,omitempty"`
 	Expired     *Expired    `json:"expired,omitempty"`
 	// Thread is the whole thread as an earlier version of the state machine left it.
 	Thread *Thread `json:"thread,omitempty"`
@@ -98,6 +102,7 @@ type Facts struct {
 	Own     bool   `json:"own,omitempty"` // written by the bot
 	// Refuse says why an actionable message may not open a thread: it is too old.
 	Refuse string `json:"refuse,omitempty"`
+	Want
 }
 
 // Values of Facts.Relation that the state machine distinguishes; lib/judge/relation has them all.
@@ -168,6 +173,10 @@ func (in *Input) Identity() string {
 		if id = "spent " + in.Spent.RunID; in.Spent.Day != "" {
 			id += " " + in.At // it may be refused again
 		}
+	case in.Noted != nil:
+		id = "noted " + in.Noted.RunID
+	case in.Rejected != nil:
+		id = "rejected " + in.Rejected.ID
 	case in.Resumed != nil:
 		id = "resumed " + in.At + " " + in.Resumed.RunID
 	case in.Expired != nil:

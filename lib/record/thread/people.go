@@ -19,6 +19,7 @@ func (t *Thread) event(in Input) {
 		return
 	}
 	m := From(e)
+	m.Actionable = m.Actionable || facts.Intent != ""
 	switch {
 	case t.Key == "":
 		t.open(in, facts, m)
@@ -45,7 +46,7 @@ func (t *Thread) open(in Input, facts *Facts, m Message) {
 	if facts.Relation == RelationBranch {
 		t.Parent = facts.Of
 	}
-	t.take(facts)
+	t.take(facts, m.Content)
 	for _, b := range in.Before {
 		b.Before, b.Actionable = true, false
 		t.Messages = append(t.Messages, b)
@@ -55,12 +56,16 @@ func (t *Thread) open(in Input, facts *Facts, m Message) {
 }
 
 // take stores the rules' results at the start of a cycle.
-func (t *Thread) take(facts *Facts) {
+func (t *Thread) take(facts *Facts, said string) {
 	if facts.Codebase != t.Codebase {
 		t.Resume = nil // a session has read one codebase
 	}
 	t.QuestionType, t.TypeReason, t.Rubric, t.Asked = facts.QuestionType, facts.TypeReason, facts.Rubric, facts.Ask
 	t.Codebase, t.ExpectedMin, t.ExpectedBecause, t.IsEscalated = facts.Codebase, facts.ExpectedMin, facts.ExpectedBecause, facts.Tier == 2
+	t.Want, t.Summary, t.ClarifyQuestion, t.ClarifyMessageID = facts.Want, "", nil, ""
+	if t.Intent != "" {
+		t.Summary = summary(said)
+	}
 }
 
 const (
@@ -115,7 +120,7 @@ func (t *Thread) reopen(in Input, facts *Facts, m Message) {
 		t.remember(old)
 	}
 	t.Pending = nil // messages pending at the close are older than the new question
-	t.take(facts)
+	t.take(facts, m.Content)
 	t.OriginalMessageID, t.OriginalSenderID, t.OriginalSenderName = m.MessageID, m.SenderID, m.SenderName
 	t.Messages, t.Notes, t.PendingNotes, t.HumanReplies, t.Alerts = []Message{m}, nil, nil, nil, nil
 	t.begin(in.At, "a later message reopened it")
@@ -161,7 +166,7 @@ func (t *Thread) edited(in Input, facts *Facts, m Message) {
 		t.alert(in.At, "the question was edited after it was closed")
 	default: // dismissed, or expired: it is asked again
 		t.Messages[i].Content = m.Content
-		t.take(facts)
+		t.take(facts, m.Content)
 		t.begin(in.At, "the question was edited")
 	}
 }
@@ -302,6 +307,9 @@ func (t *Thread) reply(in Input) {
 	}
 	switch r.Outcome {
 	case outbox.Posted:
+		if t.askedAsker(in.At, r.PostedMessageID) {
+			return
+		}
 		t.PostedMessageID = &r.PostedMessageID
 		t.close(in.At, "answered")
 		t.unanswered(in.NotAnswered)

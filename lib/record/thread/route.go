@@ -11,11 +11,11 @@ type Beside struct {
 	Key string `json:"key"`
 }
 
-// Asks reports whether in is a question: it is actionable, is not only a thank-you, and the rules
-// do not exclude it.
+// Asks reports whether in is a question: it is actionable or a request to an inbox, is not only a
+// thank-you, and the rules do not exclude it.
 func Asks(in Input) bool {
 	e, f := in.Event, in.Facts
-	return e != nil && !e.Deleted && e.Classification == event.Actionable && (e.IsQuestion || !e.IsAckOrEmoji) &&
+	return e != nil && !e.Deleted && (e.Classification == event.Actionable || f != nil && f.Intent != "") && (e.IsQuestion || !e.IsAckOrEmoji) &&
 		(f == nil || !f.Own && !f.NeverMind && f.Refuse == "" && f.Unclear == "")
 }
 

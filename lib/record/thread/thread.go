@@ -76,6 +76,12 @@ type Thread struct {
 	QuestionType       string `json:"question_type"`
 	TypeReason         string `json:"type_reason,omitempty"`
 	Lang               string `json:"lang,omitempty"`
+	Want
+	// Summary are the first words of a request to an inbox.
+	Summary string `json:"summary,omitempty"`
+	// ClarifyQuestion is what the asker is to be asked, and ClarifyMessageID the message that asked it.
+	ClarifyQuestion  *string `json:"clarify_question,omitempty"`
+	ClarifyMessageID string  `json:"clarify_message_id,omitempty"`
 
 	Status        string   `json:"status"`
 	StatusHistory []Change `json:"status_history"`
@@ -130,8 +136,10 @@ type Thread struct {
 	DraftPending *string `json:"draft_pending"`
 	DraftSHA256  string  `json:"draft_sha256,omitempty"`
 	// NotAnswered are the messages of the cycle whose questions the draft leaves out, by id.
-	NotAnswered     []string `json:"not_answered,omitempty"`
-	Badge           string   `json:"badge,omitempty"` // "disagreement", "quotes checked", …
+	NotAnswered []string `json:"not_answered,omitempty"`
+	Badge       string   `json:"badge,omitempty"` // "disagreement", "quotes checked", …
+	// Ends are signs in the draft's text that it is no answer.
+	Ends            []string `json:"ends,omitempty"`
 	UserApprovedAt  *string  `json:"user_approved_at"`
 	PostedMessageID *string  `json:"posted_message_id"`
 	TriageFilePath  *string  `json:"triage_file_path"`

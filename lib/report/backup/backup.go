@@ -28,6 +28,7 @@ import (
 	"tri/lib/base/sysexit"
 	"tri/lib/record/decision"
 	"tri/lib/record/presence"
+	"tri/lib/record/todo"
 )
 
 // left are the files that a copy does not need: they are rebuilt or belong to processes.
@@ -42,7 +43,7 @@ const (
 // logs are the derived logs, each before the log it is derived from, so that every reply in the
 // copy has its claim in it, and every input of the journal its line.
 var logs = []string{
-	"dispatch.ndjson", "events-classified.ndjson", "events-turns.ndjson", "events-threaded.ndjson", "events.ndjson", "signals-done.ndjson", repliesName, decision.LogName,
+	"dispatch.ndjson", "events-classified.ndjson", "events-turns.ndjson", "events-threaded.ndjson", "events.ndjson", "signals-done.ndjson", repliesName, decision.LogName, todo.Name,
 }
 
 // manifest lists the contents of a copy.

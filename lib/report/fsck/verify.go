@@ -17,6 +17,7 @@ import (
 	"tri/lib/record/discussion"
 	"tri/lib/record/journal"
 	"tri/lib/record/outbox"
+	"tri/lib/record/todo"
 
 	"github.com/tidwall/gjson"
 )
@@ -54,6 +55,7 @@ var logs = []struct {
 	{"events-classified.ndjson", "classified-event", nil},
 	{"replies.ndjson", "reply", nil},
 	{"spend.ndjson", "spend", nil},
+	{todo.Name, "todo", nil},
 	{"labels.ndjson", "label", nil},
 	{"drills.ndjson", "drill", nil},
 	{"actions.ndjson", "action", nil},

@@ -21,7 +21,7 @@ import (
 
 // States of a task.
 const (
-	Pending   = "pending"   // a run is due and has not begun
+	Pending   = "pending"   // a run is due and has not begun, or its asker is asked first
 	Running   = "running"   // a process works on it
 	Paused    = "paused"    // it waits for budget
 	Waiting   = "waiting"   // a person must decide
@@ -181,6 +181,8 @@ func state(t *thread.Thread) (state, why string) {
 		return Waiting, "approved; it is being posted"
 	case t.Asked != "":
 		return Waiting, "asks the operator: " + t.Asked
+	case t.ClarifyQuestion != nil && (t.ClarifyMessageID == "" || t.AwaitsAsker()):
+		return Pending, t.Badge
 	case t.DraftPending == nil:
 		return Failed, cmp.Or(t.InvestigatorError, why)
 	}
@@ -189,11 +191,11 @@ func state(t *thread.Thread) (state, why string) {
 
 func ended(t *thread.Thread) string {
 	switch why := t.CloseReason; {
-	case t.PostedMessageID != nil:
+	case t.PostedMessageID != nil || t.IsNoted():
 		return Completed
 	case t.Withdrawn():
 		return Cancelled
-	case strings.HasPrefix(why, "dismissed"):
+	case strings.HasPrefix(why, "dismissed") || why == thread.RejectedByAsker:
 		return Rejected
 	}
 	return Failed

@@ -1,0 +1,54 @@
+package box
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"tri/lib/agent"
+	"tri/lib/record/draft"
+	"tri/lib/record/run"
+	"tri/lib/record/thread"
+)
+
+// Patch makes the change of code that an item of an inbox asks for, as a fix whose patch waits for a merge.
+// The return is in the words of code alone: that there is a patch, and of how many files. The error is
+// agent.ErrNothing if nothing was changed. The caller has set its budget aside.
+func Patch(ctx context.Context, t *thread.Thread, options Box) (ret *draft.Return, err error) {
+	options.Out, options.Err = io.Discard, io.Discard
+	b, err := Open(ctx, t.Codebase, options)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	var task []string
+	for _, m := range t.Messages {
+		task = append(task, m.Content)
+	}
+	for _, n := range t.Notes {
+		task = append(task, "An operator adds: "+n.Text)
+	}
+	r, err := b.Start(ctx, Request{Type: Fix, Task: strings.Join(task, "\n\n")})
+	if err != nil {
+		return nil, err
+	}
+	if r.State.Status != run.Review {
+		return nil, fmt.Errorf("run %s changed no file: %w", idOf(r.Meta.RunName), agent.ErrNothing)
+	}
+	patch, err := b.home.ReadFile("runs/" + r.Meta.RunName + "/changes.patch")
+	if err != nil {
+		return nil, err
+	}
+	n := bytes.Count(append([]byte("\n"), patch...), []byte("\ndiff --git "))
+	return &draft.Return{
+		Confidence: draft.Low, ConfidenceReason: "no one has read the patch",
+		SummaryForOrchestrator: fmt.Sprintf("A patch of %s waits: tri-box merge %s.", files(n), idOf(r.Meta.RunName)),
+		DraftReply:             fmt.Sprintf("A patch for this is ready (%s). It is used when a person has read and merged it.", files(n)),
+		DraftLanguage:          cmp.Or(t.Lang, "en"), EvidenceRefs: []draft.Ref{}, OpenQuestions: []string{}, InvestigatorRound: 1,
+		ResearchNotes: "Run " + r.Meta.RunName + " in " + b.Checkout + ".", Usage: r.State.Usage,
+	}, nil
+}

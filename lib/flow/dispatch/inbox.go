@@ -1,0 +1,255 @@
+package dispatch
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tri/lib/base/text"
+	"tri/lib/judge/intent"
+	"tri/lib/record/event"
+	"tri/lib/record/notify"
+	"tri/lib/record/run"
+	"tri/lib/record/thread"
+	"tri/lib/record/todo"
+)
+
+// want sets in the facts what a message of a person wants of an inbox. A remark in a thread wants nothing.
+func (r *rules) want(f *thread.Facts, e *event.Classified, o Options) {
+	if e.Sender.Type == "bot" || f.Own || f.NeverMind || e.Deleted || !o.Config.IsInbox(e.Platform, e.ChatID) {
+		return
+	}
+	in := intent.Judge(intent.Message{Text: e.Content, Asks: e.IsQuestion, Elsewhere: len(e.Mentions) > 0 && !e.IsBotMention})
+	if in.Name == intent.Other && e.Root() != e.MessageID && e.Classification != event.Actionable {
+		return
+	}
+	f.Want = thread.Want{
+		Intent: in.Name, IntentScore: in.Score, IntentNext: in.Next, IntentReasons: in.Reasons,
+		AutonomyLevel: 2, Large: in.Large, Minutes: o.Config.Inbox.Minutes(in.Name),
+	}
+	if in.Name == intent.Reminder {
+		if at, ok := intent.When(e.Content, o.Config.Inbox.In(o.Now())); ok {
+			f.Due = text.Timestamp(at)
+		}
+	}
+	team := slices.Concat(o.Config.Team.Members, o.Config.Team.Helpers, o.Config.Team.Approvers)
+	switch {
+	case len(o.Config.Team.Members) > 0 && !slices.Contains(team, e.Sender.ID):
+		f.Ask = "This is of a guest. Shall it be done?"
+	case in.Name == intent.CodeChange && in.Margin < *o.Config.Inbox.Margin:
+		f.Ask = fmt.Sprintf("It may be a change of code, or %s. Shall the code be changed?", in.Next)
+	case in.Name == intent.Reminder && f.Due == "":
+		f.Ask = "When is it to be shown? (tomorrow 9:00, in 2 hours)"
+	}
+}
+
+// alone reports whether a message is a request to an inbox that begins an item of its own, without the earlier
+// messages of its turn: what one person wants in a row are different things there. A conversation that only
+// tri-thread has found is then not its own.
+func alone(e *event.Classified, f *thread.Facts) bool {
+	if f.Intent == "" || f.Intent == intent.Other || e.ReplyToID != "" {
+		return false
+	}
+	if e.ThreadInferred != "" {
+		e.ThreadID, e.ThreadInferred = nil, ""
+	}
+	return true
+}
+
+// inbox does in place of a run what needs no agent, shows reminders when they are due, and takes a reaction
+// of the asker to a clarifying question for a rejection.
+type inbox struct {
+	quiet
+	Options
+	store *store
+	list  todo.List
+	// read is how far actions.ndjson has been read, and no the reactions that decline, of the last ones.
+	read int64
+	no   []event.Action
+}
+
+const maxNo = 1000
+
+func newInbox(d *Dispatcher) *inbox { return &inbox{Options: d.Options, store: d.store} }
+
+// starting returns what is done instead of the run of an item of an inbox. It is repeated after a kill, with
+// the same effect: an entry is named after the run.
+func (i *inbox) starting(j *job, t *thread.Thread) (*thread.Input, error) {
+	if j.kind != run.Investigate || t.Intent == "" {
+		return nil, nil
+	}
+	n := &thread.Noted{RunID: j.runID}
+	line := todo.Line{ID: todo.ID(j.runID), At: text.Timestamp(i.Now()), By: t.Platform + ":" + t.OriginalSenderID}
+	switch {
+	case t.Intent == intent.Todo:
+		line.Text, n.Why = intent.Subject(wordsOf(t)), "it is on the list"
+		return i.add(n, line, t)
+	case t.Intent == intent.Reminder:
+		line.Text = wordsOf(t)
+		if line.Due = cmp.Or(i.dueOf(t), t.Due); line.Due == "" {
+			n.Badge, n.Why = "nothing found", "no time was understood"
+			return i.input(t, n), nil
+		}
+		n.Why = "it will be shown at " + line.Due
+		return i.add(n, line, t)
+	case t.Intent == intent.TodoComplete:
+		return i.complete(n, line, t)
+	case t.Intent == intent.TodoCheck:
+		if err := i.list.Refresh(i.Home); err != nil {
+			return nil, err
+		}
+		n.Draft, n.Badge, n.Why = shownList(i.list.Open(line.By)), "your list", "the open entries of the asker"
+	case t.Intent == thread.CodeChange && t.Large && t.ClarifyMessageID == "" && !t.Ordered:
+		n.Draft, n.Clarify = cmp.Or(clarify[t.Lang], clarify["en"]), true
+		n.Badge, n.Why = "asks the asker", "the change is large: the asker is asked first"
+	default:
+		return nil, nil
+	}
+	return i.input(t, n), nil
+}
+
+func (i *inbox) input(t *thread.Thread, n *thread.Noted) *thread.Input {
+	return &thread.Input{At: text.Timestamp(i.Now()), Key: t.Key, Noted: n}
+}
+
+func (i *inbox) add(n *thread.Noted, line todo.Line, t *thread.Thread) (*thread.Input, error) {
+	line.Kind, line.Key, line.MessageID = todo.Add, t.Key, t.OriginalMessageID
+	if _, err := todo.Append(i.Home, line); err != nil {
+		return nil, err
+	}
+	return i.input(t, n), i.faultAt("todo")
+}
+
+func (i *inbox) complete(n *thread.Noted, line todo.Line, t *thread.Thread) (*thread.Input, error) {
+	if err := i.list.Refresh(i.Home); err != nil {
+		return nil, err
+	}
+	e, ok := i.list.Meant(line.By, wordsOf(t))
+	if !ok {
+		n.Badge, n.Why = "nothing found", "no open entry of the asker is meant"
+		return i.input(t, n), nil
+	}
+	line.ID, line.Kind = e.ID, todo.Done
+	n.Why = "an entry is done"
+	if _, err := todo.Append(i.Home, line); err != nil {
+		return nil, err
+	}
+	return i.input(t, n), i.faultAt("todo")
+}
+
+func (i *inbox) faultAt(at string) error {
+	if i.fault == nil {
+		return nil
+	}
+	return i.fault(at)
+}
+
+// dueOf returns the time that the operator's last words name, "" if they name none.
+func (i *inbox) dueOf(t *thread.Thread) string {
+	for _, n := range slices.Backward(t.Notes) {
+		at, err := time.Parse(time.RFC3339, n.At)
+		if due, ok := intent.When(n.Text, i.Config.Inbox.In(at)); err == nil && ok {
+			return text.Timestamp(due)
+		}
+	}
+	return ""
+}
+
+// wordsOf returns what the asker said in this cycle.
+func wordsOf(t *thread.Thread) string {
+	var all []string
+	for _, m := range t.Messages {
+		all = append(all, m.Content)
+	}
+	return strings.Join(all, "\n")
+}
+
+// maxShown is how many entries a list in a chat has at most.
+const maxShown = 50
+
+func shownList(open []todo.Entry) string {
+	var b strings.Builder
+	for n, e := range open[:min(len(open), maxShown)] {
+		fmt.Fprintf(&b, "%d. %s", n+1, text.Line(e.Text, 120))
+		if at, err := time.Parse(time.RFC3339, e.Due); err == nil {
+			fmt.Fprintf(&b, " (%s UTC)", at.UTC().Format("2006-01-02 15:04"))
+		}
+		b.WriteByte('\n')
+	}
+	if more := len(open) - maxShown; more > 0 {
+		fmt.Fprintf(&b, "and %d more\n", more)
+	}
+	return cmp.Or(strings.TrimSpace(b.String()), "Your list is empty.")
+}
+
+// clarify is what the asker of a large change of code is asked, by language. An approver sees it first.
+var clarify = map[string]string{
+	"en": "This is a large change. What should it do, who uses it, and what should stay as it is?",
+	"ja": "大きな変更になりそうです。何ができるようになればよいか、誰が使うか、変えてはいけない部分を教えてください。",
+	"id": "Ini perubahan besar. Apa yang harus bisa dilakukan, siapa yang memakainya, dan apa yang tidak boleh berubah?",
+	"zh": "这是一个较大的改动。它需要做到什么、谁来使用、哪些部分不能变？",
+	"de": "Das ist eine große Änderung. Was soll sie können, wer benutzt sie, und was soll bleiben, wie es ist?",
+	"es": "Es un cambio grande. ¿Qué debe hacer, quién lo usa y qué debe quedar como está?",
+	"fr": "C'est un grand changement. Que doit-il faire, qui l'utilise, et que faut-il garder tel quel ?",
+	"pt": "É uma mudança grande. O que deve fazer, quem usa e o que deve ficar como está?",
+}
+
+// tick shows due reminders, and returns rejections.
+func (i *inbox) tick(now time.Time) (ins []thread.Input, err error) {
+	if err := i.remind(now); err != nil {
+		return nil, err
+	}
+	i.read, err = readLines(i.Home, "actions.ndjson", i.read, func(line []byte) error {
+		var a event.Action
+		if json.Unmarshal(line, &a) == nil && !a.Removed && slices.Contains(declines, strings.TrimRight(a.Name, "\ufe0f")) {
+			i.no = append(i.no[max(0, len(i.no)+1-maxNo):], a)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range i.store.open {
+		if !t.AwaitsAsker() {
+			continue
+		}
+		for _, a := range i.no {
+			if a.MessageID == t.ClarifyMessageID && a.Platform == t.Platform && a.ChatID == t.ChatID && a.Sender.ID == t.OriginalSenderID {
+				ins = append(ins, thread.Input{At: text.Timestamp(now), Key: t.Key, Rejected: &thread.Rejected{ID: a.ID, Emoji: a.Name}})
+				break
+			}
+		}
+	}
+	return ins, nil
+}
+
+// declines are the reactions that say no.
+var declines = []string{"👎", "❌"}
+
+// remind shows the reminders whose time has come as cards in the operators' channel, each once.
+func (i *inbox) remind(now time.Time) error {
+	if err := i.list.Refresh(i.Home); err != nil || i.Shadow || i.Config.Gate.Chat.ChatID == "" {
+		return err
+	}
+	for _, e := range i.list.Due(now) {
+		// A card of a known name is not shown again: a kill between the two appends doubles nothing.
+		err := notify.Ask(i.Home, notify.Signal{
+			ID: "due-" + e.ID, At: text.Timestamp(now), Kind: notify.Card, By: "tri-dispatch",
+			Platform: i.Config.Gate.Chat.Platform, ChatID: i.Config.Gate.Chat.ChatID,
+			Title: "Reminder for " + e.By, Text: text.Cut(e.Text, maxCardQuestion),
+		})
+		if err == nil {
+			err = i.faultAt("reminded")
+		}
+		if err == nil {
+			_, err = todo.Append(i.Home, todo.Line{ID: e.ID, At: text.Timestamp(now), Kind: todo.Told, By: "tri-dispatch"})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

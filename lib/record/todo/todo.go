@@ -1,0 +1,247 @@
+// Package todo is todos.ndjson, the list of what people want done and be reminded of, and the fold that says
+// what is open. tri-dispatch appends to it, and tri-task for a person at the terminal, under the log's lock.
+package todo
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"tri/lib/base/durable"
+	"tri/lib/base/lazyregexp"
+	"tri/lib/base/ndjson"
+	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
+)
+
+// Name is the log's name below the home.
+const Name = "todos.ndjson"
+
+// Kinds of line.
+const (
+	Add    = "add"
+	Done   = "done"
+	Undone = "undone" // takes a done back
+	Told   = "told"   // the reminder was shown
+)
+
+// Line is one line of the log. Fields after By are those of an add.
+type Line struct {
+	ID        string `json:"id"` // of the entry
+	At        string `json:"at"` // RFC 3339
+	Kind      string `json:"kind"`
+	By        string `json:"by"` // platform:sender, or the name of who said it at a terminal
+	Text      string `json:"text,omitempty"`
+	Due       string `json:"due,omitempty"` // RFC 3339: a reminder
+	Key       string `json:"key,omitempty"` // of the item that added it
+	MessageID string `json:"message_id,omitempty"`
+}
+
+// Entry is one entry of the list.
+type Entry struct {
+	Line
+	DoneAt string `json:"done_at,omitempty"`
+	Told   bool   `json:"told,omitempty"`
+}
+
+// List is the fold of the log: all entries, the oldest first.
+type List struct {
+	Entries []Entry
+	off     int64 // bytes of the log that it has
+}
+
+// MaxText is the maximum length of an entry, in bytes.
+const MaxText = 1000
+
+// ID returns the name of an entry that a message, or anything else that is read more than once, adds.
+func ID(of string) string {
+	sum := sha256.Sum256([]byte(of))
+	return "t-" + hex.EncodeToString(sum[:6])
+}
+
+// Read folds the log of a home.
+func Read(h *durable.Home) (*List, error) {
+	l := &List{}
+	return l, l.Refresh(h)
+}
+
+// Refresh folds what was appended since.
+func (l *List) Refresh(h *durable.Home) error {
+	f, err := h.Root().Open(Name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", Name, err))
+	}
+	defer f.Close()
+	return l.fold(f)
+}
+
+func (l *List) fold(r io.ReaderAt) error {
+	b, err := io.ReadAll(io.NewSectionReader(r, l.off, 1<<40))
+	if err != nil {
+		return sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", Name, err))
+	}
+	for {
+		n := bytes.IndexByte(b, '\n') + 1 // a torn end was never acknowledged
+		if n == 0 {
+			return nil
+		}
+		var line Line
+		if err := ndjson.Unmarshal(b[:n-1], &line); err != nil {
+			return sysexit.With(sysexit.Data, fmt.Errorf("read %s at byte %d: %w", Name, l.off, err))
+		}
+		l.apply(line)
+		l.off, b = l.off+int64(n), b[n:]
+	}
+}
+
+// apply adds a line. One of an unknown entry, and an add of a known one, have no effect.
+func (l *List) apply(line Line) {
+	e := l.Get(line.ID)
+	switch {
+	case line.Kind == Add && e == nil:
+		l.Entries = append(l.Entries, Entry{Line: line})
+	case e == nil:
+	case line.Kind == Done:
+		e.DoneAt = line.At
+	case line.Kind == Undone:
+		e.DoneAt = ""
+	case line.Kind == Told:
+		e.Told = true
+	}
+}
+
+// Get returns the entry of an id, nil if there is none.
+func (l *List) Get(id string) *Entry {
+	if i := slices.IndexFunc(l.Entries, func(e Entry) bool { return e.ID == id }); i >= 0 {
+		return &l.Entries[i]
+	}
+	return nil
+}
+
+// Open returns the open entries of a person, the oldest first; of all people if by is "".
+func (l *List) Open(by string) (open []Entry) {
+	for _, e := range l.Entries {
+		if e.DoneAt == "" && (by == "" || e.By == by) {
+			open = append(open, e)
+		}
+	}
+	return open
+}
+
+// Due returns the open reminders whose time has come and that were not shown.
+func (l *List) Due(now time.Time) (due []Entry) {
+	for _, e := range l.Open("") {
+		if at, err := time.Parse(time.RFC3339, e.Due); err == nil && !e.Told && !at.After(now) {
+			due = append(due, e)
+		}
+	}
+	return due
+}
+
+// Meant returns the open entry of a person that words refer to: the one of which most is in the words, or by
+// its number in their list, as "task 3". ok is false if none does, or two do alike.
+func (l *List) Meant(by, words string) (meant Entry, ok bool) {
+	open, most := l.Open(by), minShare
+	said := pairs(words)
+	for _, e := range open {
+		switch n := share(pairs(e.Text), said); {
+		case n > most:
+			meant, most, ok = e, n, true
+		case n == most:
+			ok = false
+		}
+	}
+	if numbers := number.FindAllString(words, 2); meant.ID == "" && len(numbers) == 1 {
+		if n, err := strconv.Atoi(numbers[0]); err == nil && n >= 1 && n <= len(open) {
+			return open[n-1], true
+		}
+	}
+	return meant, ok
+}
+
+// minShare is how much of an entry must be in the words that refer to it.
+const minShare = 0.5
+
+var number = lazyregexp.New(`[0-9]{1,4}`)
+
+// pairs are the pairs of neighbouring letters of a text, in any script.
+func pairs(s string) map[[2]rune]bool {
+	all := map[[2]rune]bool{}
+	last := ' '
+	for _, r := range strings.ToLower(s) {
+		if !unicode.IsLetter(r) && !unicode.IsNumber(r) {
+			r = ' '
+		} else if last != ' ' {
+			all[[2]rune{last, r}] = true
+		}
+		last = r
+	}
+	return all
+}
+
+// share returns the share of a that is in b.
+func share(a, b map[[2]rune]bool) float64 {
+	n := 0
+	for p := range a {
+		if b[p] {
+			n++
+		}
+	}
+	return float64(n) / float64(max(1, len(a)))
+}
+
+// Append appends lines durably, without those of entries that are there already (Add) or already so (Done,
+// Undone, Told). It returns the list with them.
+func Append(h *durable.Home, lines ...Line) (l *List, err error) {
+	log, err := h.OpenLog(Name)
+	if err != nil {
+		return nil, err
+	}
+	l = &List{}
+	_, err = log.Append(func(int64) ([]byte, error) {
+		if err := l.fold(log.File()); err != nil {
+			return nil, err
+		}
+		var buf bytes.Buffer
+		enc := json.NewEncoder(&buf)
+		enc.SetEscapeHTML(false)
+		for _, line := range lines {
+			if !l.changes(line) {
+				continue
+			}
+			line.Text = text.CutBytes(line.Text, MaxText)
+			if err := enc.Encode(line); err != nil {
+				return nil, fmt.Errorf("append to %s: %w", Name, err)
+			}
+			l.apply(line)
+		}
+		return buf.Bytes(), nil
+	})
+	return l, errors.Join(err, log.Close())
+}
+
+func (l *List) changes(line Line) bool {
+	e := l.Get(line.ID)
+	switch line.Kind {
+	case Add:
+		return e == nil
+	case Done:
+		return e != nil && e.DoneAt == ""
+	case Undone:
+		return e != nil && e.DoneAt != ""
+	}
+	return e != nil && !e.Told
+}

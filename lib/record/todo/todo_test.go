@@ -1,0 +1,108 @@
+package todo
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"tri/lib/base/durable"
+)
+
+func home(t *testing.T) *durable.Home {
+	t.Helper()
+	h, err := durable.MakeHome(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	return h
+}
+
+func add(t *testing.T, h *durable.Home, lines ...Line) *List {
+	t.Helper()
+	l, err := Append(h, lines...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// TestAppend: what is there already is not appended again, and the fold of the file is what Append returned.
+func TestAppend(t *testing.T) {
+	h := home(t)
+	milk := Line{ID: ID("m1"), At: "2026-01-01T00:00:00Z", Kind: Add, By: "local:ana", Text: "milk"}
+	keys := Line{ID: ID("m2"), At: "2026-01-01T00:00:00Z", Kind: Add, By: "local:bo", Text: "rotate the keys", Due: "2026-01-02T09:00:00Z"}
+	add(t, h, milk, milk, keys)
+	add(t, h, milk)
+	add(t, h, Line{ID: milk.ID, Kind: Done, At: "2026-01-01T01:00:00Z"}, Line{ID: "t-unknown", Kind: Done})
+	add(t, h, Line{ID: milk.ID, Kind: Done, At: "2026-01-01T02:00:00Z"})
+	got := add(t, h, Line{ID: keys.ID, Kind: Told}, Line{ID: keys.ID, Kind: Told})
+	read, err := Read(h)
+	if err != nil || len(read.Entries) != 2 || len(got.Entries) != 2 {
+		t.Fatal(read, got, err)
+	}
+	if e := read.Entries[0]; e.DoneAt != "2026-01-01T01:00:00Z" || e.Text != "milk" || read.Entries[1].Told != true {
+		t.Errorf("%+v", read.Entries)
+	}
+	if b, _ := os.ReadFile(filepath.Join(h.Dir(), Name)); len(read.Open("")) != 1 || read.off != int64(len(b)) {
+		t.Errorf("%d bytes read of %d, %+v", read.off, len(b), read.Open(""))
+	}
+	if l := add(t, h, Line{ID: milk.ID, Kind: Undone}); len(l.Open("local:ana")) != 1 || len(l.Open("local:bo")) != 1 {
+		t.Errorf("%+v", l.Entries)
+	}
+}
+
+// TestTorn: half a line was never acknowledged; a line that is no record is refused.
+func TestTorn(t *testing.T) {
+	h := home(t)
+	add(t, h, Line{ID: "t-1", Kind: Add, By: "a", Text: "x"})
+	file := filepath.Join(h.Dir(), Name)
+	b, _ := os.ReadFile(file)
+	if err := os.WriteFile(file, append(b, `{"id":"t-2","kind":"ad`...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := Read(h); err != nil || len(l.Entries) != 1 {
+		t.Error(l, err)
+	}
+	if err := os.WriteFile(file, append(b, "no record\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(h); err == nil {
+		t.Error("a line that is no record was read")
+	}
+}
+
+func TestDue(t *testing.T) {
+	h := home(t)
+	l := add(t, h,
+		Line{ID: "t-1", Kind: Add, By: "a", Text: "past", Due: "2026-01-01T09:00:00+09:00"},
+		Line{ID: "t-2", Kind: Add, By: "a", Text: "later", Due: "2026-01-01T02:00:00Z"},
+		Line{ID: "t-3", Kind: Add, By: "a", Text: "told", Due: "2026-01-01T00:00:00Z"}, Line{ID: "t-3", Kind: Told},
+		Line{ID: "t-4", Kind: Add, By: "a", Text: "no time"})
+	if due := l.Due(time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC)); len(due) != 1 || due[0].ID != "t-1" {
+		t.Errorf("%+v", due)
+	}
+}
+
+func TestMeant(t *testing.T) {
+	h := home(t)
+	l := add(t, h,
+		Line{ID: "t-1", Kind: Add, By: "a", Text: "milk"},
+		Line{ID: "t-2", Kind: Add, By: "a", Text: "rotate the staging keys"},
+		Line{ID: "t-3", Kind: Add, By: "a", Text: "S3の掃除"},
+		Line{ID: "t-4", Kind: Add, By: "b", Text: "write the release notes"})
+	for words, want := range map[string]string{
+		"mark rotate the staging keys as done": "t-2", "check off milk": "t-1", "S3の掃除のtodo済みにして": "t-3",
+		"complete task 3": "t-3", "task 2 done": "t-2", "mark the release notes as done": "", "complete task 9": "",
+		"done": "", "": "",
+	} {
+		if got, ok := l.Meant("a", words); got.ID != want && (ok || want != "") {
+			t.Errorf("%q: %q, want %q", words, got.ID, want)
+		}
+	}
+	l = add(t, h, Line{ID: "t-5", Kind: Add, By: "a", Text: "milk"})
+	if e, ok := l.Meant("a", "check off milk"); ok {
+		t.Errorf("two entries are alike, and %s was taken", e.ID)
+	}
+}
