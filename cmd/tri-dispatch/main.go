@@ -87,11 +87,9 @@ func start(c *cli.Call) error {
 	cfg.Investigator.Home, cfg.Validator.Home = home.Dir(), home.Dir()
 	finder, err1 := supervise.Of(cfg.Investigator).Around(steer.Around(prompts)(all.New(cfg.Investigator, cfg.Sandbox)))
 	breaker, err2 := all.Supervised(cfg.Validator, cfg.Sandbox)
-	if err := errors.Join(err1, err2); err != nil {
-		return err
-	}
-	speaker, err := all.New(cfg.Voice.Model, cfg.Sandbox)
-	if err != nil {
+	speaker, err3 := all.New(cfg.Voice.Model, cfg.Sandbox)
+	room, err4 := lens.Configured(home, cfg, prompts, all.Supervised)
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return err
 	}
 	words, err := voice.Of(cfg, speaker, prompts, &voice.Log{Home: home})
@@ -103,10 +101,6 @@ func start(c *cli.Call) error {
 		out = term.Lines(out, thread.MoveLine)
 	}
 	inv := investigate.New(finder, prompts, cfg, home.Dir())
-	room, err := lens.Configured(home, cfg, prompts, all.Supervised)
-	if err != nil {
-		return err
-	}
 	val := &validate.Validator{Agent: breaker, Prompts: prompts, Secrets: append(cfg.Secrets(), room.Values()...), Room: room, Now: time.Now}
 	return dispatch.Run(c.Context, dispatch.Options{
 		Home: home, Config: cfg, Codebase: c.String("codebase"), Prompts: prompts,
