@@ -54,8 +54,8 @@ func Account(own *evidence.Text, src safety.Sources, found []evidence.Finding, t
 			if p.Bound {
 				s.Undecided = append(s.Undecided, "condition")
 			}
-			if s.State == verdict.About && len(p.Missing) > 0 {
-				s.Undecided, s.Note = append(s.Undecided, "wording"), text.Visible("not in the lines: "+strings.Join(p.Missing, ", "))
+			if lacking := slices.Concat(p.Missing, p.Beside); s.State == verdict.About && len(lacking) > 0 {
+				s.Undecided, s.Note = append(s.Undecided, "wording"), text.Visible("not in the lines: "+strings.Join(lacking, ", "))
 			}
 		}
 		all = append(all, s)

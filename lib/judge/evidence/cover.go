@@ -11,7 +11,7 @@ const Scope = 12
 
 // A text is about lines if they and their surroundings contain enough of its content by weight: LeastShare
 // with two telling words in the cited lines, leastOnce with one, leastNamed if they contain a name of it;
-// all of it always suffices. Telling is a word that is neither common nor plain, or a figure that is not
+// all of it suffices without. Telling is a word that is neither common nor plain, or a figure that is not
 // everywhere.
 const (
 	LeastShare  = 0.5
@@ -33,7 +33,8 @@ const (
 type Coverage struct {
 	Share   float64  // share of its words and names, 0 to 1
 	About   bool     // enough of them are covered
-	Missing []string // words that the lines do not contain
+	Missing []string // words that neither the lines nor their surroundings contain
+	Beside  []string // words and names that the cited lines themselves do not contain
 	Strange int      // how many of them tell of a subject
 	Empty   bool     // the text has no word, name or number to cover
 }
@@ -65,16 +66,14 @@ func weight(w term, marked string) float64 {
 // tally is what the lines contain of a text, by weight.
 type tally struct {
 	cited, all, total float64 // in the cited lines, with their surroundings, of the text
-	hits              int
-	telling, beside   int // telling words in the cited lines, and in the surroundings alone
+	hits, telling     int     // words in either; telling words in the cited lines
 	named             bool
 }
 
 func (n *tally) about(c Coverage) bool {
 	enough := n.telling >= leastOwn && c.Share > LeastShare || n.telling > 0 && c.Share > leastOnce ||
-		n.named && n.cited >= leastBeside && c.Share > leastNamed
-	return enough && n.cited >= leastWeight && n.cited >= leastCited*n.total ||
-		len(c.Missing) == 0 && (n.cited >= leastWeight || n.telling+n.beside >= leastOwn)
+		n.named && n.cited >= leastBeside && c.Share > leastNamed || len(c.Missing) == 0
+	return enough && n.cited >= leastWeight && n.cited >= leastCited*n.total
 }
 
 // cover weighs words and figures.
@@ -91,7 +90,8 @@ func cover(text string, terms, content []term, tokens []Token, own, near []*Text
 		case slices.ContainsFunc(own, in):
 			n.cited, n.all, n.hits, n.telling = n.cited+weight, n.all+weight, n.hits+1, n.telling+told
 		case slices.ContainsFunc(near, in):
-			n.all, n.hits, n.beside = n.all+weight, n.hits+1, n.beside+told
+			n.all, n.hits = n.all+weight, n.hits+1
+			c.Beside = append(c.Beside, what)
 		default:
 			c.Missing, c.Strange = append(c.Missing, what), c.Strange+told
 		}
@@ -114,6 +114,9 @@ func cover(text string, terms, content []term, tokens []Token, own, near []*Text
 			continue
 		}
 		n.named = n.named || slices.ContainsFunc(own, there)
+		if !slices.ContainsFunc(own, there) {
+			c.Beside = append(c.Beside, tok.Text) // though its parts may be there
+		}
 	}
 	c.Empty = said <= 1 && len(tokens) == 0
 	if n.total > 0 {

@@ -229,7 +229,6 @@ func (f *Finding) weigh(ref draft.Ref, p Place, lines []string, near []span, nam
 	}
 	head := heads(p.Path, lines, near[0].start)
 	f.Around = append(f.Around, FromText(p.Path, p.Path), FromLines(p.Path, head, 1))
-	names += "\n" + strings.Join(head, "\n")
 	f.Cover = f.Claim.Cover(own, f.Around)
 	if why := f.Claim.Contrary(f.Places...); why != "" {
 		f.Result, f.Note = Contradicts, "the claim "+why
