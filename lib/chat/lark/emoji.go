@@ -29,12 +29,16 @@ func emojiOf(name string) string {
 	return ":" + name + ":"
 }
 
-// emojiName returns the name of an emoji.
+// nearest are names for emoji that the platform does not have.
+var nearest = map[string]string{"🔔": "Alarm", "📝": "Typing", "⏩": "No"}
+
+// emojiName returns the name of an emoji, or of the nearest one.
 func emojiName(char string) (string, bool) {
 	for _, c := range []string{char, char + "\uFE0F", strings.TrimSuffix(char, "\uFE0F")} {
 		if name, ok := emojis[c]; ok {
 			return name, true
 		}
 	}
-	return "", false
+	name, ok := nearest[char]
+	return name, ok
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"tri/lib/base/config"
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
 	"tri/lib/chat/chattest"
@@ -256,6 +257,9 @@ func TestSignals(t *testing.T) {
 	}
 	if n := len(w.server.Requests(http.MethodDelete, "")); n != 1 {
 		t.Errorf("%d reactions taken away, want 1", n)
+	}
+	for _, char := range (&config.Default().Gate.Reactions).Emoji() { // the platform has each, or one near it
+		w.must(s.React(ctx, dev, p.ThreadID, char, true))
 	}
 	if err := s.React(ctx, dev, p.ThreadID, "🦕", true); !errors.Is(err, chat.ErrUnsupported) {
 		t.Errorf("no such emoji: %v", err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"tri/lib/base/config"
 	"tri/lib/chat"
 	"tri/lib/chat/chattest"
 	"tri/lib/chat/telegram/telegramtest"
@@ -139,3 +140,23 @@ func (w *world) Config() (yaml string, env []string) {
 }
 
 func TestLoad(t *testing.T) { chattest.Load(t, newWorld(t)) }
+
+// TestReactionsAllowed: Telegram takes each default reaction, or the nearest that it allows.
+func TestReactionsAllowed(t *testing.T) {
+	server := telegramtest.New()
+	defer server.Close()
+	s, err := NewSink(Options{URL: server.URL, Token: server.Token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, char := range append((&config.Default().Gate.Reactions).Emoji(), "❤") {
+		for _, on := range []bool{true, false} {
+			if err := s.React(t.Context(), "-5", "3", char, on); err != nil {
+				t.Errorf("%s %v: %v", char, on, err)
+			}
+		}
+	}
+	if err := s.React(t.Context(), "-5", "3", "🔍", true); err == nil {
+		t.Error("it takes what Telegram does not allow")
+	}
+}

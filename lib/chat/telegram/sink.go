@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -111,6 +112,10 @@ func (c *Sink) Message(context.Context, string, string) (string, bool, error) {
 	return "", false, fmt.Errorf("telegram: read a message: %w", chat.ErrUnsupported)
 }
 
+// nearest are reactions that Telegram has, for some that it does not have
+// (https://core.telegram.org/bots/api#reactiontypeemoji).
+var nearest = map[string]string{"✅": "👍", "❌": "😢", "🔔": "🙏", "📝": "✍", "⏩": "🕊"}
+
 // React implements chat.Signaler. A bot has one reaction per message, of those that the chat
 // allows.
 func (c *Sink) React(ctx context.Context, chatID, messageID, emoji string, on bool) error {
@@ -120,7 +125,7 @@ func (c *Sink) React(ctx context.Context, chatID, messageID, emoji string, on bo
 	}
 	set := []map[string]any{}
 	if on {
-		set = append(set, map[string]any{"type": "emoji", "emoji": emoji})
+		set = append(set, map[string]any{"type": "emoji", "emoji": cmp.Or(nearest[emoji], emoji)})
 	}
 	var ok bool
 	return c.call(ctx, "setMessageReaction", map[string]any{"chat_id": chatID, "message_id": n, "reaction": set}, &ok, 0)

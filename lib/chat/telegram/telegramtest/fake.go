@@ -187,12 +187,27 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		s.poll(w, r, in)
 	case "sendMessage", "editMessageText":
 		s.send(w, in, method)
-	case "setMessageReaction", "sendChatAction":
+	case "setMessageReaction":
+		set, _ := in["reaction"].([]any)
+		for _, r := range set {
+			r, _ := r.(map[string]any)
+			if !strings.Contains(reactions, fmt.Sprintf(" %v ", r["emoji"])) {
+				refuse(w, http.StatusBadRequest, "Bad Request: REACTION_INVALID", nil)
+				return
+			}
+		}
+		answer(w, true)
+	case "sendChatAction":
 		answer(w, true)
 	default:
 		refuse(w, http.StatusNotFound, "Not Found", nil)
 	}
 }
+
+// reactions are those that Telegram allows (https://core.telegram.org/bots/api#reactiontypeemoji), without
+// sequences.
+const reactions = " ❤ 👍 👎 🔥 🥰 👏 😁 🤔 🤯 😱 🤬 😢 🎉 🤩 🤮 💩 🙏 👌 🕊 🤡 🥱 🥴 😍 🐳 🌚 🌭 💯 🤣 ⚡ 🍌 🏆 💔 🤨 😐 🍓 " +
+	"🍾 💋 🖕 😈 😴 😭 🤓 👻 👀 🎃 🙈 😇 😨 🤝 ✍ 🤗 🫡 🎅 🎄 ☃ 💅 🤪 🗿 🆒 💘 🙉 🦄 😘 💊 🙊 😎 👾 🤷 😡 "
 
 func num(v any) int64 {
 	switch v := v.(type) {
