@@ -49,10 +49,12 @@ type Reactions struct {
 	Enabled  bool     `yaml:"enabled"`
 	Chats    []string `yaml:"chats"`    // chat ids; no reactions elsewhere
 	Seen     *string  `yaml:"seen"`     // default 👀
-	Working  *string  `yaml:"working"`  // default 🔍
-	Waiting  *string  `yaml:"waiting"`  // default ⏳
+	Working  *string  `yaml:"working"`  // a run has begun; default 👀
+	Waiting  *string  `yaml:"waiting"`  // for a person; default 🔔
 	Answered *string  `yaml:"answered"` // default ✅
-	Failed   *string  `yaml:"failed"`   // default ⚠️
+	Noted    *string  `yaml:"noted"`    // on a list, or as a reminder; default 📝
+	Skipped  *string  `yaml:"skipped"`  // dismissed or withdrawn; default ⏩
+	Failed   *string  `yaml:"failed"`   // default ❌
 }
 
 // AutoReply configures automatic approval. It is off by default, and limited to what the record of
@@ -91,14 +93,20 @@ func (g *Gate) fill() {
 	if g.Web.Listen == "" {
 		g.Web.Listen = "127.0.0.1:7373"
 	}
+	r := &g.Reactions
 	for _, d := range []struct {
 		p **string
 		v string
-	}{{&g.Reactions.Seen, "👀"}, {&g.Reactions.Working, "🔍"}, {&g.Reactions.Waiting, "⏳"}, {&g.Reactions.Answered, "✅"}, {&g.Reactions.Failed, "⚠️"}} {
+	}{{&r.Seen, "👀"}, {&r.Working, "👀"}, {&r.Waiting, "🔔"}, {&r.Answered, "✅"}, {&r.Noted, "📝"}, {&r.Skipped, "⏩"}, {&r.Failed, "❌"}} {
 		if *d.p == nil {
 			*d.p = &d.v
 		}
 	}
+}
+
+// Emoji returns the reactions by state, in the order of the fields.
+func (r *Reactions) Emoji() []string {
+	return []string{*r.Seen, *r.Working, *r.Waiting, *r.Answered, *r.Noted, *r.Skipped, *r.Failed}
 }
 
 // Grace returns GraceS as a duration.

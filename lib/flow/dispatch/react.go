@@ -36,6 +36,8 @@ const (
 	stateWorking  = "working"
 	stateWaiting  = "waiting"
 	stateAnswered = "answered"
+	stateNoted    = "noted"
+	stateSkipped  = "skipped"
 	stateFailed   = "failed"
 )
 
@@ -76,7 +78,7 @@ func (r *reactor) asked(s *notify.Signal) {
 }
 
 // begun requests the reactions that an interrupted process did not get to: those of open threads, and
-// those of closed threads whose message shows something other than an answer.
+// those of closed threads whose message shows something other than their end.
 func (r *reactor) begun(ts []*thread.Thread) error {
 	if !r.Enabled {
 		return nil
@@ -85,9 +87,10 @@ func (r *reactor) begun(ts []*thread.Thread) error {
 	for _, t := range ts {
 		open[t.Key] = true
 	}
+	ends := []string{*r.Answered, *r.Noted, *r.Skipped}
 	for at, stands := range r.stands {
 		key := r.keys[at]
-		if open[key] || slices.Equal(stands, []string{*r.Answered}) {
+		if open[key] || len(stands) == 1 && slices.Contains(ends, stands[0]) {
 			continue
 		}
 		t, err := r.store.load(key)
@@ -131,36 +134,43 @@ func (r *reactor) moved(ts ...*thread.Thread) error {
 func (r *reactor) due(t *thread.Thread, at string) (ask []notify.Signal) {
 	state := r.state(t)
 	emoji := map[string]string{
-		stateSeen: *r.Seen, stateWorking: *r.Working, stateWaiting: *r.Waiting, stateAnswered: *r.Answered, stateFailed: *r.Failed,
+		stateSeen: *r.Seen, stateWorking: *r.Working, stateWaiting: *r.Waiting, stateAnswered: *r.Answered,
+		stateNoted: *r.Noted, stateSkipped: *r.Skipped, stateFailed: *r.Failed,
 	}[state]
 	on := message{t.Platform, t.ChatID, t.OriginalMessageID}
 	if state == stateSeen && slices.Contains(r.stands[on], *r.Working) {
 		return nil // work that an earlier process started continues
 	}
-	// The thread's step names the change: steps are numbered, and each is taken once.
-	sum := sha256.Sum256([]byte(t.Key))
-	step := fmt.Sprintf("%s-%d-%s", hex.EncodeToString(sum[:12]), len(t.StatusHistory), state)
 	s := notify.Signal{At: at, Kind: notify.React, By: "tri-dispatch", Platform: on.platform, ChatID: on.chatID, MessageID: on.id, Key: t.Key}
-	for i, old := range r.stands[on] {
+	// The thread's step and the emoji name the change: steps are numbered, and each is taken once.
+	add := func(sign, emoji string) {
+		sum := sha256.Sum256([]byte(t.Key + "\x00" + emoji))
+		s.ID = fmt.Sprintf("%s-%s-%d-%s", sign, hex.EncodeToString(sum[:12]), len(t.StatusHistory), state)
+		s.Emoji, s.On = emoji, sign == "on"
+		ask = append(ask, s)
+	}
+	for _, old := range r.stands[on] {
 		if old != emoji {
-			s.ID, s.Emoji, s.On = fmt.Sprint("off-", step, "-", i), old, false
-			ask = append(ask, s)
+			add("off", old)
 		}
 	}
 	if emoji != "" && !slices.Contains(r.stands[on], emoji) {
-		s.ID, s.Emoji, s.On = "on-"+step, emoji, true
-		ask = append(ask, s)
+		add("on", emoji)
 	}
 	return ask
 }
 
-// state returns the state that a thread's message should show, "" for none.
+// state returns the state that a thread's message should show.
 func (r *reactor) state(t *thread.Thread) string {
 	switch {
-	case t.Status == thread.Closed && (t.PostedMessageID != nil || t.IsNoted()):
+	case t.IsNoted():
+		return stateNoted
+	case t.Status == thread.Closed && t.PostedMessageID != nil:
 		return stateAnswered
+	case t.Status == thread.Closed && (t.Withdrawn() || t.Dismissed()):
+		return stateSkipped
 	case t.Status == thread.Closed:
-		return ""
+		return stateFailed
 	case t.Status == thread.PendingUser && t.DraftPending == nil && t.Asked == "" && !t.AwaitsAsker():
 		return stateFailed
 	case t.Status == thread.PendingUser:

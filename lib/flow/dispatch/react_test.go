@@ -67,7 +67,7 @@ func TestReactions(t *testing.T) {
 	b.add("3", "ana", "", event.Ambient, "good morning")
 	b.run()
 	all, stands := b.reactions()
-	want := []string{"1+👀", "1-👀", "1+🔍", "1-🔍", "1+⏳"}
+	want := []string{"1+👀", "1-👀", "1+🔔"}
 	var first []string
 	for _, r := range all {
 		if r[0] == '1' {
@@ -77,7 +77,7 @@ func TestReactions(t *testing.T) {
 	if !slices.Equal(first, want) {
 		t.Errorf("asked for %q, want %q", first, want)
 	}
-	if !slices.Equal(stands["2"], []string{"⚠️"}) || stands["3"] != nil {
+	if !slices.Equal(stands["2"], []string{"❌"}) || stands["3"] != nil {
 		t.Errorf("%q", stands)
 	}
 	b.run() // a second life asks for nothing
@@ -89,7 +89,7 @@ func TestReactions(t *testing.T) {
 	b.run()
 	b.posted("1")
 	b.run()
-	if _, stands := b.reactions(); !slices.Equal(stands["1"], []string{"✅"}) || len(stands["2"]) != 0 {
+	if _, stands := b.reactions(); !slices.Equal(stands["1"], []string{"✅"}) || !slices.Equal(stands["2"], []string{"⏩"}) {
 		t.Errorf("at the end %q", stands)
 	}
 	before, _ := b.reactions()
@@ -122,6 +122,43 @@ func TestReactionsOff(t *testing.T) {
 	}
 }
 
+// TestReactionStates: each state has its reaction, and the one of an earlier configuration is replaced.
+func TestReactionStates(t *testing.T) {
+	b := reacting(t)
+	b.add("1", "ana", "", event.Actionable, "why does it fail?")
+	waiting := "⏩"
+	b.cfg.Gate.Reactions.Waiting = &waiting
+	b.run()
+	b.cfg.Gate.Reactions.Waiting = config.Default().Gate.Reactions.Waiting
+	b.run()
+	if all, stands := b.reactions(); !slices.Equal(stands["1"], []string{"🔔"}) {
+		t.Errorf("after a change of the configuration %q", all)
+	}
+	r := &reactor{Reactions: b.cfg.Gate.Reactions, runs: map[string]bool{}}
+	closed := func(why string) thread.Thread { return thread.Thread{Status: thread.Closed, CloseReason: why} }
+	id, posted := "run", closed("answered")
+	posted.PostedMessageID = &id
+	for _, tt := range []struct {
+		t    thread.Thread
+		want string
+	}{
+		{thread.Thread{Status: thread.Investigating, InvestigatorTaskID: &id}, stateSeen},
+		{thread.Thread{Status: thread.AwaitingValidation}, stateWorking},
+		{thread.Thread{Status: thread.PendingUser, Asked: "which one?"}, stateWaiting},
+		{thread.Thread{Status: thread.PendingUser}, stateFailed},
+		{posted, stateAnswered},
+		{closed("noted: it is on the list"), stateNoted},
+		{closed("dismissed: no"), stateSkipped},
+		{closed(thread.RejectedByAsker), stateSkipped},
+		{closed("cancelled by ana"), stateSkipped},
+		{closed("the platform refused the reply: no"), stateFailed},
+	} {
+		if got := r.state(&tt.t); got != tt.want {
+			t.Errorf("%s %q: %s, want %s", tt.t.Status, tt.t.CloseReason, got, tt.want)
+		}
+	}
+}
+
 // TestReactionsCut: however much of signals.ndjson a killed process has written, the next one brings the
 // message to the state of its thread, open or closed.
 func TestReactionsCut(t *testing.T) {
@@ -129,7 +166,7 @@ func TestReactionsCut(t *testing.T) {
 		b := reacting(t)
 		b.add("1", "ana", "", event.Actionable, "why does it fail?")
 		b.run()
-		want := "⏳"
+		want := "🔔"
 		if closed {
 			b.decide("approve", "1", "")
 			b.run()

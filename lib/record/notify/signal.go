@@ -182,7 +182,8 @@ func Allowed(c *config.Config, s *Signal) error {
 		if !r.Enabled || !slices.Contains(r.Chats, s.ChatID) {
 			return errors.New("gate.reactions does not name this chat")
 		}
-		if !slices.Contains([]string{*r.Seen, *r.Working, *r.Waiting, *r.Answered, *r.Failed}, s.Emoji) || s.Emoji == "" {
+		// A removal may be of one that an earlier configuration named.
+		if s.Emoji == "" || s.On && !slices.Contains(r.Emoji(), s.Emoji) {
 			return errors.New("gate.reactions does not name this reaction")
 		}
 	default:

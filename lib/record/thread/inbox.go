@@ -45,6 +45,7 @@ const RejectedByAsker = "the asker rejected it"
 
 const (
 	noted        = "noted: "
+	dismissed    = "dismissed"
 	asksAsker    = "waits for the asker"
 	patchReady   = "patch ready"
 	maxSummary   = 80 // characters

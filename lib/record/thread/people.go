@@ -247,7 +247,7 @@ func (t *Thread) decision(in Input) {
 			t.begin(d.At, "messages came while the draft was approved")
 		}
 	case decision.Dismiss:
-		t.close(d.At, strings.TrimSuffix("dismissed: "+d.Note, ": "))
+		t.close(d.At, strings.TrimSuffix(dismissed+": "+d.Note, ": "))
 		t.next(d.At)
 	case decision.Tell, decision.Redirect, decision.Cancel:
 		t.told(d, in.Told)

@@ -16,6 +16,12 @@ func (t *Thread) Withdrawn() bool {
 	return t.CloseReason == withdrew || t.CloseReason == Gone || strings.HasPrefix(t.CloseReason, cancelled)
 }
 
+// Dismissed reports whether t was closed because an operator wanted nothing posted, or its asker declined to
+// clarify.
+func (t *Thread) Dismissed() bool {
+	return strings.HasPrefix(t.CloseReason, dismissed) || t.CloseReason == RejectedByAsker
+}
+
 // told applies an operator's word on open work: tell adds to what is asked, redirect replaces it, cancel ends
 // the item. The run in progress is told, as it is told what the asker adds; when there is none, the words
 // begin a cycle, which continues the session of the one before.

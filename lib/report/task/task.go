@@ -190,12 +190,12 @@ func state(t *thread.Thread) (state, why string) {
 }
 
 func ended(t *thread.Thread) string {
-	switch why := t.CloseReason; {
+	switch {
 	case t.PostedMessageID != nil || t.IsNoted():
 		return Completed
 	case t.Withdrawn():
 		return Cancelled
-	case strings.HasPrefix(why, "dismissed") || why == thread.RejectedByAsker:
+	case t.Dismissed():
 		return Rejected
 	}
 	return Failed
