@@ -190,6 +190,10 @@ func Abilities(a Agent) Ability {
 // ErrNothing reports that the agent searched and found nothing to answer.
 var ErrNothing = errors.New("nothing found")
 
+// ErrNotKept reports that the state, the events or the checkpoint of a run could not be written: it is
+// not the agent's fault.
+var ErrNotKept = errors.New("not written down")
+
 // ErrNoResume reports that the agent cannot resume a session.
 var ErrNoResume = errors.New("the agent cannot resume a session")
 

@@ -199,10 +199,12 @@ func (l *legs) note(how string, ids ...string) {
 	}
 	l.ears = append(l.ears, lines...)
 	if l.log == nil {
-		l.log, l.lost = run.OpenHeard(l.task.Dir)
+		var err error
+		l.log, err = run.OpenHeard(l.task.Dir)
+		l.fail(err)
 	}
 	if l.lost == nil {
-		l.lost = l.log.Note(lines...)
+		l.fail(l.log.Note(lines...))
 	}
 }
 
@@ -224,8 +226,13 @@ func (l *legs) save() {
 		At: text.Timestamp(l.saved), RunID: filepath.Base(l.task.Dir), Leg: l.leg, SessionID: l.session,
 		Turns: total.Turns, Usage: &total, Read: l.read, Tools: l.tools, Said: l.said, Heard: run.Answered(l.ears),
 	}
-	if err := c.Save(l.task.Dir); err != nil && l.lost == nil {
-		l.lost = err
+	l.fail(c.Save(l.task.Dir))
+}
+
+// fail keeps the first error of a file of the run that could not be written.
+func (l *legs) fail(err error) {
+	if err != nil && l.lost == nil {
+		l.lost = fmt.Errorf("%w: %w", agent.ErrNotKept, err)
 	}
 }
 

@@ -94,6 +94,19 @@ func (s *story) hearing() (all []string) {
 	return all
 }
 
+// TestNotKept: a checkpoint that cannot be written is no failure of the agent.
+func TestNotKept(t *testing.T) {
+	s := newStory(t)
+	_, err := s.run(&scripted{legs: []func(context.Context, agent.Task) (agent.Result, error){
+		func(ctx context.Context, t agent.Task) (agent.Result, error) {
+			return agent.Result{Text: "done"}, os.RemoveAll(t.Dir)
+		},
+	}})
+	if !errors.Is(err, agent.ErrNotKept) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func answer(context.Context, agent.Task) (agent.Result, error) {
 	return agent.Result{Text: "done", Usage: draft.Usage{InputTokens: 5, Turns: 1}}, nil
 }

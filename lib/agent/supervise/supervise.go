@@ -34,10 +34,6 @@ const (
 // cancelled for any other cause can be resumed.
 var ErrAbandon = errors.New("given up by a person")
 
-// ErrNotKept reports that the state or the events of a run could not be written: it is not the
-// agent's fault.
-var ErrNotKept = errors.New("not written down")
-
 // Options configure the supervision.
 type Options struct {
 	Limits
@@ -88,7 +84,7 @@ func (a *Agent) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 		w.options.Dir = t.Dir
 	}
 	if err := w.open(); err != nil {
-		return agent.Result{}, fmt.Errorf("%w: %w", ErrNotKept, err)
+		return agent.Result{}, fmt.Errorf("%w: %w", agent.ErrNotKept, err)
 	}
 	t.Watch = w.event
 	t.MaxTurns = cmp.Or(t.MaxTurns, a.Turns)
@@ -257,7 +253,7 @@ func (w *watch) save(now time.Time, atOnce bool) {
 // fail ends a run whose state cannot be written.
 func (w *watch) fail(err error) {
 	if err != nil && w.lost == nil {
-		w.lost = fmt.Errorf("%w: %w", ErrNotKept, err)
+		w.lost = fmt.Errorf("%w: %w", agent.ErrNotKept, err)
 		w.cancel(w.lost)
 	}
 }

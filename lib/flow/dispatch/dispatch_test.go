@@ -5,14 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
+	"tri/lib/agent"
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
 	"tri/lib/base/prompt"
@@ -178,16 +181,26 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestOverloaded: a run whose model's endpoint is overloaded tries again, a bounded number of times.
-func TestOverloaded(t *testing.T) {
-	for tries, want := range map[int32]string{2: "", 9: "failed"} {
+// TestPasses: a run whose failure may be over soon tries again, a bounded number of times.
+func TestPasses(t *testing.T) {
+	overloaded := sysexit.With(sysexit.TempFail, errors.New("529: overloaded"))
+	noFile := sysexit.With(sysexit.NoInput, &fs.PathError{Op: "open", Path: "src", Err: syscall.EMFILE})
+	for _, test := range []struct {
+		err    error
+		tries  int32 // that fail
+		asked  int32
+		failed bool
+	}{
+		{overloaded, 2, 3, false}, {overloaded, 9, 3, true}, {noFile, 2, 3, false}, {noFile, 9, 3, true},
+		{sysexit.With(sysexit.NoInput, fs.ErrNotExist), 1, 1, true},
+	} {
 		b := newBench(t)
 		b.add("1", "ana", "", event.Actionable, "why?")
 		o := b.options()
 		var asked atomic.Int32
 		o.Investigate = func(ctx context.Context, th *thread.Thread, hs []Hint, r *run.Run) (*draft.Return, error) {
-			if asked.Add(1) <= tries {
-				return nil, sysexit.With(sysexit.TempFail, errors.New("529: overloaded"))
+			if asked.Add(1) <= test.tries {
+				return nil, test.err
 			}
 			return b.investigate(ctx, th, hs, r)
 		}
@@ -199,9 +212,27 @@ func TestOverloaded(t *testing.T) {
 		if err := d.run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if th := b.thread("1"); asked.Load() != 3 || want != "" && th.Badge != want || (th.DraftPending == nil) != (want != "") {
-			t.Errorf("%d asked, %q", asked.Load(), th.Badge)
+		th := b.thread("1")
+		if asked.Load() != test.asked || (th.Badge == "failed") != test.failed || (th.DraftPending == nil) != test.failed {
+			t.Errorf("%v: %d asked, %q", test.err, asked.Load(), th.Badge)
 		}
+	}
+}
+
+// TestNotKept: a run whose files cannot be written ends the dispatcher, and is repeated by the next one.
+func TestNotKept(t *testing.T) {
+	b := newBench(t)
+	b.add("1", "ana", "", event.Actionable, "why?")
+	o := b.options()
+	o.Investigate = func(context.Context, *thread.Thread, []Hint, *run.Run) (*draft.Return, error) {
+		return nil, fmt.Errorf("%w: %w", agent.ErrNotKept, syscall.ENOSPC)
+	}
+	if err := Run(t.Context(), o); !errors.Is(err, agent.ErrNotKept) {
+		t.Errorf("got %v", err)
+	}
+	b.run()
+	if th := b.thread("1"); th.DraftPending == nil {
+		t.Errorf("%s: %s", th.Status, th.InvestigatorError)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"syscall"
 	"time"
 
 	"tri/lib/agent"
@@ -48,7 +49,7 @@ type pool struct {
 	results chan result
 	begun   chan thread.Input // starts of long runs, with where to watch them
 	lost    chan error        // a fatal error
-	pauses  []time.Duration   // before further attempts, where the model's endpoint is overloaded
+	pauses  []time.Duration   // before further attempts, where a failure passes
 }
 
 func newPool(o Options) *pool {
@@ -200,7 +201,7 @@ func (p *pool) here(ctx context.Context, j job, t *thread.Thread, hints []Hint, 
 	defer cancel()
 	value, err := p.ask(limited, j, t, hints, r)
 	for _, pause := range p.pauses {
-		if status, _ := sysexit.Of(err); status != sysexit.TempFail || !sleep(limited, pause) {
+		if !passes(err) || !sleep(limited, pause) {
 			break
 		}
 		value, err = p.ask(limited, j, t, hints, r)
@@ -208,7 +209,7 @@ func (p *pool) here(ctx context.Context, j job, t *thread.Thread, hints []Hint, 
 	if interrupted(ctx) {
 		return ctx.Err()
 	}
-	if errors.Is(err, supervise.ErrNotKept) {
+	if errors.Is(err, agent.ErrNotKept) {
 		return err // a disk failure is the dispatcher's error, not the run's
 	}
 	res.EndedAt = text.Timestamp(p.Now())
@@ -237,6 +238,21 @@ func (p *pool) here(ctx context.Context, j job, t *thread.Thread, hints []Hint, 
 		return fill(res, value)
 	}
 	return nil
+}
+
+// passes reports whether a failure may be over soon: the model's endpoint is overloaded, or this machine has
+// no more descriptors, processes or memory.
+func passes(err error) bool {
+	if status, _ := sysexit.Of(err); status == sysexit.TempFail {
+		return true
+	}
+	var errno syscall.Errno
+	errors.As(err, &errno)
+	switch errno {
+	case syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM:
+		return true
+	}
+	return false
 }
 
 // sleep waits. It reports false if the context ended before.
