@@ -44,7 +44,7 @@ func disturbWorld(o options) (err error) {
 	w.extra = []string{"TORTURE_CLOCK=" + c.file}
 	d := &disturber{world: w, clock: c, disk: disk, done: map[string]int{}, ended: map[string]int{}}
 	if err := w.slaughter(d); err != nil {
-		return fmt.Errorf("%v: %w", d.done, err)
+		return errors.Join(fmt.Errorf("%v: %w", d.done, err), run("cp", "-a", w.home, w.home+".left"))
 	}
 	fmt.Printf("disturbed: %v; ended by themselves: %v\n", d.done, d.ended)
 	return d.expired()
