@@ -59,16 +59,21 @@ type cited struct{ Ref, Claim, Quote string }
 
 func (c cited) file() string { file, _, _ := strings.Cut(c.Ref, ":"); return file }
 
-// drafts judges each by code alone.
-func drafts(out io.Writer, in inputs) error {
-	var all []pair
-	for _, name := range slices.Sorted(maps.Keys(draftCodebases)) {
+// pairsOf reads the pairs about some codebases, by name; remove takes away what was made for it.
+func pairsOf(out io.Writer, in inputs, names []string) (all []pair, remove func(), err error) {
+	var made []func()
+	remove = func() {
+		for _, f := range made {
+			f()
+		}
+	}
+	for _, name := range names {
 		file := filepath.Join(in.data, "drafts", name+".ndjson")
 		if _, err := os.Stat(file); err != nil {
 			continue
 		}
 		dir, cleanup, err := draftCodebases[name].locate()
-		defer cleanup()
+		made = append(made, cleanup)
 		if err != nil {
 			fmt.Fprintf(out, "%s is not here: %v\n", name, err)
 			continue
@@ -85,8 +90,18 @@ func drafts(out io.Writer, in inputs) error {
 			return nil
 		})
 		if err != nil {
-			return err
+			return nil, remove, err
 		}
+	}
+	return all, remove, nil
+}
+
+// drafts judges each by code alone.
+func drafts(out io.Writer, in inputs) error {
+	all, remove, err := pairsOf(out, in, slices.Sorted(maps.Keys(draftCodebases)))
+	defer remove()
+	if err != nil {
+		return err
 	}
 	t := &draftTable{out: out, validator: &validate.Validator{Now: time.Now}}
 	for _, p := range all {
@@ -102,20 +117,24 @@ func drafts(out io.Writer, in inputs) error {
 		}
 	}
 	t.unrelated(all)
-	if err := t.opposites(in); err != nil {
+	dirs, removeAll, err := locateAll()
+	if err != nil {
+		return err
+	}
+	defer removeAll()
+	err = opposites(in, dirs, func(p pair, good, bad *draft.Return) {
+		t.add("returns, true", p, good, "")
+		t.add("returns, opposite", p, bad, "")
+	})
+	if err != nil {
 		return err
 	}
 	return t.print()
 }
 
-// opposites judges the returns of data/returns that were written with their opposite, by the half of their
-// file.
-func (t *draftTable) opposites(in inputs) error {
-	dirs, remove, err := locateAll()
-	if err != nil {
-		return err
-	}
-	defer remove()
+// opposites calls fn with each return of data/returns that was written with its opposite; the half is that
+// of its file.
+func opposites(in inputs, dirs map[string]string, fn func(p pair, good, bad *draft.Return)) error {
 	files, err := filepath.Glob(filepath.Join(in.data, "returns", "pair-*.ndjson"))
 	for _, file := range files {
 		half := halves[0]
@@ -134,13 +153,11 @@ func (t *draftTable) opposites(in inputs) error {
 			if err := json.Unmarshal(line, &r); err != nil || dirs[r.Codebase] == "" {
 				return err
 			}
-			p := pair{dir: dirs[r.Codebase], Half: half, Codebase: r.Codebase}
 			bad := r.Return
 			bad.DraftReply, bad.SummaryForOrchestrator = r.Inverted.Draft, r.Inverted.Claim
 			bad.EvidenceRefs = slices.Clone(r.EvidenceRefs)
 			bad.EvidenceRefs[0].SupportsClaim = r.Inverted.Claim
-			t.add("returns, true", p, &r.Return, "")
-			t.add("returns, opposite", p, &bad, "")
+			fn(pair{dir: dirs[r.Codebase], Half: half, Codebase: r.Codebase}, &r.Return, &bad)
 			return nil
 		}))
 	}
