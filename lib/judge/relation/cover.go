@@ -7,38 +7,42 @@ import (
 )
 
 // Uncovered returns the indexes of those of several questions that an answer does not address: it contains
-// none of the words, identifiers and numbers that only this question has. This does not prove that a
-// question is answered; it finds one that was left out. A single question is never left out, nor is one
-// that names nothing ("any idea?").
+// none of the identifiers that only this question has, as a whole or as words of prose, or, of a question
+// without such identifiers, none of its own words and numbers. This does not prove that a question is
+// answered; it finds one that was left out. A single question is never left out, nor is one that names
+// nothing ("any idea?").
 func Uncovered(questions []string, answer string) (left []int) {
 	if len(questions) < 2 {
 		return nil
 	}
-	said := distinct(answer)
 	var asked [][]string
 	for _, q := range questions {
 		asked = append(asked, slices.DeleteFunc(distinct(q), func(w string) bool { return prods[w] }))
 	}
+	said := distinct(answer)
 	for i, own := range asked {
-		if len(own) == 0 {
+		others := slices.Concat(slices.Concat(asked[:i]...), slices.Concat(asked[i+1:]...))
+		mine, theirs := identifiersOf(questions, i)
+		if len(mine) > 0 {
+			if !saysAny(answer, mine, theirs, others) {
+				left = append(left, i)
+			}
 			continue
 		}
-		alone := slices.DeleteFunc(slices.Clone(own), func(w string) bool {
-			for j, other := range asked {
-				if j != i && slices.Contains(other, w) {
-					return true
-				}
-			}
-			return false
-		})
+		alone := without(own, others)
 		if len(alone) == 0 {
 			alone = own
 		}
-		if !slices.ContainsFunc(alone, func(w string) bool { return slices.Contains(said, w) }) {
+		if len(own) > 0 && len(without(alone, said)) == len(alone) {
 			left = append(left, i)
 		}
 	}
 	return left
+}
+
+// without returns the words that are not among others.
+func without(words, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return slices.Contains(others, w) })
 }
 
 // prods are words that ask for an answer and name nothing.
@@ -64,9 +68,9 @@ func terms(s string) (out []string) {
 	return out
 }
 
-// short cuts a word so that endings do not matter.
+// short cuts a word so that endings do not matter. A number has none.
 func short(w string) string {
-	if rs := []rune(w); len(rs) > 4 {
+	if rs := []rune(w); len(rs) > 4 && !unicode.IsDigit(rs[0]) {
 		return string(rs[:4])
 	}
 	return w

@@ -76,11 +76,27 @@ func TestUncovered(t *testing.T) {
 	}{
 		{"one is never left out", "No idea.", burst[:1], "[]"},
 		{"one constant for five questions", "The retry limit is 5: `retry.go:3`.", burst, "[1 2 3 4]"},
-		{"all five", "Retries: 5. Sessions time out after 30 min. The proxy listens on 8080. MaxUploadBytes is 1 MiB. Audit logs are owned by ops.", burst, "[]"},
+		{"all five", "Retry limit: 5. Sessions time out after 30 min. The proxy listens on 8080. MaxUploadBytes is 1 MiB. Audit logs are owned by ops.", burst, "[]"},
 		{"by a number", "8080 is the proxy's, 9090 nobody's.", []string{"who uses 8080?", "who uses 9090?", "who uses 7070?"}, "[2]"},
 		{"a call for an answer", "The limit is 7.", []string{"what is the limit?", "any ideas? thanks"}, "[]"},
 		{"in Japanese", "リトライ上限は5回です。", []string{"リトライ上限はいくつですか", "監査ログの所有者は誰ですか"}, "[1]"},
 		{"a clarification", "On staging the limit is 7.", []string{"what is the limit?", "on staging, I mean"}, "[]"},
+		{"one of a series", "RetryLimit000 is 5: `conf.go:3`.", []string{"where is RetryLimit000 set?", "where is RetryLimit001 set?", "who has defined RetryLimit002?"}, "[1 2]"},
+		{"a suffix", "conf.RetryLimit is a defined limit.", []string{"where is RetryLimit set?", "what is RetryLimitMax?"}, "[1]"},
+		{"a prefix", "`RetryLimitMax` limits a retry.", []string{"where is RetryLimit set?", "what is RetryLimitMax?"}, "[0]"},
+		{"the first letters", "HTTPServer serves.", []string{"what is HTTPServer?", "what is HTTPClient?"}, "[1]"},
+		{"case", "RetryLimit is 5.", []string{"where is RetryLimit?", "where is retryLimit?"}, "[1]"},
+		{"case of no other question", "retryLimit is 5.", []string{"where is RetryLimit?", "who owns AuditLog?"}, "[1]"},
+		{"a dotted part", "client.timeout is 3 s, not that of a server.", []string{"what is client.timeout?", "what is server.timeout?"}, "[1]"},
+		{"a longer dotted name", "conf.Retry.Max is 5.", []string{"what is conf.Retry?", "what is conf.Retry.Max?"}, "[0]"},
+		{"the last part alone", "func RoundTrip sends.", []string{"what does http.RoundTrip do?", "what does http.ListenAll do?"}, "[1]"},
+		{"versions", "1.21.3 works.", []string{"does 1.21.3 work?", "does 1.21.30 work?"}, "[1]"},
+		{"regions", "us-east-1 is up.", []string{"is us-east-1 up?", "is us-east-2 up?"}, "[1]"},
+		{"long ports", "50051 is the gateway's port.", []string{"what uses port 50051?", "what uses port 50052?"}, "[1]"},
+		{"a quoted error", "It comes from a read: E1001 is raised there.", []string{`why "read failed: E1001"?`, `why "read failed: E1002"?`}, "[1]"},
+		{"parts of another name", "MaxUploadCount is in bytes.", []string{"what is MaxUploadCount?", "what is MaxUploadBytes?"}, "[1]"},
+		{"a mention and a link", "The limit is 7; sessions last a day.", []string{"@tri2bot what is the limit?", "how long are sessions? https://a.example/x_1"}, "[]"},
+		{"in Japanese, by name", "RetryLimit0は5です。", []string{"RetryLimit0はどこですか", "RetryLimit1はどこですか"}, "[1]"},
 	} {
 		if got := fmt.Sprint(Uncovered(tt.questions, tt.answer)); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
