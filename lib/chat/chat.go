@@ -138,7 +138,7 @@ type Signaler interface {
 type Card struct {
 	ChatID   string
 	ThreadID string // "": in the chat itself, outside any thread
-	Title    string
+	Title    string // "": none
 	Text     string // plain text; the adapter switches mentions and previews off
 	Buttons  []Button
 	Key      string // as Post.Key
@@ -150,7 +150,10 @@ var ButtonReactions = map[string]string{"approve": "✅", "dismiss": "❌", "red
 
 // WithReactions returns the card's text followed by the meaning of each reaction.
 func (c *Card) WithReactions() string {
-	text := strings.TrimSpace("**" + c.Title + "**\n\n" + c.Text)
+	text := strings.TrimSpace(c.Text)
+	if c.Title != "" {
+		text = strings.TrimSpace("**" + c.Title + "**\n\n" + text)
+	}
 	var how []string
 	for _, b := range c.Buttons {
 		if mark := ButtonReactions[b.Name]; mark != "" {

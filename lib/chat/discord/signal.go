@@ -97,6 +97,9 @@ func (c *Sink) UpdateCard(ctx context.Context, messageID string, card chat.Card)
 }
 
 func cardText(card chat.Card) string {
+	if card.Title == "" {
+		return strings.TrimSpace(card.Text)
+	}
 	return strings.TrimSpace("**" + card.Title + "**\n" + card.Text)
 }
 

@@ -222,6 +222,11 @@ func TestSignals(t *testing.T) {
 	if m := w.server.Messages(discordtest.Help)[0]; len(m.Data["components"].([]any)) != 0 || m.Data["content"] != "**A draft**\napproved" {
 		t.Errorf("settled as %+v", m.Data)
 	}
+	card.Title = ""
+	must("redeal without title", w.sink().UpdateCard(t.Context(), dealt.MessageID, card))
+	if m := w.server.Messages(discordtest.Help)[0]; m.Data["content"] != "approved" {
+		t.Errorf("without title: %+v", m.Data)
+	}
 	card.Buttons = []chat.Button{{Name: "approve", Value: strings.Repeat("x", 100)}}
 	if _, err := s.PostCard(t.Context(), card); err == nil {
 		t.Error("a button that carries 108 characters was dealt")

@@ -294,6 +294,11 @@ func TestCard(t *testing.T) {
 	if in["receive_id"] != dev || in["msg_type"] != "interactive" || w.Pings(dev, made.MessageID) {
 		t.Errorf("%+v", in)
 	}
+	plain, err := s.PostCard(ctx, chat.Card{ChatID: dev, Text: "no title", Key: "card-0"})
+	w.must(err)
+	if text, _, err := s.Message(ctx, dev, plain.MessageID); text != "no title" || err != nil {
+		t.Errorf("%q, %v", text, err)
+	}
 	c.Buttons, c.Text = nil, "settled"
 	w.must(s.UpdateCard(ctx, made.MessageID, c))
 	if text, _, err := s.Message(ctx, dev, made.MessageID); text != "Draft <\u2060at>\nsettled" || err != nil {

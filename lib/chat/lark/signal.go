@@ -119,10 +119,11 @@ func cardJSON(card chat.Card) (string, error) {
 	if len(row) > 0 {
 		elements = append(elements, map[string]any{"tag": "action", "actions": row})
 	}
-	b, err := json.Marshal(map[string]any{
-		"config": map[string]any{"wide_screen_mode": true, "update_multi": true},
-		"header": map[string]any{"title": plain(text.Cut(card.Title, maxTitle))}, "elements": elements,
-	})
+	all := map[string]any{"config": map[string]any{"wide_screen_mode": true, "update_multi": true}, "elements": elements}
+	if card.Title != "" {
+		all["header"] = map[string]any{"title": plain(text.Cut(card.Title, maxTitle))}
+	}
+	b, err := json.Marshal(all)
 	return string(b), err
 }
 
