@@ -27,6 +27,7 @@ revoked. Each reply is a line of replies.ndjson, and is printed. It may be kille
 at any time: what may or may not have been posted is looked for in the chat, and
 where that cannot tell, it is parked for tri-approve settle.
 
+  tri-reply --test dev               post a test message to a chat, after a question
   tri-reply                          stay, and post as approvals come
   tri-reply --once --local ~/chat    post what is approved to a chat in a folder, and end`,
 	Schemas: []string{"reply", "outbox-entry", "decision", "signal", "signal-done"},
@@ -36,6 +37,11 @@ where that cannot tell, it is parked for tri-approve settle.
 		&cli.StringFlag{Name: "local", Usage: "post to the chat in `DIR`, whatever the configuration says"},
 		&cli.BoolFlag{Name: "once", Usage: "end when nothing is left to post"},
 		&cli.BoolFlag{Name: "follow", Usage: "wait for more approvals (the default)"},
+		&cli.StringFlag{Name: "test", Usage: "post a fixed test message to `CHAT`, an id or a configured name, and end"},
+		&cli.StringFlag{Name: "platform", Usage: "with --test: on `NAME`, where several are configured"},
+		&cli.StringFlag{Name: "as", Usage: "with --test: send as `NAME`", EnvVars: []string{"TRI_USER", "USER"}},
+		&cli.BoolFlag{Name: "yes", Usage: "with --test: do not ask"},
+		&cli.BoolFlag{Name: "json", Usage: "with --test: write a record"},
 	},
 	Stays: true,
 	Run:   run,
@@ -44,6 +50,12 @@ where that cannot tell, it is parked for tri-approve settle.
 func run(c *cli.Call) error {
 	if len(c.Args) > 0 || c.Bool("once") && c.Bool("follow") {
 		return cli.Usagef("no arguments are taken, and --once and --follow exclude each other")
+	}
+	switch test := c.String("test"); {
+	case test == "" && (c.IsSet("test") || c.Bool("yes") || c.Bool("json") || c.String("platform") != ""):
+		return cli.Usagef("--yes, --json and --platform need --test CHAT")
+	case test != "" && (c.Bool("once") || c.Bool("follow")):
+		return cli.Usagef("--test excludes --once and --follow")
 	}
 	home, err := durable.OpenHome(c.String("home"))
 	if err != nil {
@@ -58,6 +70,14 @@ func run(c *cli.Call) error {
 	sinks, err := sinks.Open(cfg)
 	if err != nil {
 		return err
+	}
+	if room := c.String("test"); room != "" {
+		ops := config.Chat{Platform: cfg.Gate.Chat.Platform, ChatID: cfg.Gate.Chat.ChatID}
+		test := reply.Test{
+			Room: room, Platform: c.String("platform"), By: c.String("as"), Yes: c.Bool("yes"), JSON: c.Bool("json"),
+			Chats: append(cfg.WatchedChats, ops), Sinks: sinks, In: c.In, Out: c.Out, Err: c.Err,
+		}
+		return test.Run(c.Context)
 	}
 	return reply.Run(c.Context, reply.Options{
 		Home: home, Policy: decision.PolicyIn(home.Dir(), c.String("config")), Grace: cfg.Gate.Grace(), Sinks: sinks,

@@ -18,6 +18,7 @@ import (
 type board struct {
 	*platform
 	did  []string
+	room string  // of the last card
 	fail []error // of the next calls
 }
 
@@ -37,6 +38,7 @@ func (b *board) React(_ context.Context, chatID, messageID, emoji string, on boo
 func (b *board) Typing(context.Context, string, string) error       { return chat.ErrUnsupported }
 func (b *board) Edit(context.Context, string, string, string) error { return chat.ErrUnsupported }
 func (b *board) PostCard(_ context.Context, c chat.Card) (chat.Posted, error) {
+	b.room = c.ChatID
 	if err := b.call("deal %s %q %d", c.Key, c.Text, len(c.Buttons)); err != nil {
 		return chat.Posted{}, err
 	}
