@@ -86,13 +86,20 @@ var arms = []arm{
 
 // objection is what a lens that objects says.
 func objection(reviewer, round int) []verdict.Objection {
-	return []verdict.Objection{{Ref: "README.md:1", Claim: reviewers[reviewer].lens, Result: verdict.Contradicts, Note: fmt.Sprint("round ", round)}}
+	return []verdict.Objection{{Ref: "README.md:1", Claim: reviewers[reviewer].lens, Result: verdict.Contradicts,
+		Note: fmt.Sprint("round ", round)}}
+}
+
+// clean is a verdict that finds nothing.
+var clean = verdict.Verdict{
+	Verdict: verdict.Pass, SpotCheckResult: verdict.Supports, SchemaCheck: verdict.OK, ScopeDrift: verdict.None,
+	ConfidenceLanguageMatch: verdict.Match, CrossInvestigationConsistency: verdict.NoOverlap,
+	RiskGateCheck: verdict.Passes, ToneAssessment: verdict.Matches,
 }
 
 // joinAttack joins the verdict of a generic attack.
 func joinAttack(v verdict.Verdict, objects bool) verdict.Verdict {
-	said := verdict.Verdict{Verdict: verdict.Pass, SpotCheckResult: verdict.Supports, SchemaCheck: verdict.OK, ConfidenceLanguageMatch: verdict.Match,
-		ScopeDrift: verdict.None, CrossInvestigationConsistency: verdict.NoOverlap, RiskGateCheck: verdict.Passes, ToneAssessment: verdict.Matches}
+	said := clean
 	if objects {
 		said.Verdict, said.Reasons = verdict.Bounce, []string{"the lines say otherwise"}
 	}
@@ -130,13 +137,15 @@ func joinMost(t *item, a *arm, votes []bool, p prices) (bool, float64) {
 	return 2*refusals > len(a.of), tokens
 }
 
-// joinDebate holds a discussion of two rounds with a lead, who wants a second round unless all agree that there
-// is no fault, and then follows the majority. In the second round those who are outvoted take the others' side.
+// joinDebate holds a discussion of two rounds with a lead, who wants a second round unless all agree that
+// there is no fault, and then follows the majority. In the second round those who are outvoted take the
+// others' side.
 func joinDebate(t *item, a *arm, votes []bool, p prices) (bool, float64) {
 	table := discussion.Table{Lead: "lead"}
 	table.Limits = config.Panel{Rounds: 2, Contributions: 2 * (len(a.of) + 1), PerRound: len(a.of)}
 	for _, i := range a.of {
-		table.Members = append(table.Members, discussion.Member{Persona: reviewers[i].lens, Lens: reviewers[i].lens})
+		name := reviewers[i].lens
+		table.Members = append(table.Members, discussion.Member{Persona: name, Lens: name})
 	}
 	most, _ := joinMost(t, a, votes, p)
 	object, _ := joinAny(t, a, votes, p)
@@ -175,7 +184,8 @@ func tellArms(out io.Writer, all []item, p prices, common float64) {
 		if spent > 0 {
 			perFault = fmt.Sprintf("%.1f", float64(trues(caught))/spent*1e5)
 		}
-		fmt.Fprintf(out, "%-26s %-22s %-21s %7.0f %8s", arms[n].name, percent(trues(caught), len(faulty)), percent(trues(alarms), len(sound)),
+		fmt.Fprintf(out, "%-26s %-22s %-21s %7.0f %8s", arms[n].name,
+			percent(trues(caught), len(faulty)), percent(trues(alarms), len(sound)),
 			(spent+idle)/float64(len(all)), perFault)
 		for base := 1; base <= 2 && n > base; base++ {
 			fmt.Fprintf(out, "  %-18s", against(results[base], caught))

@@ -10,6 +10,7 @@ import (
 
 	"tri/lib/base/prompt"
 	"tri/lib/flow/validate"
+	"tri/lib/record/discussion"
 	"tri/lib/record/draft"
 	"tri/lib/record/persona"
 	"tri/lib/record/verdict"
@@ -18,7 +19,8 @@ import (
 )
 
 func init() {
-	parts = append(parts, part{"panel", "Do lenses help? Scripted reviewers of drafts that code passes, joined in eight ways", panel})
+	const about = "Do lenses help? Scripted reviewers of drafts that code passes, joined in eight ways"
+	parts = append(parts, part{"panel", about, panel})
 }
 
 // prices are tokens of one question and its answer.
@@ -37,11 +39,13 @@ func panel(out io.Writer, in inputs) error {
 		return err
 	}
 	faulty, sound := split(all)
-	fmt.Fprintf(out, `%d faults that were written into true drafts and that code passes, and %d true drafts that it passes. The reviewers are
-scripts and their probabilities are put in: generic %.2f; lens %.2f for its own kinds of fault, %.2f for others; false alarms
-%.2f and %.2f. The figures show what follows from these numbers and say nothing about real models. Tokens of a question:
-generic %.0f, lens %.0f, lead of a debate %.0f (characters of the real prompt of a draft of median length / 4, and %d for the answer).
-`, len(faulty), len(sound), genericCatch, ownCatch, otherCatch, genericAlarm, lensAlarm, p.generic, p.lens, p.lead, answerTokens)
+	fmt.Fprintf(out, `%d faults that were written into true drafts, and %d true drafts; code passes all of them.
+The reviewers are scripts and their probabilities are put in: the figures show what follows from these
+numbers and say nothing about real models. Caught: generic %.2f; lens %.2f of its own kinds of fault, %.2f of
+others. False alarms: generic %.2f, lens %.2f. Tokens of a question: generic %.0f, lens %.0f, lead of a debate %.0f:
+characters of the real prompt about a draft of median length / 4, and %d for the answer.
+`, len(faulty), len(sound), genericCatch, ownCatch, otherCatch, genericAlarm, lensAlarm,
+		p.generic, p.lens, p.lead, answerTokens)
 	tellArms(out, all, p, 0)
 	tellArms(out, all, p, usualCommon)
 	return tellCommon(out, faulty, p)
@@ -129,10 +133,13 @@ func pricesOf(ret *draft.Return) (p prices, err error) {
 		template string
 		data     map[string]any
 	}{
-		{&p.generic, "validate.md", map[string]any{"Return": subject.Parts[1], "Rubric": rubric, "Question": subject.Parts[0], "Others": nil}},
-		{&p.lens, "lens.md", map[string]any{"Persona": brief, "Ask": of.Ask, "Parts": subject.Parts, "Before": nil}},
-		{&p.lead, "panel-lead.md", map[string]any{"Persona": brief, "Parts": subject.Parts, "Before": nil, "Round": 1,
-			"Decisions": []string{"APPROVE: it is good enough", "CHANGES: what the others found has to change first", "HUMAN: a person has to decide"}}},
+		{&p.generic, "validate.md", map[string]any{
+			"Return": subject.Parts[1], "Rubric": rubric, "Question": subject.Parts[0], "Others": nil}},
+		{&p.lens, "lens.md", map[string]any{
+			"Persona": brief, "Ask": of.Ask, "Parts": subject.Parts, "Before": nil}},
+		{&p.lead, "panel-lead.md", map[string]any{
+			"Persona": brief, "Parts": subject.Parts, "Before": nil, "Round": 1,
+			"Decisions": []string{discussion.Approve, discussion.Changes, discussion.Human}}},
 	} {
 		text, err := set.Render(q.template, q.data)
 		if err != nil {
@@ -148,8 +155,11 @@ const draws = 5
 
 // tellCommon prints the share caught by the correlation of errors, and draws it into the file $PANEL_PLOT.
 func tellCommon(out io.Writer, faulty []item, p prices) error {
-	chart := plot.Chart{Title: "When a second look pays", Max: 100, Unit: func(v float64) string { return fmt.Sprintf("%.0f%%", v) },
-		Says: "Share of faults caught, by the correlation of the reviewers' errors; the probabilities are put in and say nothing about real models."}
+	chart := plot.Chart{
+		Title: "When a second look pays: share caught by correlation (probabilities are put in)", Max: 100,
+		Says: "Share of faults caught, by the correlation of the reviewers' errors; it says nothing about real models.",
+		Unit: func(v float64) string { return fmt.Sprintf("%.0f%%", v) },
+	}
 	fmt.Fprintf(out, "\nshare caught, by correlation\n%-26s", "arm")
 	for common := 0.0; common < 1.1; common += 0.2 {
 		chart.Steps = append(chart.Steps, fmt.Sprintf("%.1f", common))
@@ -186,10 +196,12 @@ func alone(c *plot.Chart) string {
 	for i := range c.Lines {
 		fmt.Fprintf(&b, ".l%d{stroke:%s}.s%d{fill:%s}", i, colours[i], i, colours[i])
 	}
-	fmt.Fprintf(&b, `</style><rect class="paper" y="-24" width="720" height="340"/><text x="8" y="-6">%s: share caught by correlation (probabilities are put in)</text>`, c.Title)
+	b.WriteString(`</style><rect class="paper" y="-24" width="720" height="340"/>`)
+	fmt.Fprintf(&b, `<text x="8" y="-6">%s</text>`, c.Title)
 	for i, line := range c.Lines {
 		fmt.Fprintf(&b, `<text class="s%d" x="%d" y="%d">%s</text>`, i, 64+i%4*160, 280+i/4*20, line.Name)
 	}
-	svg := strings.Replace(c.SVG(), `<svg viewBox="0 0 720 260"`, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 -24 720 340"`, 1)
+	svg := strings.Replace(c.SVG(), `<svg viewBox="0 0 720 260"`,
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 -24 720 340"`, 1)
 	return strings.Replace(svg, "</desc>", "</desc>"+b.String(), 1)
 }

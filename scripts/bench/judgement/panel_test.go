@@ -3,17 +3,13 @@ package main
 import (
 	"math"
 	"testing"
-
-	"tri/lib/record/verdict"
 )
 
 // TestPanel compares each arm with the share that its probabilities give.
 func TestPanel(t *testing.T) {
-	code := verdict.Verdict{Verdict: verdict.Pass, SpotCheckResult: verdict.Supports, SchemaCheck: verdict.OK, ConfidenceLanguageMatch: verdict.Match,
-		ScopeDrift: verdict.None, CrossInvestigationConsistency: verdict.NoOverlap, RiskGateCheck: verdict.Passes, ToneAssessment: verdict.Matches}
 	var all []item
 	for i := range uint64(8000) {
-		all = append(all, item{"number", i, code})
+		all = append(all, item{"number", i, clean})
 	}
 	g, own, other := genericCatch, ownCatch, otherCatch
 	two := 2*own*other*(1-other) + (1-own)*other*other // exactly two of three lenses
@@ -21,7 +17,7 @@ func TestPanel(t *testing.T) {
 	one := own*(1-other)*(1-other) + 2*(1-own)*other*(1-other)
 	// In a debate those who are outvoted join the majority: it decides.
 	independent := []float64{0, g, 1 - (1-g)*(1-g), other, 1 - (1-g)*(1-other), one + two + three, two + three, two + three}
-	same := []float64{0, g, g, other, g, own, other, other} // the least chance decides a majority, the highest any
+	same := []float64{0, g, g, other, g, own, other, other} // two of three need otherCatch, any needs ownCatch
 	for common, want := range map[float64][]float64{0: independent, 1: same} {
 		for n := range arms {
 			refused, tokens := ask(&arms[n], all, prices{100, 10, 1}, common, 0)
