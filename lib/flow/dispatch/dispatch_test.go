@@ -420,7 +420,7 @@ func TestHints(t *testing.T) {
 // TestAudience: of a thousand investigations over four codebases, three chats and two platforms none gets a
 // hint of another codebase or of a chat that others read.
 func TestAudience(t *testing.T) {
-	h := newHints(&Dispatcher{store: &store{open: map[string]*thread.Thread{}}})
+	h := newHints(&Dispatcher{Options: Options{Home: newBench(t).home}, store: &store{open: map[string]*thread.Thread{}}})
 	for i := range 1000 {
 		th := &thread.Thread{
 			Key: fmt.Sprint("k", i), Platform: []string{"local", "slack"}[i%2], ChatID: []string{"dev", "hr", "guests"}[i/2%3], Codebase: []string{"a", "b", "c", "d"}[i/6%4],
