@@ -12,6 +12,7 @@ import (
 	"tri/lib/judge/intent"
 	"tri/lib/record/event"
 	"tri/lib/record/notify"
+	"tri/lib/record/outbox"
 	"tri/lib/record/run"
 	"tri/lib/record/thread"
 	"tri/lib/record/todo"
@@ -60,7 +61,7 @@ func alone(e *event.Classified, f *thread.Facts) bool {
 }
 
 // inbox does in place of a run what needs no agent, shows reminders when they are due, and takes a reaction
-// of the asker to a clarifying question for a rejection.
+// of the asker to a clarifying question for a rejection, and notes one to an answer.
 type inbox struct {
 	quiet
 	Options
@@ -69,11 +70,22 @@ type inbox struct {
 	// read is how far actions.ndjson has been read, and no the reactions that decline, of the last ones.
 	read int64
 	no   []event.Action
+	// posts are what was posted, by message.
+	posts map[message]post
+}
+
+// post says of which item and cycle a post is, and which message is its first.
+type post struct {
+	key   string
+	cycle int
+	id    string
 }
 
 const maxNo = 1000
 
-func newInbox(d *Dispatcher) *inbox { return &inbox{Options: d.Options, store: d.store} }
+func newInbox(d *Dispatcher) *inbox {
+	return &inbox{Options: d.Options, store: d.store, posts: map[message]post{}}
+}
 
 // starting returns what is done instead of the run of an item of an inbox. It is repeated after a kill, with
 // the same effect: an entry is named after the run.
@@ -212,18 +224,53 @@ func (i *inbox) tick(now time.Time) (ins []thread.Input, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range i.store.open {
-		if !t.AwaitsAsker() {
-			continue
+	left := i.no[:0]
+	for _, a := range i.no {
+		in, wait, err := i.declined(&a)
+		if err != nil {
+			return nil, err
 		}
-		for _, a := range i.no {
-			if a.MessageID == t.ClarifyMessageID && a.Platform == t.Platform && a.ChatID == t.ChatID && a.Sender.ID == t.OriginalSenderID {
-				ins = append(ins, thread.Input{At: text.Timestamp(now), Key: t.Key, Rejected: &thread.Rejected{ID: a.ID, Emoji: a.Name}})
-				break
-			}
+		if wait {
+			left = append(left, a)
+		}
+		if in != nil {
+			in.At = text.Timestamp(now)
+			ins = append(ins, *in)
 		}
 	}
+	i.no = left
 	return ins, nil
+}
+
+// posted implements subscriber. A notice says nothing that could be wrong.
+func (i *inbox) posted(r *outbox.Reply) {
+	if r.ValidatorVerdict == outbox.Notice {
+		return
+	}
+	for _, id := range append([]string{r.PostedMessageID}, r.PostedMessageIDs...) {
+		i.posts[message{r.Platform, r.ChatID, id}] = post{r.Key, r.Cycle, r.PostedMessageID}
+	}
+}
+
+// declined returns the input of a reaction that says no: of the asker, on a clarifying question that waits for
+// an answer or on a posted answer. wait is true if the post is not known yet.
+func (i *inbox) declined(a *event.Action) (in *thread.Input, wait bool, err error) {
+	p, ok := i.posts[message{a.Platform, a.ChatID, a.MessageID}]
+	if !ok {
+		return nil, true, nil
+	}
+	t, err := i.store.load(p.key)
+	if err != nil || t.AppliedReply < p.cycle {
+		return nil, true, err
+	}
+	no := &thread.Rejected{ID: a.ID, Emoji: a.Name}
+	switch {
+	case a.Sender.ID != t.OriginalSenderID, p.id == t.ClarifyMessageID && !t.AwaitsAsker():
+		return nil, false, nil
+	case p.id != t.ClarifyMessageID:
+		no.Answer = p.id
+	}
+	return &thread.Input{Key: t.Key, Rejected: no}, false, nil
 }
 
 // declines are the reactions that say no.

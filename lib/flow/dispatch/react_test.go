@@ -3,10 +3,12 @@ package dispatch
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"testing"
+	"time"
 
 	"tri/lib/base/config"
 	"tri/lib/record/event"
@@ -156,6 +158,72 @@ func TestReactionStates(t *testing.T) {
 		if got := r.state(&tt.t); got != tt.want {
 			t.Errorf("%s %q: %s, want %s", tt.t.Status, tt.t.CloseReason, got, tt.want)
 		}
+	}
+}
+
+// tick starts a dispatcher, lets a second pass, and ends it as a kill does.
+func (b *bench) tick() {
+	b.t.Helper()
+	d, err := newDispatcher(b.options())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer d.close()
+	if err := errors.Join(d.each(subscriber.open), d.recover(b.t.Context()), d.tick(time.Now())); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// TestAnswerMarkedWrong: the asker's reaction to an answer is noted once, nobody else's is, and a rebuild has it.
+func TestAnswerMarkedWrong(t *testing.T) {
+	b := newBench(t)
+	b.add("1", "ana", "", event.Actionable, "why does it fail?")
+	b.run()
+	b.decide("approve", "1", "")
+	th := b.thread("1")
+	react := func(line string) {
+		t.Helper()
+		f, err := os.OpenFile(b.home.Path("actions.ndjson"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteString(line + "\n"); err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+	}
+	action := `{"id":%q,"platform":"local","chat_id":"dev","message_id":%q,"sender":{"id":%q},"name":%q}`
+	react(fmt.Sprintf(action, "a1", "99", "ben", "👎"))
+	react(fmt.Sprintf(action, "a2", "98", "ana", "👎"))
+	react(fmt.Sprintf(action, "a3", "99", "ana", "👍"))
+	line, err := json.Marshal(outbox.Reply{
+		Platform: "local", ChatID: "dev", Key: th.Key, Cycle: th.Cycle, DraftSHA256: th.DraftSHA256, Outcome: outbox.Posted, PostedMessageID: "99",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(b.home.Path("replies.ndjson"), append(line, '\n'), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.run()
+	b.tick()
+	if th := b.thread("1"); th.Status != thread.Closed || len(th.Alerts) != 0 {
+		t.Fatalf("noted of others, or of another reaction: %+v", th.Alerts)
+	}
+	react(fmt.Sprintf(action, "a4", "99", "ana", "❌"))
+	react(fmt.Sprintf(action, "a5", "99", "ana", "👎"))
+	runs := b.runs.Load()
+	b.tick()
+	want := b.thread("1")
+	if len(want.Alerts) != 1 || want.Status != thread.Closed || b.runs.Load() != runs {
+		t.Fatalf("%s %+v after %d runs", want.Status, want.Alerts, b.runs.Load()-runs)
+	}
+	b.tick()
+	if _, err := Rebuild(b.home); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.thread("1"); fmt.Sprint(got.Alerts) != fmt.Sprint(want.Alerts) || len(got.StatusHistory) != len(want.StatusHistory) {
+		t.Errorf("rebuilt %+v, want %+v", got.Alerts, want.Alerts)
 	}
 }
 

@@ -85,8 +85,8 @@ func Apply(t Thread, in Input) (Thread, []Effect) {
 		t.resumed(in)
 	case in.Noted != nil:
 		t.noted(in.At, in.Noted)
-	case in.Rejected != nil && t.AwaitsAsker():
-		t.close(in.At, RejectedByAsker)
+	case in.Rejected != nil:
+		t.rejected(in.At, in.Rejected)
 	case in.Expired != nil && t.Status == PendingUser && t.DraftSHA256 == in.Expired.DraftSHA256 && t.UserApprovedAt == nil:
 		t.close(in.At, decision.ExpiredNote)
 	}

@@ -133,7 +133,7 @@ func step(t Thread, n int, words string) Input {
 			in.Noted.Badge = "nothing found"
 		}
 	case "thumbsdown":
-		in.Rejected = &Rejected{ID: fmt.Sprint("r", n), Emoji: "👎"}
+		in.Rejected = &Rejected{ID: fmt.Sprint("r", n), Emoji: "👎", Answer: rest}
 	case "looked": // where a long run can be watched
 		id := "none"
 		if t.InvestigatorTaskID != nil {
@@ -320,6 +320,9 @@ func TestApply(t *testing.T) {
 		{"never mind", "asks why?;nevermind nvm", Closed, 1, func(t Thread) bool { return strings.Contains(t.CloseReason, "withdrew") }},
 		{"edit before the answer", "asks why?;found;pass;edit 1 how?", Investigating, 2, func(t Thread) bool { return t.Messages[0].Content == "how?" && len(t.Messages) == 1 }},
 		{"edit that changes nothing", "asks why?;found;pass;edit 1 why?", PendingUser, 1, nil},
+		{"an answer marked as wrong", "asks why?;found;pass;approve;posted;thumbsdown 9;thumbsdown 9", Closed, 1, func(t Thread) bool {
+			return len(t.Alerts) == 1 && strings.Contains(t.Alerts[0].Text, "answer 9 as wrong") && t.PostedMessageID != nil
+		}},
 		{"edit after the answer is told", "asks why?;found;pass;approve;posted;edit 1 how?", Closed, 1, func(t Thread) bool { return len(t.Alerts) == 1 }},
 		{"deletion closes", "asks why?;found;pass;delete 1", Closed, 1, func(t Thread) bool { return t.DraftPending == nil }},
 		{"deletion of a part", "asks why?;found;pass;asks and how?;delete 4", Investigating, 3, func(t Thread) bool { return len(t.Messages) == 1 }},

@@ -2,6 +2,7 @@ package thread
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"tri/lib/record/draft"
@@ -34,10 +35,12 @@ type Noted struct {
 	Why   string `json:"why"`
 }
 
-// Rejected says that the asker has declined to clarify, by a reaction.
+// Rejected says that the asker has declined to clarify, or marked an answer as wrong, by a reaction.
 type Rejected struct {
 	ID    string `json:"id"` // the platform's id of the reaction
 	Emoji string `json:"emoji"`
+	// Answer is the answer's message, "" of a clarifying question.
+	Answer string `json:"answer,omitempty"`
 }
 
 // RejectedByAsker is the close reason of an item whose asker has declined to clarify.
@@ -58,6 +61,17 @@ func (t *Thread) IsNoted() bool { return t.Status == Closed && strings.HasPrefix
 // AwaitsAsker reports whether the asker was asked to clarify and has not answered yet.
 func (t *Thread) AwaitsAsker() bool {
 	return t.Status == PendingUser && t.ClarifyMessageID != "" && t.Badge == asksAsker
+}
+
+// rejected applies a reaction of the asker. On an answer it begins nothing; the alert tells the operators.
+func (t *Thread) rejected(at string, r *Rejected) {
+	wrong := "the asker marked the answer " + r.Answer + " as wrong"
+	switch {
+	case r.Answer == "" && t.AwaitsAsker():
+		t.close(at, RejectedByAsker)
+	case r.Answer != "" && !slices.ContainsFunc(t.Alerts, func(n Note) bool { return n.Text == wrong }):
+		t.alert(at, wrong)
+	}
 }
 
 // noted applies what code did in place of a run.
