@@ -30,7 +30,7 @@ posted. NAME is a name, a word of the role, or an id.
   tri-panel list
   tri-panel edit --active yes Dev
   tri-panel judge --lens polarity returns.ndjson
-  jq -n --arg p "$(git diff)" '{patch: $p}' | tri-panel judge`,
+  jq -nc --arg p "$(git diff)" '{patch: $p}' | tri-panel judge`,
 	Schemas: []string{"persona", "discussion"},
 	Commands: []cli.Program{
 		command("list", "", "show all personas", func(_ *cli.Call, k *panel.Keeper) error { return k.List() }, &cli.BoolFlag{Name: "json", Usage: "write records"}),

@@ -109,7 +109,7 @@ func (d *demo) show(ctx context.Context) (used time.Duration, err error) {
 // left lists the files to look at afterwards.
 var left = []struct{ name, is string }{
 	{"week.ndjson", "the week, classified"},
-	{"chat/dev", "the room, with the answer in it"},
+	{"chat/dev", "the room: questions, and what was posted"},
 	{"home/", "$TRI_HOME: events, threads, decisions, replies"},
 	{"lie/", "the draft with the false citation, and its verdict"},
 }

@@ -174,7 +174,7 @@ func TestIDs(t *testing.T) {
 	} {
 		all[id] = true
 	}
-	if len(all) != 7 || ID("draft", "a", "b", 0) != ID("draft", "a", "b", 0) {
+	if len(all) != 7 || !all[ID("draft", "a", "b", 0)] {
 		t.Errorf("%v", all)
 	}
 }
