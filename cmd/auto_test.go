@@ -32,7 +32,8 @@ func TestAutomaticReply(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write("code/gateway.go", "package gateway\n\n// RetryLimit is how often the gateway retries a payment.\nconst RetryLimit = 5\n")
+	write("code/gateway.go",
+		"package gateway\n\n// RetryLimit is how often the gateway retries a payment.\nconst RetryLimit = 5\n")
 	write("chat/dev", "ben: @tri what is the retry limit of the gateway?\n")
 	write("chat/ops", "")
 	write("agent", "cat >/dev/null\ncat <<'END'\n"+answer+"\nEND\n")
@@ -58,7 +59,8 @@ func TestAutomaticReply(t *testing.T) {
 		t.Fatalf("%s\n%s\n%s", got, said, run("jq -c '.validator_return' home/open/*.json; tri-report trust"))
 	}
 	run("tri-reply --once")
-	if dev, ops := run("cat chat/dev"), run("cat chat/ops"); !strings.Contains(dev, "The retry limit of the gateway is 5") || !strings.Contains(ops, "Automatic reply") {
+	if dev, ops := run("cat chat/dev"), run("cat chat/ops"); !strings.Contains(dev,
+		"The retry limit of the gateway is 5") || !strings.Contains(ops, "Automatic reply") {
 		t.Fatalf("dev:\n%s\nops:\n%s", dev, ops)
 	}
 	run(ask)
@@ -72,7 +74,8 @@ func TestAutomaticReply(t *testing.T) {
 	run("tri-approve undo $(jq -r .key home/open/*.json)")
 	run("tri-reply --once")
 	run(ask)
-	if got, qa := run(kinds), run("cat chat/qa"); got != "offer auto claim offer auto undo " || strings.Contains(qa, "tri >") {
+	if got, qa := run(kinds), run("cat chat/qa"); got != "offer auto claim offer auto undo " ||
+		strings.Contains(qa, "tri >") {
 		t.Errorf("%s:\n%s", got, qa)
 	}
 
@@ -98,7 +101,8 @@ func history(t *testing.T, dir string) {
 	for i := range 48 {
 		at := now.Add(-time.Duration(i)*14*time.Hour - time.Hour).Format(time.RFC3339)
 		text := fmt.Sprint("answer ", i)
-		r := decision.Record{Kind: decision.Offer, By: "tri-dispatch", Via: "code", At: at, Key: fmt.Sprint("local.old.", i), Cycle: 1, Text: text, DraftSHA256: decision.Sum(text),
+		r := decision.Record{Kind: decision.Offer, By: "tri-dispatch", Via: "code", At: at,
+			Key: fmt.Sprint("local.old.", i), Cycle: 1, Text: text, DraftSHA256: decision.Sum(text),
 			Meta: &decision.Meta{ValidatorVerdict: "pass", InvestigatorRounds: 1}}
 		if _, err := decision.Append(h, r); err != nil {
 			t.Fatal(err)
@@ -111,7 +115,8 @@ func history(t *testing.T, dir string) {
 		if _, err := decision.Append(h, r); err != nil {
 			t.Fatal(err)
 		}
-		line, err := json.Marshal(outbox.Reply{Key: r.Key, Cycle: 1, DraftSHA256: r.DraftSHA256, Outcome: outbox.Posted, PostedAt: at, ReplyText: text, ApprovedBy: "boss"})
+		line, err := json.Marshal(outbox.Reply{Key: r.Key, Cycle: 1, DraftSHA256: r.DraftSHA256,
+			Outcome: outbox.Posted, PostedAt: at, ReplyText: text, ApprovedBy: "boss"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,7 +28,8 @@ func TestMain(m *testing.M) {
 }
 
 // sourceTests read the tree and run no program.
-var sourceTests = []string{"TestLayers", "TestOnlyCliTalks", "TestMainsAreThin", "TestRooms", "TestDocumentsNameWhatIsThere", "TestManLint"}
+var sourceTests = []string{"TestLayers", "TestOnlyCliTalks", "TestMainsAreThin", "TestRooms",
+	"TestDocumentsNameWhatIsThere", "TestManLint"}
 
 // onlySources reports whether -run selects only tests in sourceTests: the programs need not be
 // built then, which takes most of the time.
@@ -70,7 +71,8 @@ func needed(tools ...string) error {
 	var missing []error
 	for _, tool := range tools {
 		if _, err := exec.LookPath(tool); err != nil {
-			missing = append(missing, fmt.Errorf("the tests need %s: install it (README names the packages)", tool))
+			missing = append(missing,
+				fmt.Errorf("the tests need %s: install it (README names the packages)", tool))
 		}
 	}
 	return errors.Join(missing...)
@@ -79,7 +81,8 @@ func needed(tools ...string) error {
 // TestInputs reads every folder that the programs are built from. The go command caches a passing
 // test until a file that it read changes; without this test it would not notice changed programs.
 func TestInputs(t *testing.T) {
-	for _, dir := range []string{".", "../lib", "../schemas", "../man", "../examples", "../scripts/torture", "../scripts/acceptance"} {
+	for _, dir := range []string{".", "../lib", "../schemas", "../man", "../examples", "../scripts/torture",
+		"../scripts/acceptance"} {
 		err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 			if err == nil && d.Type().IsRegular() {
 				_, err = os.Stat(path)

@@ -35,7 +35,8 @@ func TestEarlierHome(t *testing.T) {
 	const dispatch, posts = "tri-dispatch --once home/events-classified.ndjson", "grep -c '^tri >' chat/dev"
 	rebuilt := func(t *testing.T, run func(string) string) {
 		t.Helper()
-		if got := run("tri-dispatch --rebuild"); !strings.Contains(got, ": 3 threads, 0 mended, 0 unknown removed") {
+		if got := run("tri-dispatch --rebuild"); !strings.Contains(got,
+			": 3 threads, 0 mended, 0 unknown removed") {
 			t.Error(got)
 		}
 		run("tri-report verify")

@@ -71,7 +71,8 @@ func checkCalls(t *testing.T, file, text string) (calls int) {
 		}
 		words := strings.Fields(call[2])
 		usage := help(call[1])
-		if len(words) > 0 && words[0][0] != '-' && regexp.MustCompile(`(?m)^  `+regexp.QuoteMeta(words[0])+` `).MatchString(usage) {
+		if len(words) > 0 && words[0][0] != '-' &&
+			regexp.MustCompile(`(?m)^  `+regexp.QuoteMeta(words[0])+` `).MatchString(usage) {
 			usage += help(call[1], words[0])
 		}
 		for _, w := range words {
@@ -128,7 +129,8 @@ func TestExampleScripts(t *testing.T) {
 }
 
 // breaks are settings that no unit may have while agents run in bubblewrap's sandbox.
-var breaks = []string{"RestrictNamespaces", "ProtectKernelTunables", "ProtectKernelLogs", "ProtectHostname", "ProcSubset", "MemoryDenyWriteExecute"}
+var breaks = []string{"RestrictNamespaces", "ProtectKernelTunables", "ProtectKernelLogs", "ProtectHostname",
+	"ProcSubset", "MemoryDenyWriteExecute"}
 
 // TestExampleUnits: each unit is hardened as far as the sandbox allows, and starts an existing
 // program.
@@ -141,11 +143,13 @@ func TestExampleUnits(t *testing.T) {
 		units++
 		set := map[string]string{}
 		for line := range strings.Lines(text) {
-			if key, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok && !strings.HasPrefix(line, "#") {
+			if key, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok &&
+				!strings.HasPrefix(line, "#") {
 				set[key] = value
 			}
 		}
-		for key, value := range map[string]string{"NoNewPrivileges": "yes", "ProtectSystem": "strict", "PrivateTmp": "yes", "Restart": "on-failure", "UMask": "0077"} {
+		for key, value := range map[string]string{"NoNewPrivileges": "yes", "ProtectSystem": "strict",
+			"PrivateTmp": "yes", "Restart": "on-failure", "UMask": "0077"} {
 			if set[key] != value {
 				t.Errorf("%s: %s=%s, want %s", file, key, set[key], value)
 			}
@@ -158,7 +162,8 @@ func TestExampleUnits(t *testing.T) {
 		if set["RestrictAddressFamilies"] == "" || set["MemoryMax"] == "" {
 			t.Errorf("%s: no limit on memory, or on sockets", file)
 		}
-		if program := strings.Fields(set["ExecStart"]); !slices.Contains(programs(t), filepath.Base(program[0])) {
+		if program := strings.Fields(set["ExecStart"]); !slices.Contains(programs(t),
+			filepath.Base(program[0])) {
 			t.Errorf("%s starts %q", file, program)
 		}
 	}
@@ -184,7 +189,8 @@ func TestExamplePlist(t *testing.T) {
 // TestSkillNeverDecides: the commands that Claude Code may run without asking are read-only.
 func TestSkillNeverDecides(t *testing.T) {
 	allowed := regexp.MustCompile(`(?m)^allowed-tools: (.*)$`)
-	looks := []string{"Bash(tri-approve list:*)", "Bash(tri-approve show:*)", "Bash(tri-report brief:*)", "Bash(tri-report why:*)", "Bash(tri-health)", "Bash(tri-supervise status)"}
+	looks := []string{"Bash(tri-approve list:*)", "Bash(tri-approve show:*)", "Bash(tri-report brief:*)",
+		"Bash(tri-report why:*)", "Bash(tri-health)", "Bash(tri-supervise status)"}
 	seen := 0
 	for file, text := range exampleFiles(t) {
 		if !strings.HasPrefix(file, "claude-code/") || filepath.Ext(file) != ".md" {
@@ -212,16 +218,20 @@ func TestSkillNeverDecides(t *testing.T) {
 func TestBrief(t *testing.T) {
 	nasty := "a\x1b[2J\u202eb\r\nE: forged\x00c"
 	record := map[string]any{
-		"id": "3f9a2c", "kind": "draft", "draft_sha256": strings.Repeat("ab", 32), "chat_name": nasty, "who": nasty, "badge": nasty,
-		"question": strings.Repeat(nasty, 100), "draft": "one\ntwo " + strings.Repeat("x", 5000), "problems": []string{nasty, nasty, nasty, nasty}, "note": nasty,
-		"evidence": slices.Repeat([]any{map[string]any{"ref": nasty, "result": "supports", "claim": nasty, "changed": nasty}}, 9),
-		"thread":   map[string]any{"validator_return": map[string]any{"reasons": []string{nasty}}},
+		"id": "3f9a2c", "kind": "draft", "draft_sha256": strings.Repeat("ab", 32), "chat_name": nasty,
+		"who": nasty, "badge": nasty,
+		"question": strings.Repeat(nasty, 100), "draft": "one\ntwo " + strings.Repeat("x", 5000),
+		"problems": []string{nasty, nasty, nasty, nasty}, "note": nasty,
+		"evidence": slices.Repeat([]any{map[string]any{"ref": nasty, "result": "supports", "claim": nasty,
+			"changed": nasty}}, 9),
+		"thread": map[string]any{"validator_return": map[string]any{"reasons": []string{nasty}}},
 	}
 	in, err := json.Marshal(record)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, input := range [][]byte{in, []byte(`{"id":"a","kind":"failed","draft_sha256":"","chat_name":"c","who":"w","question":"q"}`)} {
+	for _, input := range [][]byte{in,
+		[]byte(`{"id":"a","kind":"failed","draft_sha256":"","chat_name":"c","who":"w","question":"q"}`)} {
 		jq := exec.Command("jq", "-r", "-f", "../examples/claude-code/skills/tri/brief.jq")
 		jq.Stdin = bytes.NewReader(input)
 		out, err := jq.CombinedOutput()
@@ -236,7 +246,8 @@ func TestBrief(t *testing.T) {
 		if len(out) > 4000 {
 			t.Errorf("%d bytes", len(out))
 		}
-		if len(input) > 200 && (!strings.Contains(string(out), "\n| one\n| two xxx") || !strings.Contains(string(out), "[cut: tri-approve show 3f9a2c has all]")) {
+		if len(input) > 200 && (!strings.Contains(string(out), "\n| one\n| two xxx") ||
+			!strings.Contains(string(out), "[cut: tri-approve show 3f9a2c has all]")) {
 			t.Errorf("printed %s", out)
 		}
 	}

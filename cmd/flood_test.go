@@ -36,12 +36,14 @@ func TestFlood(t *testing.T) {
 	asked := time.Now().UTC().Add(-time.Minute).Format(time.RFC3339) // an old question opens no thread
 	var events bytes.Buffer
 	for i := range mentions {
-		fmt.Fprintf(&events, `{"platform":"local","chat_id":"dev","chat_name":"dev","message_id":"%d","create_time":"%s","msg_type":"text","content":"what is retry Limit %d for?","sender":{"id":"p%d","name":"","type":"user"},"mentions":[],"is_bot_mention":true,"classification":"actionable","is_question":true}`+"\n", i, asked, i, i%2000)
+		fmt.Fprintf(&events,
+			`{"platform":"local","chat_id":"dev","chat_name":"dev","message_id":"%d","create_time":"%s","msg_type":"text","content":"what is retry Limit %d for?","sender":{"id":"p%d","name":"","type":"user"},"mentions":[],"is_bot_mention":true,"classification":"actionable","is_question":true}`+"\n", i, asked, i, i%2000)
 	}
 	file := write("events.ndjson", events.String())
 	flood := func(budget int) (said string, peak int64) {
 		t.Helper()
-		config := write("config.yaml", fmt.Sprintf("budget: {investigations_per_day: %d, investigations_per_person_per_day: 0}\ngate: {chat: {platform: local, chat_id: ops}}\n", budget))
+		config := write("config.yaml",
+			fmt.Sprintf("budget: {investigations_per_day: %d, investigations_per_person_per_day: 0}\ngate: {chat: {platform: local, chat_id: ops}}\n", budget))
 		c := exec.Command("tri-dispatch", "--once", "--codebase", code, "--config", config, file)
 		c.Env = append(os.Environ(), "TRI_HOME="+home)
 		var stderr bytes.Buffer
@@ -74,11 +76,13 @@ func TestFlood(t *testing.T) {
 		t.Errorf("%d threads wait for budget", n)
 	}
 	flood(20)
-	if runs, waiting := len(list(t, filepath.Join(home, "runs", "i-*"))), badges(t, home)["budget spent"]; runs != 20 || waiting != mentions-20 {
+	if runs, waiting := len(list(t, filepath.Join(home, "runs", "i-*"))),
+		badges(t, home)["budget spent"]; runs != 20 || waiting != mentions-20 {
 		t.Errorf("with a larger budget: %d investigations, %d threads wait", runs, waiting)
 	}
 	rebuild := exec.Command("tri-dispatch", "--rebuild", "--home", home)
-	if out, err := rebuild.CombinedOutput(); err != nil || !strings.Contains(string(out), "10000 threads, 0 mended, 0 unknown") {
+	if out, err := rebuild.CombinedOutput(); err != nil ||
+		!strings.Contains(string(out), "10000 threads, 0 mended, 0 unknown") {
 		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -162,7 +162,8 @@ func TestManLint(t *testing.T) {
 		t.Fatal("no pages", err)
 	}
 	for _, page := range pages {
-		if out, err := exec.Command("mandoc", "-T", "lint", "-W", "warning", page).CombinedOutput(); err != nil || len(out) > 0 {
+		if out, err := exec.Command("mandoc", "-T", "lint", "-W", "warning",
+			page).CombinedOutput(); err != nil || len(out) > 0 {
 			t.Errorf("%s: %v\n%s", page, err, out)
 		}
 		program := strings.TrimSuffix(filepath.Base(page), ".1")

@@ -19,7 +19,8 @@ func TestProgress(t *testing.T) {
 		{"tri-watch export " + week + " >" + events, "442 events"},
 		{"tri-thread --out " + threaded + " " + events, "442 records"},
 		{"tri-classify --out " + filepath.Join(dir, "classified") + " " + threaded, "442 records"},
-		{"tri try --limit 3 --codebase ../lib/base/text --dir " + filepath.Join(dir, "try") + " " + week + " >" + filepath.Join(dir, "said"), "442 messages"},
+		{"tri try --limit 3 --codebase ../lib/base/text --dir " + filepath.Join(dir, "try") + " " + week +
+			" >" + filepath.Join(dir, "said"), "442 messages"},
 	} {
 		tty, end, err := pty.Open()
 		if err != nil {

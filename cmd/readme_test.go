@@ -27,7 +27,8 @@ func TestReadme(t *testing.T) {
 		}
 	}
 	ran := 0
-	for _, block := range regexp.MustCompile("(?ms)^```\n(.*?)^```$").FindAllStringSubmatch(string(page), -1) {
+	for _, block := range regexp.MustCompile("(?ms)^```\n(.*?)^```$").FindAllStringSubmatch(string(page),
+		-1) {
 		ran += runBlock(t, dir, block[1])
 	}
 	if ran < 11 {

@@ -41,7 +41,8 @@ func TestRooms(t *testing.T) {
 		sentence := new(doc.Package).Synopsis(f[2])
 		about, ok := strings.CutPrefix(sentence, "Package "+f[1]+" ")
 		if !ok {
-			t.Errorf("%s: the comment must begin with %q and say what the package offers", f[0], "Package "+f[1])
+			t.Errorf("%s: the comment must begin with %q and say what the package offers", f[0],
+				"Package "+f[1])
 		}
 		fmt.Fprintf(floors[floor], "| [%s](%s) | %s |\n", path, path, strings.ReplaceAll(about, "|", `\|`))
 	}
@@ -53,7 +54,8 @@ func TestRooms(t *testing.T) {
 			t.Errorf("there is no lib/%s", floor[0])
 			continue
 		}
-		fmt.Fprintf(&want, "\n## %s: %s\n\n| package | |\n|---|---|\n%s", floor[0], floor[1], floors[floor[0]])
+		fmt.Fprintf(&want, "\n## %s: %s\n\n| package | |\n|---|---|\n%s", floor[0], floor[1],
+			floors[floor[0]])
 	}
 	const file = "../lib/README.md"
 	if *update {

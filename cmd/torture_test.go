@@ -10,7 +10,8 @@ import (
 // for longer, and at every system call.
 func TestTorture(t *testing.T) {
 	torture := filepath.Join(t.TempDir(), "torture")
-	if out, err := exec.Command("go", "build", "-C", "../scripts", "-o", torture, "./torture").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-C", "../scripts", "-o", torture,
+		"./torture").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	classify, err := exec.LookPath("tri-classify")
@@ -19,7 +20,8 @@ func TestTorture(t *testing.T) {
 	}
 	for _, chat := range []string{"local", "mattermost"} {
 		t.Run(chat, func(t *testing.T) {
-			out, err := exec.Command(torture, "kill", "-bin", filepath.Dir(classify), "-chat", chat, "-rounds", "40", "-messages", "40").CombinedOutput()
+			out, err := exec.Command(torture, "kill", "-bin", filepath.Dir(classify), "-chat", chat,
+				"-rounds", "40", "-messages", "40").CombinedOutput()
 			t.Logf("%s", out)
 			if err != nil {
 				t.Error(err)
@@ -31,7 +33,8 @@ func TestTorture(t *testing.T) {
 // TestTortureBox kills tri-box and the agents that it supervises at random.
 func TestTortureBox(t *testing.T) {
 	torture := filepath.Join(t.TempDir(), "torture")
-	if out, err := exec.Command("go", "build", "-C", "../scripts", "-o", torture, "./torture").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-C", "../scripts", "-o", torture,
+		"./torture").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	box, err := exec.LookPath("tri-box")

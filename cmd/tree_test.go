@@ -72,9 +72,11 @@ func TestLayers(t *testing.T) {
 // shared are the packages that their own floor may import: the common parts of adapters, and the
 // packages by which reports read a home.
 var shared = map[string][]string{
-	"chat": {"tri/lib/chat", "tri/lib/chat/session", "tri/lib/chat/sink", "tri/lib/chat/cache", "tri/lib/chat/webhook",
+	"chat": {"tri/lib/chat", "tri/lib/chat/session", "tri/lib/chat/sink", "tri/lib/chat/cache",
+		"tri/lib/chat/webhook",
 		"tri/lib/chat/emoji"},
-	"agent":  {"tri/lib/agent", "tri/lib/agent/proc", "tri/lib/agent/program", "tri/lib/agent/rpc", "tri/lib/agent/toolserver"},
+	"agent": {"tri/lib/agent", "tri/lib/agent/proc", "tri/lib/agent/program", "tri/lib/agent/rpc",
+		"tri/lib/agent/toolserver"},
 	"report": {"tri/lib/report/history", "tri/lib/report/plot"},
 }
 
@@ -99,10 +101,12 @@ func beside(floor, pkg, imp string) bool {
 func checkOwners(t *testing.T, imports map[string][]string) {
 	for pkg, imps := range imports {
 		for _, imp := range imps {
-			if (imp == "flag" || imp == "os/signal" || strings.HasPrefix(imp, "github.com/urfave")) && pkg != "tri/lib/base/cli" {
+			if (imp == "flag" || imp == "os/signal" || strings.HasPrefix(imp, "github.com/urfave")) &&
+				pkg != "tri/lib/base/cli" {
 				t.Errorf("%s imports %s: that is lib/base/cli's", pkg, imp)
 			}
-			if (imp == "tri/lib/base/broker" || imp == "tri/lib/flow/worker") && pkg != "tri/cmd/tri-nats" && pkg != "tri/lib/flow/worker" ||
+			if (imp == "tri/lib/base/broker" || imp == "tri/lib/flow/worker") && pkg != "tri/cmd/tri-nats" &&
+				pkg != "tri/lib/flow/worker" ||
 				strings.HasPrefix(imp, "github.com/nats-io") && pkg != "tri/lib/base/broker" {
 				t.Errorf("%s imports %s: only tri-nats connects to NATS", pkg, imp)
 			}
@@ -207,7 +211,8 @@ func TestWidth(t *testing.T) {
 		}
 		src, err := os.ReadFile(name)
 		for i, line := range strings.Split(string(src), "\n") {
-			if utf8.RuneCountInString(strings.ReplaceAll(line, "\t", "    ")) > 110 && !unbreakable.MatchString(line) {
+			if utf8.RuneCountInString(strings.ReplaceAll(line, "\t", "    ")) > 110 &&
+				!unbreakable.MatchString(line) {
 				t.Errorf("%s:%d: over 110 columns", name, i+1)
 			}
 		}

@@ -54,7 +54,8 @@ func TestScreen(t *testing.T) {
 		}()
 		await := func(want string) {
 			t.Helper()
-			for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+			for deadline :=
+				time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 				mu.Lock()
 				text := sequence.ReplaceAllString(seen.String(), "")
 				mu.Unlock()
@@ -95,13 +96,16 @@ func TestScreen(t *testing.T) {
 func waitingDraft(t *testing.T, h *durable.Home, text string) {
 	t.Helper()
 	th := thread.Thread{
-		Key: "local.dev.0", Platform: "local", ChatID: "dev", ChatName: "dev", ThreadID: "0", OriginalSenderName: "cy", Status: thread.PendingUser, Cycle: 1,
-		Messages: []thread.Message{{MessageID: "0", Content: "where?"}}, DraftPending: &text, DraftSHA256: decision.Sum(text),
+		Key: "local.dev.0", Platform: "local", ChatID: "dev", ChatName: "dev", ThreadID: "0",
+		OriginalSenderName: "cy", Status: thread.PendingUser, Cycle: 1,
+		Messages: []thread.Message{{MessageID: "0", Content: "where?"}}, DraftPending: &text,
+		DraftSHA256: decision.Sum(text),
 	}
 	if err := th.Save(h); err != nil {
 		t.Fatal(err)
 	}
-	_, err := decision.Append(h, decision.Record{Kind: decision.Offer, By: "tri-dispatch", Via: "code", Key: th.Key, Cycle: 1, Text: text, DraftSHA256: decision.Sum(text)})
+	_, err := decision.Append(h, decision.Record{Kind: decision.Offer, By: "tri-dispatch", Via: "code",
+		Key: th.Key, Cycle: 1, Text: text, DraftSHA256: decision.Sum(text)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,13 +25,15 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	if err := h.Replace("config.yaml", []byte("team: {approvers: [ana]}\ngate: {web: {listen: '127.0.0.1:0'}}\n")); err != nil {
+	if err := h.Replace("config.yaml",
+		[]byte("team: {approvers: [ana]}\ngate: {web: {listen: '127.0.0.1:0'}}\n")); err != nil {
 		t.Fatal(err)
 	}
 	waitingDraft(t, h, "It is <b>5</b>.")
 	address, end := serve(t, h)
 	at, token, _ := strings.Cut(address, "/?token=")
-	if res, body := get(t, http.DefaultClient, at+"/"); res.StatusCode != http.StatusForbidden || strings.Contains(body, "It is") {
+	if res, body := get(t, http.DefaultClient, at+"/"); res.StatusCode != http.StatusForbidden ||
+		strings.Contains(body, "It is") {
 		t.Errorf("without the token: %s", res.Status)
 	}
 	jar, err := cookiejar.New(nil)
@@ -44,7 +46,8 @@ func TestPage(t *testing.T) {
 		t.Fatalf("with the token: %s", res.Status)
 	}
 	folder := strings.TrimSuffix(res.Request.URL.String(), "/")
-	if res, body := get(t, browser, at+"/"); res.StatusCode != http.StatusForbidden || strings.Contains(body, "It is") {
+	if res, body := get(t, browser, at+"/"); res.StatusCode != http.StatusForbidden ||
+		strings.Contains(body, "It is") {
 		t.Errorf("with the cookie alone: %s", res.Status)
 	}
 	_, item := get(t, browser, folder+regexp.MustCompile(`/item/[^"]+`).FindString(list))
@@ -75,7 +78,8 @@ func TestPage(t *testing.T) {
 	}
 	end()
 	rs, err := decision.Read(h)
-	if err != nil || len(rs) != 2 || rs[1].Kind != decision.Approve || rs[1].By != "ana" || rs[1].Via != "web" {
+	if err != nil || len(rs) != 2 || rs[1].Kind != decision.Approve || rs[1].By != "ana" ||
+		rs[1].Via != "web" {
 		t.Errorf("%+v, %v", rs, err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 // tri-turn and tri-classify need.
 func TestWindows(t *testing.T) {
 	if need := int64(conversation.Window + turn.Window + classify.Window); watch.Window < need {
-		t.Errorf("tri-watch repeats %d bytes, tri-thread | tri-turn | tri-classify need %d", watch.Window, need)
+		t.Errorf("tri-watch repeats %d bytes, tri-thread | tri-turn | tri-classify need %d",
+			watch.Window, need)
 	}
 }

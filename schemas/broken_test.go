@@ -89,25 +89,45 @@ func TestRules(t *testing.T) {
 		change  func(object)
 	}{
 		{"event", 0, "a sender without type", func(o object) { delete(o["sender"].(object), "type") }},
-		{"event", 0, "a sender that is neither user nor bot", func(o object) { o["sender"].(object)["type"] = "app" }},
-		{"event", 4, "an attachment without name", func(o object) { delete(o["attachments"].([]any)[0].(object), "name") }},
+		{"event", 0, "a sender that is neither user nor bot", func(o object) {
+			o["sender"].(object)["type"] = "app"
+		}},
+		{"event", 4, "an attachment without name", func(o object) {
+			delete(o["attachments"].([]any)[0].(object), "name")
+		}},
 		{"classified-event", 0, "a broken event inside", func(o object) { o["create_time"] = "now" }},
-		{"return", 0, "nine references", func(o object) { o["evidence_refs"] = slices.Repeat(o["evidence_refs"].([]any)[:1], 9) }},
+		{"return", 0, "nine references", func(o object) {
+			o["evidence_refs"] = slices.Repeat(o["evidence_refs"].([]any)[:1], 9)
+		}},
 		{"return", 0, "a kind of evidence that there is not", func(o object) { ref(o)["kind"] = "hearsay" }},
 		{"return", 0, "a reference of two lines", func(o object) { ref(o)["ref"] = "a.go:1\nb.go:2" }},
-		{"return", 0, "a receipt without hash", func(o object) { delete(ref(o)["receipt"].(object), "sha256") }},
-		{"return", 0, "a note that leaves its folder", func(o object) { o["proposed_triage_file"].(object)["filename"] = "../x.md" }},
+		{"return", 0, "a receipt without hash", func(o object) {
+			delete(ref(o)["receipt"].(object), "sha256")
+		}},
+		{"return", 0, "a note that leaves its folder", func(o object) {
+			o["proposed_triage_file"].(object)["filename"] = "../x.md"
+		}},
 		{"return", 0, "a cost below nothing", func(o object) { o["usage"].(object)["cost_usd"] = -1 }},
 		{"verdict", 1, "a bounce without feedback", func(o object) { o["bounce_feedback"] = nil }},
-		{"verdict", 0, "a pass over a fabricated reference", func(o object) { o["spot_check_result"] = "fabricated" }},
-		{"verdict", 0, "a pass over a contradicting reference", func(o object) { o["spot_check_result"] = "contradicts" }},
+		{"verdict", 0, "a pass over a fabricated reference", func(o object) {
+			o["spot_check_result"] = "fabricated"
+		}},
+		{"verdict", 0, "a pass over a contradicting reference", func(o object) {
+			o["spot_check_result"] = "contradicts"
+		}},
 		{"verdict", 0, "a pass over a broken schema", func(o object) { o["schema_check"] = "fail" }},
 		{"verdict", 0, "a pass over a failed risk gate", func(o object) { o["risk_gate_check"] = "fails" }},
 		{"verdict", 0, "a pass over AI smell", func(o object) { o["tone_assessment"] = "ai_smell" }},
-		{"verdict", 0, "a check by nobody", func(o object) { o["checks"].([]any)[0].(object)["by"] = "hope" }},
+		{"verdict", 0, "a check by nobody", func(o object) {
+			o["checks"].([]any)[0].(object)["by"] = "hope"
+		}},
 		{"thread", 0, "a key that is a path", func(o object) { o["key"] = "../../etc/passwd" }},
-		{"thread", 0, "a broken return inside", func(o object) { o["investigator_return"].(object)["confidence"] = "total" }},
-		{"thread", 0, "a broken verdict inside", func(o object) { o["validator_return"].(object)["verdict"] = "fine" }},
+		{"thread", 0, "a broken return inside", func(o object) {
+			o["investigator_return"].(object)["confidence"] = "total"
+		}},
+		{"thread", 0, "a broken verdict inside", func(o object) {
+			o["validator_return"].(object)["verdict"] = "fine"
+		}},
 		{"thread", 0, "a third round", func(o object) { o["investigator_round"] = 3 }},
 		{"decision", 0, "an offer without text", func(o object) { delete(o, "text") }},
 		{"decision", 0, "an offer without target", func(o object) { delete(o, "target") }},
@@ -118,9 +138,13 @@ func TestRules(t *testing.T) {
 		{"outbox-entry", 1, "posted without a time", func(o object) { delete(o, "posted_at") }},
 		{"outbox-entry", 2, "parked without a reason", func(o object) { delete(o, "why") }},
 		{"outbox-entry", 0, "a key that no platform takes", func(o object) { o["post_key"] = "A b" }},
-		{"reply", 0, "posted without an id, or a person's word for it", func(o object) { o["posted_message_id"] = "" }},
+		{"reply", 0, "posted without an id, or a person's word for it", func(o object) {
+			o["posted_message_id"] = ""
+		}},
 		{"run", 0, "done without a value", func(o object) { delete(o, "value") }},
-		{"run", 0, "an investigation with a verdict", func(o object) { o["value"] = object{"verdict": "pass"} }},
+		{"run", 0, "an investigation with a verdict", func(o object) {
+			o["value"] = object{"verdict": "pass"}
+		}},
 		{"run", 2, "failed without an error", func(o object) { delete(o, "error") }},
 		{"todo", 0, "a due time that is none", func(o object) { o["due"] = "tomorrow" }},
 		{"spend", 0, "no such day", func(o object) { o["day"] = "2025-02-30" }},

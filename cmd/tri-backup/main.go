@@ -33,7 +33,8 @@ again; a post that had begun is looked for in the chat before it is made.
   tri restore /srv/tri <tri.tar.gz`,
 	Commands: []cli.Program{
 		{Name: "save", Usage: "write the home to standard output", Run: save,
-			Flags: []cli.Flag{&cli.StringFlag{Name: "home", Usage: "keep `DIR` (default $TRI_HOME or ~/.tri)"}}},
+			Flags: []cli.Flag{&cli.StringFlag{Name: "home",
+				Usage: "keep `DIR` (default $TRI_HOME or ~/.tri)"}}},
 		{Name: "restore", Args: "dir", Usage: "make dir of the copy on standard input", Run: restore},
 	},
 }
@@ -52,13 +53,15 @@ func save(c *cli.Call) error {
 
 func restore(c *cli.Call) error {
 	if f, ok := c.In.(*os.File); ok && term.Is(f) {
-		return sysexit.With(sysexit.NoInput, fmt.Errorf("no copy on standard input: tri restore DIR <tri.tar.gz"))
+		return sysexit.With(sysexit.NoInput,
+			fmt.Errorf("no copy on standard input: tri restore DIR <tri.tar.gz"))
 	}
 	done, err := backup.Restore(io.Reader(c.In), c.Args[0], time.Now())
 	if err != nil {
 		return err
 	}
-	c.Say("%d files; %d approvals taken back, %d posts to be looked for", done.Files, done.Revoked, done.Looked)
+	c.Say("%d files; %d approvals taken back, %d posts to be looked for", done.Files,
+		done.Revoked, done.Looked)
 	home, err := durable.Open(c.Args[0])
 	if err != nil {
 		return err

@@ -40,10 +40,12 @@ it cites show, or when no good return did. The kinds are
 	Flags: []cli.Flag{
 		&cli.StringFlag{Name: "codebase", Usage: "the returns cite `DIR` (default the current directory)"},
 		&cli.StringFlag{Name: "faults", Usage: "plant the kinds of `LIST`, parted by commas (default all)"},
-		&cli.Int64Flag{Name: "seed", Usage: "plant the faults of `N`; the same number, the same faults", Value: 1},
+		&cli.Int64Flag{Name: "seed", Usage: "plant the faults of `N`; the same number, the same faults",
+			Value: 1},
 		&cli.BoolFlag{Name: "score", Usage: "read verdicts and count what was caught"},
 		&cli.BoolFlag{Name: "json", Usage: "with --score, write a record"},
-		&cli.StringFlag{Name: "home", Usage: "with --score, append to drills.ndjson of `DIR` (default $TRI_HOME or ~/.tri, where that is there)"},
+		&cli.StringFlag{Name: "home",
+			Usage: "with --score, append to drills.ndjson of `DIR` (default $TRI_HOME or ~/.tri, where that is there)"},
 		&cli.StringFlag{Name: "rejects", Usage: "append refused records to `FILE`"},
 	},
 	Run: run,
@@ -63,7 +65,8 @@ func run(c *cli.Call) error {
 	}
 	for _, f := range d.Faults {
 		if !slices.Contains(faults.Faults, f) {
-			return sysexit.Hint(cli.Usagef("--faults: there is no kind %q", f), "it is one of "+strings.Join(faults.Faults, " "))
+			return sysexit.Hint(cli.Usagef("--faults: there is no kind %q", f),
+				"it is one of "+strings.Join(faults.Faults, " "))
 		}
 	}
 	root, err := os.OpenRoot(cmp.Or(c.String("codebase"), "."))

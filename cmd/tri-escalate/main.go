@@ -38,15 +38,25 @@ An ID is a run's, the key of its thread, the beginning of either, or latest.
 	Schemas: []string{"run", "escalation", "state"},
 	Stays:   true, // so that a signal ends the agent too
 	Commands: []cli.Program{
-		command("start", "[key]", "have a thread's question, or that of a record on stdin, investigated", start,
+		command("start", "[key]", "have a thread's question, or that of a record on stdin, investigated",
+			start,
 			&cli.StringFlag{Name: "rubric", Usage: "read from `FILE` what the answer must meet"},
 			&cli.StringFlag{Name: "codebase", Usage: "read `DIR` instead of what the configuration names"}),
-		command("list", "", "show all long runs", func(_ *cli.Call, o *longrun.Commands) error { return o.Show() }),
-		command("attach", "id", "show a run live", func(c *cli.Call, o *longrun.Commands) error { return o.Watch(c.Context, c.Args[0], c.Bool("write")) },
+		command("list", "", "show all long runs", func(_ *cli.Call, o *longrun.Commands) error {
+			return o.Show()
+		}),
+		command("attach", "id", "show a run live", func(c *cli.Call, o *longrun.Commands) error {
+			return o.Watch(c.Context, c.Args[0], c.Bool("write"))
+		},
 			&cli.BoolFlag{Name: "write", Usage: "pass on what is typed: Control-C ends the run"}),
-		command("poll", "[id ...]", "print the runs that have ended", func(c *cli.Call, o *longrun.Commands) error { return o.Ended(c.Context, c.Args, c.Bool("wait")) },
+		command("poll", "[id ...]", "print the runs that have ended",
+			func(c *cli.Call, o *longrun.Commands) error {
+				return o.Ended(c.Context, c.Args, c.Bool("wait"))
+			},
 			&cli.BoolFlag{Name: "wait", Usage: "wait for those that are under way"}),
-		command("kill", "id", "end a run", func(c *cli.Call, o *longrun.Commands) error { return o.End(c.Context, c.Args[0]) }),
+		command("kill", "id", "end a run", func(c *cli.Call, o *longrun.Commands) error {
+			return o.End(c.Context, c.Args[0])
+		}),
 		command("runner", "id", "do a run; its session of tmux calls this", runner),
 	},
 }
@@ -73,13 +83,16 @@ func runner(c *cli.Call, o *longrun.Commands) error {
 			return nil, err
 		}
 		return inv.Run(ctx, investigate.Request{
-			Thread: j.Thread, Codebase: j.Thread.Codebase, Hints: j.Hints, RunDir: j.Dir(), SessionID: j.SessionID, Hold: j.Hold(), Earlier: earlier,
+			Thread: j.Thread, Codebase: j.Thread.Codebase, Hints: j.Hints, RunDir: j.Dir(),
+			SessionID: j.SessionID, Hold: j.Hold(), Earlier: earlier,
 		})
 	}
-	return (&longrun.Runner{Manager: o.Manager, Agent: finder, Screen: c.Out, Investigate: work, Trouble: errors.Join(err1, err2)}).Run(ctx, c.Args[0])
+	return (&longrun.Runner{Manager: o.Manager, Agent: finder, Screen: c.Out, Investigate: work,
+		Trouble: errors.Join(err1, err2)}).Run(ctx, c.Args[0])
 }
 
-func command(name, args, usage string, do func(*cli.Call, *longrun.Commands) error, flags ...cli.Flag) cli.Program {
+func command(name, args, usage string, do func(*cli.Call, *longrun.Commands) error,
+	flags ...cli.Flag) cli.Program {
 	flags = append(flags,
 		&cli.StringFlag{Name: "home", Usage: "keep everything in `DIR` (default $TRI_HOME or ~/.tri)"},
 		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"})
@@ -98,6 +111,7 @@ func command(name, args, usage string, do func(*cli.Call, *longrun.Commands) err
 			return err
 		}
 		manager := &longrun.Manager{Home: home, Config: cfg, Now: time.Now}
-		return do(c, &longrun.Commands{Manager: manager, In: c.In, Out: c.Out, Say: c.Say, By: cmp.Or(os.Getenv("TRI_USER"), os.Getenv("USER"), "somebody")})
+		return do(c, &longrun.Commands{Manager: manager, In: c.In, Out: c.Out, Say: c.Say,
+			By: cmp.Or(os.Getenv("TRI_USER"), os.Getenv("USER"), "somebody")})
 	}}
 }

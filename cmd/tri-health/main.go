@@ -34,16 +34,19 @@ With --watch it stays, and prints a line for each thing that is not as it was.
 		&cli.StringFlag{Name: "home", Usage: "look at `DIR` (default $TRI_HOME or ~/.tri)"},
 		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"},
 		&cli.BoolFlag{Name: "json", Usage: "write a record for each check"},
-		cli.OptionalFlag("watch", "look every 5 s, or so many (`[=SECONDS]`), until told to stop, and write what changes", "5"),
+		cli.OptionalFlag("watch",
+			"look every 5 s, or so many (`[=SECONDS]`), until told to stop, and write what changes", "5"),
 	},
 	Stays: true,
 	Run: func(c *cli.Call) error {
 		for _, name := range c.Args {
 			if !slices.Contains(sources.Names(), name) {
-				return cli.Usagef("no chat platform is called %q: there are %s", name, strings.Join(sources.Names(), ", "))
+				return cli.Usagef("no chat platform is called %q: there are %s", name,
+					strings.Join(sources.Names(), ", "))
 			}
 		}
-		o := health.Options{Dir: c.String("home"), Config: c.String("config"), Platforms: c.Args, Now: time.Now}
+		o := health.Options{Dir: c.String("home"), Config: c.String("config"), Platforms: c.Args,
+			Now: time.Now}
 		if c.IsSet("watch") {
 			return watch(c, o)
 		}
@@ -74,5 +77,7 @@ func watch(c *cli.Call, o health.Options) error {
 	if c.Bool("json") {
 		write = health.News.WriteJSON
 	}
-	return health.Watch(c.Context, o, time.Duration(every*float64(time.Second)), func(n health.News) error { return write(n, c.Out) })
+	return health.Watch(c.Context, o, time.Duration(every*float64(time.Second)), func(n health.News) error {
+		return write(n, c.Out)
+	})
 }

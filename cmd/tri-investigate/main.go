@@ -34,8 +34,10 @@ Events that tri-classify has tagged as ambient or ack are passed over.
 	Flags: []cli.Flag{
 		&cli.StringFlag{Name: "home", Usage: "look for config.yaml in `DIR` (default $TRI_HOME or ~/.tri)"},
 		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"},
-		&cli.StringFlag{Name: "codebase", Usage: "read `DIR` (default the configuration's for the chat, else the current directory)"},
-		&cli.StringFlag{Name: "agent", Usage: "use the agent `NAME`, see tri-agent(7), instead of the configuration's"},
+		&cli.StringFlag{Name: "codebase",
+			Usage: "read `DIR` (default the configuration's for the chat, else the current directory)"},
+		&cli.StringFlag{Name: "agent",
+			Usage: "use the agent `NAME`, see tri-agent(7), instead of the configuration's"},
 		&cli.IntFlag{Name: "round", Usage: "say that this is round `N`", DefaultText: "the thread's own"},
 		&cli.StringFlag{Name: "keep", Usage: "keep prompts and transcripts below `DIR`"},
 		&cli.StringFlag{Name: "rejects", Usage: "append refused records to `FILE`"},
@@ -71,7 +73,9 @@ func run(c *cli.Call) error {
 		Codebase: func(platform, chatID string) string {
 			return cmp.Or(c.String("codebase"), cfg.CodebaseFor(platform, chatID), ".")
 		},
-		Round: c.Int("round"), Cap: time.Duration(cfg.Investigator.HardCapRuntimeMin * float64(time.Minute)), Keep: c.String("keep"), Out: c.Out, Say: c.Say,
+		Round: c.Int("round"), Cap: time.Duration(cfg.Investigator.HardCapRuntimeMin * float64(time.Minute)),
+		Keep: c.String("keep"), Out: c.Out, Say: c.Say,
 	}
-	return stage.Each(c.Context, stream.Input{Files: c.Args, Stdin: c.In, After: -1, Rejects: c.String("rejects"), Say: c.Say})
+	return stage.Each(c.Context, stream.Input{Files: c.Args, Stdin: c.In, After: -1,
+		Rejects: c.String("rejects"), Say: c.Say})
 }

@@ -33,31 +33,47 @@ posted. NAME is a name, a word of the role, or an id.
   jq -nc --arg p "$(git diff)" '{patch: $p}' | tri-panel judge`,
 	Schemas: []string{"persona", "discussion"},
 	Commands: []cli.Program{
-		command("list", "", "show all personas", func(_ *cli.Call, k *panel.Keeper) error { return k.List() }, &cli.BoolFlag{Name: "json", Usage: "write records"}),
-		command("show", "name", "print a persona", func(c *cli.Call, k *panel.Keeper) error { return k.Show(c.Args[0], c.Bool("effective")) },
-			&cli.BoolFlag{Name: "effective", Usage: "print which agent and model answer for it, and what says so"}),
-		command("new", "name role", "make a persona", func(c *cli.Call, k *panel.Keeper) error { return k.New(c.Args[0], c.Args[1]) }),
-		command("edit", "name", "replace a persona by the one on standard input", func(c *cli.Call, k *panel.Keeper) error {
-			return k.Edit(c.Args[0], c.String("active"))
-		}, &cli.StringFlag{Name: "active", Usage: "only set whether it is active: `YES` or no"}),
-		command("import", "file", "add a persona, inactive; - is standard input", func(c *cli.Call, k *panel.Keeper) error {
-			b, err := read(c)
-			if err != nil {
-				return err
-			}
-			return k.Import(b)
+		command("list", "", "show all personas", func(_ *cli.Call, k *panel.Keeper) error {
+			return k.List()
+		}, &cli.BoolFlag{Name: "json", Usage: "write records"}),
+		command("show", "name", "print a persona", func(c *cli.Call, k *panel.Keeper) error {
+			return k.Show(c.Args[0], c.Bool("effective"))
+		},
+			&cli.BoolFlag{Name: "effective",
+				Usage: "print which agent and model answer for it, and what says so"}),
+		command("new", "name role", "make a persona", func(c *cli.Call, k *panel.Keeper) error {
+			return k.New(c.Args[0], c.Args[1])
 		}),
-		command("export", "name", "print a persona, without its secrets", func(c *cli.Call, k *panel.Keeper) error { return k.Show(c.Args[0], false) }),
-		command("remove", "name", "move a persona to the archive", func(c *cli.Call, k *panel.Keeper) error { return k.Remove(c.Args[0]) }),
+		command("edit", "name", "replace a persona by the one on standard input",
+			func(c *cli.Call, k *panel.Keeper) error {
+				return k.Edit(c.Args[0], c.String("active"))
+			}, &cli.StringFlag{Name: "active", Usage: "only set whether it is active: `YES` or no"}),
+		command("import", "file", "add a persona, inactive; - is standard input",
+			func(c *cli.Call, k *panel.Keeper) error {
+				b, err := read(c)
+				if err != nil {
+					return err
+				}
+				return k.Import(b)
+			}),
+		command("export", "name", "print a persona, without its secrets",
+			func(c *cli.Call, k *panel.Keeper) error { return k.Show(c.Args[0], false) }),
+		command("remove", "name", "move a persona to the archive", func(c *cli.Call, k *panel.Keeper) error {
+			return k.Remove(c.Args[0])
+		}),
 		command("compile", "name", "print a persona's prompt", func(c *cli.Call, k *panel.Keeper) error {
 			return k.Compile(c.Args[0], c.String("mode"), c.Bool("brief"))
-		}, &cli.StringFlag{Name: "mode", Usage: "for this `MODE` of its skill"}, &cli.BoolFlag{Name: "brief", Usage: "as a judge gets it"}),
-		command("key", "set|list|remove [name]", "keep a secret of a persona, encrypted", func(c *cli.Call, k *panel.Keeper) error {
-			return k.Key(c.Args[0], cmp.Or(append(c.Args[1:], "")...))
-		}),
+		}, &cli.StringFlag{Name: "mode", Usage: "for this `MODE` of its skill"},
+			&cli.BoolFlag{Name: "brief", Usage: "as a judge gets it"}),
+		command("key", "set|list|remove [name]", "keep a secret of a persona, encrypted",
+			func(c *cli.Call, k *panel.Keeper) error {
+				return k.Key(c.Args[0], cmp.Or(append(c.Args[1:], "")...))
+			}),
 		command("judge", "[file ...]", "have subjects judged", judge,
-			&cli.StringSliceFlag{Name: "lens", Usage: "ask this lens about drafts, not those of the participants: `NAME`; repeatable"},
-			&cli.StringFlag{Name: "codebase", Usage: "look lines up in `DIR` (default the configuration's first, else the current directory)"},
+			&cli.StringSliceFlag{Name: "lens",
+				Usage: "ask this lens about drafts, not those of the participants: `NAME`; repeatable"},
+			&cli.StringFlag{Name: "codebase",
+				Usage: "look lines up in `DIR` (default the configuration's first, else the current directory)"},
 			&cli.BoolFlag{Name: "again", Usage: "discuss anew what was discussed before"},
 			&cli.StringFlag{Name: "rejects", Usage: "append refused records to `FILE`"}),
 	},
@@ -69,10 +85,12 @@ func judge(c *cli.Call, k *panel.Keeper) error {
 		return err
 	}
 	j.Lenses, j.Again, j.Out, j.Say = c.Strings("lens"), c.Bool("again"), c.Out, c.Say
-	return j.Each(c.Context, stream.Input{Files: c.Args, Stdin: c.In, After: -1, Rejects: c.String("rejects"), Say: c.Say})
+	return j.Each(c.Context, stream.Input{Files: c.Args, Stdin: c.In, After: -1,
+		Rejects: c.String("rejects"), Say: c.Say})
 }
 
-func command(name, args, usage string, do func(*cli.Call, *panel.Keeper) error, flags ...cli.Flag) cli.Program {
+func command(name, args, usage string, do func(*cli.Call, *panel.Keeper) error,
+	flags ...cli.Flag) cli.Program {
 	flags = append(flags,
 		&cli.StringFlag{Name: "home", Usage: "keep personas in `DIR` (default $TRI_HOME or ~/.tri)"},
 		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"})
@@ -90,7 +108,8 @@ func command(name, args, usage string, do func(*cli.Call, *panel.Keeper) error, 
 		if err != nil {
 			return err
 		}
-		return do(c, &panel.Keeper{Home: home, Config: cfg, Secrets: secrets, In: c.In, Out: c.Out, JSON: c.Bool("json"), Say: c.Say, Now: time.Now})
+		return do(c, &panel.Keeper{Home: home, Config: cfg, Secrets: secrets, In: c.In, Out: c.Out,
+			JSON: c.Bool("json"), Say: c.Say, Now: time.Now})
 	}}
 }
 

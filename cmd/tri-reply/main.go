@@ -37,9 +37,11 @@ where that cannot tell, it is parked for tri-approve settle.
 		&cli.StringFlag{Name: "local", Usage: "post to the chat in `DIR`, whatever the configuration says"},
 		&cli.BoolFlag{Name: "once", Usage: "end when nothing is left to post"},
 		&cli.BoolFlag{Name: "follow", Usage: "wait for more approvals (the default)"},
-		&cli.StringFlag{Name: "test", Usage: "post a fixed test message to `CHAT`, an id or a configured name, and end"},
+		&cli.StringFlag{Name: "test",
+			Usage: "post a fixed test message to `CHAT`, an id or a configured name, and end"},
 		&cli.StringFlag{Name: "platform", Usage: "with --test: on `NAME`, where several are configured"},
-		&cli.StringFlag{Name: "as", Usage: "with --test: send as `NAME`", EnvVars: []string{"TRI_USER", "USER"}},
+		&cli.StringFlag{Name: "as", Usage: "with --test: send as `NAME`",
+			EnvVars: []string{"TRI_USER", "USER"}},
 		&cli.BoolFlag{Name: "yes", Usage: "with --test: do not ask"},
 		&cli.BoolFlag{Name: "json", Usage: "with --test: write a record"},
 	},
@@ -74,13 +76,15 @@ func run(c *cli.Call) error {
 	if room := c.String("test"); room != "" {
 		ops := config.Chat{Platform: cfg.Gate.Chat.Platform, ChatID: cfg.Gate.Chat.ChatID}
 		test := reply.Test{
-			Room: room, Platform: c.String("platform"), By: c.String("as"), Yes: c.Bool("yes"), JSON: c.Bool("json"),
+			Room: room, Platform: c.String("platform"), By: c.String("as"), Yes: c.Bool("yes"),
+			JSON:  c.Bool("json"),
 			Chats: append(cfg.WatchedChats, ops), Sinks: sinks, In: c.In, Out: c.Out, Err: c.Err,
 		}
 		return test.Run(c.Context)
 	}
 	return reply.Run(c.Context, reply.Options{
-		Home: home, Policy: decision.PolicyIn(home.Dir(), c.String("config")), Grace: cfg.Gate.Grace(), Sinks: sinks,
+		Home: home, Policy: decision.PolicyIn(home.Dir(), c.String("config")), Grace: cfg.Gate.Grace(),
+		Sinks:   sinks,
 		Recheck: reply.Lines(cfg.Folder), Secrets: cfg.Secrets(),
 		Allowed: func(s *notify.Signal) error { return notify.Allowed(cfg, s) },
 		Pace:    cfg.Gate.Pace(), Typing: cfg.Gate.Typing,

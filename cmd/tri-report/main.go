@@ -28,54 +28,84 @@ var program = cli.Program{
   tri-report html >report.html     a page with plots, which needs nothing else
   tri-report audit                 label dropped messages: misses per 100`,
 	Schemas: []string{"label"}, Commands: []cli.Program{
-		command("why", "message_id", "tell everything about a message, as chat:id where the id alone is not enough", func(c *cli.Call, d *sample.Desk) (printer, error) {
-			return report.Why(d.Home, d.Config, c.Args[0], classify.InWords)
-		}),
-		command("thread", "key", "tell everything about a thread, by its key or by a message of it", func(c *cli.Call, d *sample.Desk) (printer, error) { return report.Thread(d.Home, d.Config, c.Args[0]) }),
-		since("brief", "say what waits for a person, what was answered and what failed", 24*time.Hour, func(d *sample.Desk, from time.Time) (printer, error) {
-			return report.Morning(d.Home, d.Config, d.Now, from), nil
-		}),
-		since("cost", "say what runs took, by agent, question type, person and day", 7*24*time.Hour, func(d *sample.Desk, from time.Time) (printer, error) {
-			return report.Spending(d.Home, d.Config, d.Now, from)
-		}),
-		since("html", "write a page with plots for a browser, which needs nothing else", 90*24*time.Hour, func(d *sample.Desk, from time.Time) (printer, error) {
-			return report.HTML(d.Home, d.Config, d.Now, from, d.Missed)
-		}),
-		command("week", "", "say what the last seven days brought, beside the seven before", func(_ *cli.Call, d *sample.Desk) (printer, error) { return report.LastWeek(d.Home, d.Config, d.Now) }),
-		command("acceptance", "", "hold AC-01 to AC-11 against what was recorded", func(_ *cli.Call, d *sample.Desk) (printer, error) {
-			return report.Accept(d.Home, d.Config, d.Now, d.Missed)
-		}),
-		command("trial", "", "show past questions beside drafts and people's answers, after tri-dispatch --shadow", func(c *cli.Call, d *sample.Desk) (printer, error) {
-			t, err := report.ReadTrial(d.Home, d.Now)
-			if err != nil || !c.Bool("html") {
-				return t, err
-			}
-			return t.Page(), nil
-		}, &cli.BoolFlag{Name: "html", Usage: "write a page for a browser"}),
-		command("trust", "", "say whether automatic replies are earned, and what is missing", func(_ *cli.Call, d *sample.Desk) (printer, error) { return report.Trust(d.Home, d.Config, d.Now) }),
-		command("verify", "", "hold chain, logs, files and threads against each other and their schemas", func(_ *cli.Call, d *sample.Desk) (printer, error) { return fsck.Home(d.Home) }),
-		command("diff", "config.yaml [events.ndjson ...]", "say what other rules would change in the history", func(c *cli.Call, d *sample.Desk) (printer, error) {
-			return d.Diff(c.Context, c.Args[0], c.Args[1:], c.Int("limit"))
-		},
+		command("why", "message_id",
+			"tell everything about a message, as chat:id where the id alone is not enough",
+			func(c *cli.Call, d *sample.Desk) (printer, error) {
+				return report.Why(d.Home, d.Config, c.Args[0], classify.InWords)
+			}),
+		command("thread", "key", "tell everything about a thread, by its key or by a message of it",
+			func(c *cli.Call, d *sample.Desk) (printer, error) {
+				return report.Thread(d.Home, d.Config, c.Args[0])
+			}),
+		since("brief", "say what waits for a person, what was answered and what failed", 24*time.Hour,
+			func(d *sample.Desk, from time.Time) (printer, error) {
+				return report.Morning(d.Home, d.Config, d.Now, from), nil
+			}),
+		since("cost", "say what runs took, by agent, question type, person and day", 7*24*time.Hour,
+			func(d *sample.Desk, from time.Time) (printer, error) {
+				return report.Spending(d.Home, d.Config, d.Now, from)
+			}),
+		since("html", "write a page with plots for a browser, which needs nothing else", 90*24*time.Hour,
+			func(d *sample.Desk, from time.Time) (printer, error) {
+				return report.HTML(d.Home, d.Config, d.Now, from, d.Missed)
+			}),
+		command("week", "", "say what the last seven days brought, beside the seven before",
+			func(_ *cli.Call, d *sample.Desk) (printer, error) {
+				return report.LastWeek(d.Home, d.Config, d.Now)
+			}),
+		command("acceptance", "", "hold AC-01 to AC-11 against what was recorded",
+			func(_ *cli.Call, d *sample.Desk) (printer, error) {
+				return report.Accept(d.Home, d.Config, d.Now, d.Missed)
+			}),
+		command("trial", "",
+			"show past questions beside drafts and people's answers, after tri-dispatch --shadow",
+			func(c *cli.Call, d *sample.Desk) (printer, error) {
+				t, err := report.ReadTrial(d.Home, d.Now)
+				if err != nil || !c.Bool("html") {
+					return t, err
+				}
+				return t.Page(), nil
+			}, &cli.BoolFlag{Name: "html", Usage: "write a page for a browser"}),
+		command("trust", "", "say whether automatic replies are earned, and what is missing",
+			func(_ *cli.Call, d *sample.Desk) (printer, error) {
+				return report.Trust(d.Home, d.Config, d.Now)
+			}),
+		command("verify", "", "hold chain, logs, files and threads against each other and their schemas",
+			func(_ *cli.Call, d *sample.Desk) (printer, error) { return fsck.Home(d.Home) }),
+		command("diff", "config.yaml [events.ndjson ...]", "say what other rules would change in the history",
+			func(c *cli.Call, d *sample.Desk) (printer, error) {
+				return d.Diff(c.Context, c.Args[0], c.Args[1:], c.Int("limit"))
+			},
 			&cli.IntFlag{Name: "limit", Usage: "show the newest `N` changes, 0 all", Value: 20}),
-		command("audit", "", "label a random sample of the dropped messages and print misses per 100", func(c *cli.Call, d *sample.Desk) (printer, error) {
-			return d.Audit(c.Context, sample.Order{Window: c.Duration("window"), Sample: c.Int("sample"), Seed: c.Int64("seed"), Ask: !c.Bool("no-ask")})
-		}, &cli.DurationFlag{Name: "window", Usage: "draw from the last `TIME` of the history, 0 from all", Value: 7 * 24 * time.Hour}, &cli.IntFlag{Name: "sample", Usage: "draw `N` messages", Value: 100},
-			&cli.Int64Flag{Name: "seed", Usage: "draw by `N` (default that of the last label, else by the clock)"},
-			&cli.StringFlag{Name: "as", Usage: "label as `NAME`", EnvVars: []string{"TRI_USER", "USER"}}, &cli.BoolFlag{Name: "no-ask", Usage: "only print what the labels say"}),
+		command("audit", "", "label a random sample of the dropped messages and print misses per 100",
+			func(c *cli.Call, d *sample.Desk) (printer, error) {
+				return d.Audit(c.Context, sample.Order{Window: c.Duration("window"), Sample: c.Int("sample"),
+					Seed: c.Int64("seed"), Ask: !c.Bool("no-ask")})
+			}, &cli.DurationFlag{Name: "window",
+				Usage: "draw from the last `TIME` of the history, 0 from all",
+				Value: 7 * 24 * time.Hour},
+			&cli.IntFlag{Name: "sample", Usage: "draw `N` messages", Value: 100},
+			&cli.Int64Flag{Name: "seed",
+				Usage: "draw by `N` (default that of the last label, else by the clock)"},
+			&cli.StringFlag{Name: "as", Usage: "label as `NAME`", EnvVars: []string{"TRI_USER", "USER"}},
+			&cli.BoolFlag{Name: "no-ask", Usage: "only print what the labels say"}),
 	},
 }
 
 type printer = report.Printer
 
 // since returns a command that reports on the past.
-func since(name, usage string, back time.Duration, run func(*sample.Desk, time.Time) (printer, error)) cli.Program {
-	return command(name, "", usage, func(c *cli.Call, d *sample.Desk) (printer, error) { return run(d, d.Now.Add(-c.Duration("since"))) },
+func since(name, usage string, back time.Duration,
+	run func(*sample.Desk, time.Time) (printer, error)) cli.Program {
+	return command(name, "", usage, func(c *cli.Call, d *sample.Desk) (printer, error) {
+		return run(d, d.Now.Add(-c.Duration("since")))
+	},
 		&cli.DurationFlag{Name: "since", Usage: "look back for `TIME`", Value: back})
 }
 
 // command returns a command that reads a home.
-func command(name, args, usage string, run func(*cli.Call, *sample.Desk) (printer, error), flags ...cli.Flag) cli.Program {
+func command(name, args, usage string, run func(*cli.Call, *sample.Desk) (printer, error),
+	flags ...cli.Flag) cli.Program {
 	return cli.Program{Name: name, Args: args, Usage: usage, Flags: append(flags,
 		&cli.StringFlag{Name: "home", Usage: "read the logs in `DIR` (default $TRI_HOME or ~/.tri)"},
 		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"},
@@ -86,7 +116,8 @@ func command(name, args, usage string, run func(*cli.Call, *sample.Desk) (printe
 		if err != nil {
 			return err
 		}
-		r, err := run(c, &sample.Desk{Home: home, Config: cfg, Compile: compile, Words: classify.InWords, In: c.In, Show: c.Err, Say: c.Say, By: c.String("as"), Now: time.Now()})
+		r, err := run(c, &sample.Desk{Home: home, Config: cfg, Compile: compile, Words: classify.InWords,
+			In: c.In, Show: c.Err, Say: c.Say, By: c.String("as"), Now: time.Now()})
 		if err != nil {
 			return err
 		}

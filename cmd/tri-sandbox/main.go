@@ -27,7 +27,8 @@ started through this program too, which stands at the inner end of their walls.
   tri-sandbox --write . -- go test ./...
   tri-sandbox --reach api.example.com:443 . -- curl https://api.example.com/`,
 	Flags: []cli.Flag{
-		&cli.BoolFlag{Name: "write", Usage: "let the command change what is below DIR, but for Git's own files"},
+		&cli.BoolFlag{Name: "write",
+			Usage: "let the command change what is below DIR, but for Git's own files"},
 		&cli.StringSliceFlag{Name: "reach", Usage: "let it dial `HOST:PORT`; may be repeated"},
 		&cli.StringSliceFlag{Name: "hide", Usage: "hide `NAME` below DIR; may be repeated"},
 		&cli.StringSliceFlag{Name: "read", Usage: "let it read `PATH` as well; may be repeated"},

@@ -33,13 +33,17 @@ output ends. What a stage says goes to logs/STAGE.log of the home.
 	Commands: []cli.Program{
 		command("run", "", "run the pipeline until told to stop", run,
 			&cli.BoolFlag{Name: "detach", Usage: "go on without a terminal, once every stage is ready"}),
-		command("status", "", "show each stage", status, &cli.BoolFlag{Name: "json", Usage: "write a record"}),
-		command("restart", "stage", "end a stage and start it again", func(c *cli.Call, h *durable.Home) error { return supervise.Restart(h, c.Args[0]) }),
-		command("stop", "", "end the pipeline, and wait until it has", func(c *cli.Call, h *durable.Home) error { return supervise.Stop(c.Context, h) }),
+		command("status", "", "show each stage", status,
+			&cli.BoolFlag{Name: "json", Usage: "write a record"}),
+		command("restart", "stage", "end a stage and start it again",
+			func(c *cli.Call, h *durable.Home) error { return supervise.Restart(h, c.Args[0]) }),
+		command("stop", "", "end the pipeline, and wait until it has",
+			func(c *cli.Call, h *durable.Home) error { return supervise.Stop(c.Context, h) }),
 	},
 }
 
-func command(name, args, usage string, do func(*cli.Call, *durable.Home) error, flags ...cli.Flag) cli.Program {
+func command(name, args, usage string, do func(*cli.Call, *durable.Home) error,
+	flags ...cli.Flag) cli.Program {
 	flags = append(flags,
 		&cli.StringFlag{Name: "home", Usage: "the pipeline of `DIR` (default $TRI_HOME or ~/.tri)"},
 		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"})
@@ -66,7 +70,8 @@ func run(c *cli.Call, home *durable.Home) error {
 		c.Say("no chat is configured: nothing comes in, and nothing can be posted; tri init writes a configuration")
 	}
 	if c.Bool("detach") {
-		st, err := supervise.Detach(c.Context, home, []string{"run", "--home", home.Dir(), "--config", c.String("config")})
+		st, err := supervise.Detach(c.Context, home,
+			[]string{"run", "--home", home.Dir(), "--config", c.String("config")})
 		if err == nil {
 			st.Tell(c.Say)
 		}

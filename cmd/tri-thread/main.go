@@ -56,6 +56,7 @@ func run(c *cli.Call) error {
 			return err
 		}
 	}
-	_, err := stream.Run(c.Context, in, stream.Output{File: c.String("out"), Stdout: c.Out}, conversation.Stage())
+	_, err := stream.Run(c.Context, in, stream.Output{File: c.String("out"), Stdout: c.Out},
+		conversation.Stage())
 	return err
 }

@@ -36,10 +36,13 @@ the evidence or in the question. Status 0: all passed. 1: some did not.
 	Flags: []cli.Flag{
 		&cli.StringFlag{Name: "home", Usage: "look for config.yaml in `DIR` (default $TRI_HOME or ~/.tri)"},
 		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"},
-		&cli.StringFlag{Name: "codebase", Usage: "look citations up in `DIR` (default the configuration's first, else the current directory)"},
+		&cli.StringFlag{Name: "codebase",
+			Usage: "look citations up in `DIR` (default the configuration's first, else the current directory)"},
 		&cli.BoolFlag{Name: "code-only", Usage: "ask no second agent, whatever is configured"},
-		&cli.StringFlag{Name: "agent", Usage: "ask the agent `NAME`, see tri-agent(7), or none, instead of the configuration's"},
-		&cli.StringSliceFlag{Name: "lens", Usage: "also ask the lens `NAME` of a persona (tri-panel list) about what passes; repeatable"},
+		&cli.StringFlag{Name: "agent",
+			Usage: "ask the agent `NAME`, see tri-agent(7), or none, instead of the configuration's"},
+		&cli.StringSliceFlag{Name: "lens",
+			Usage: "also ask the lens `NAME` of a persona (tri-panel list) about what passes; repeatable"},
 		&cli.StringFlag{Name: "keep", Usage: "keep prompts and transcripts below `DIR`"},
 		&cli.StringFlag{Name: "rejects", Usage: "append refused records to `FILE`"},
 	},
@@ -75,7 +78,8 @@ func judge(c *cli.Call) error {
 			return err
 		}
 		defer home.Close()
-		if v.Room, err = lens.Open(home, &asked, v.Prompts, lens.Room{New: all.Supervised, Getenv: os.Getenv, Now: time.Now}); err != nil {
+		if v.Room, err = lens.Open(home, &asked, v.Prompts,
+			lens.Room{New: all.Supervised, Getenv: os.Getenv, Now: time.Now}); err != nil {
 			return err
 		}
 		v.Secrets = append(v.Secrets, v.Room.Values()...)
@@ -86,9 +90,11 @@ func judge(c *cli.Call) error {
 	}
 	stage := validate.Stage{
 		Validator: v, Codebase: cmp.Or(c.String("codebase"), first, "."), Keep: c.String("keep"),
-		Cap: time.Duration(cfg.Validator.HardCapRuntimeMin * float64(time.Minute)), UUID: run.UUID, Out: c.Out, Say: c.Say,
+		Cap: time.Duration(cfg.Validator.HardCapRuntimeMin * float64(time.Minute)), UUID: run.UUID,
+		Out: c.Out, Say: c.Say,
 	}
-	return stage.Each(c.Context, stream.Input{Files: c.Args, Stdin: c.In, After: -1, Rejects: c.String("rejects"), Say: c.Say})
+	return stage.Each(c.Context, stream.Input{Files: c.Args, Stdin: c.In, After: -1,
+		Rejects: c.String("rejects"), Say: c.Say})
 }
 
 func load(home, file string) (*config.Config, error) {

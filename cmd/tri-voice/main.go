@@ -33,10 +33,13 @@ asked, and nothing but the order of paragraphs changes.
   tri-voice --score pairs.ndjson`,
 	Schemas: []string{"return", "voice"},
 	Flags: []cli.Flag{
-		&cli.StringFlag{Name: "home", Usage: "look for config.yaml in `DIR` and keep voice.ndjson there (default $TRI_HOME or ~/.tri)"},
+		&cli.StringFlag{Name: "home",
+			Usage: "look for config.yaml in `DIR` and keep voice.ndjson there (default $TRI_HOME or ~/.tri)"},
 		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"},
-		&cli.StringFlag{Name: "style", Usage: "read how the team speaks from `FILE`, instead of the configuration's"},
-		&cli.BoolFlag{Name: "score", Usage: "compare the model with reference texts: read pairs of draft and reference"},
+		&cli.StringFlag{Name: "style",
+			Usage: "read how the team speaks from `FILE`, instead of the configuration's"},
+		&cli.BoolFlag{Name: "score",
+			Usage: "compare the model with reference texts: read pairs of draft and reference"},
 		&cli.StringFlag{Name: "rejects", Usage: "append refused records to `FILE`"},
 	},
 	Run: speak,
@@ -81,7 +84,8 @@ func speak(c *cli.Call) error {
 		return sysexit.With(sysexit.IO, err)
 	}
 	if !m.OK {
-		return sysexit.With(sysexit.No, errors.New("the model is off: its texts are too far from the references"))
+		return sysexit.With(sysexit.No,
+			errors.New("the model is off: its texts are too far from the references"))
 	}
 	return nil
 }

@@ -42,12 +42,15 @@ the others are only printed, unless --log or --home says so.
 		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"},
 		&cli.BoolFlag{Name: "log", Usage: "keep events of any source in the home's log"},
 		&cli.BoolFlag{Name: "no-log", Usage: "only print, also of a live chat"},
-		&cli.StringFlag{Name: "after", Usage: "print from a little before where `FILE`, the output of a later stage, ends"},
+		&cli.StringFlag{Name: "after",
+			Usage: "print from a little before where `FILE`, the output of a later stage, ends"},
 		&cli.BoolFlag{Name: "once", Usage: "local: end when what is there has been read"},
-		&cli.StringFlag{Name: "format", Usage: "tail: how a line is written: irssi, weechat, znc, hexchat or iso (default any)"},
+		&cli.StringFlag{Name: "format",
+			Usage: "tail: how a line is written: irssi, weechat, znc, hexchat or iso (default any)"},
 		&cli.BoolFlag{Name: "poll", Usage: "tail: look four times a second, ask the kernel for no notice"},
 		&cli.BoolFlag{Name: "text", Usage: "stdin: each line is the text of a message"},
-		&cli.BoolFlag{Name: "print-manifest", Usage: "print what the platform takes as the set-up of an app, and end"},
+		&cli.BoolFlag{Name: "print-manifest",
+			Usage: "print what the platform takes as the set-up of an app, and end"},
 		&cli.BoolFlag{Name: "json", Usage: "write records to a terminal, too"},
 		&cli.StringFlag{Name: "rejects", Usage: "append refused records of stdin and files to `FILE`"},
 	},
@@ -70,7 +73,8 @@ func run(c *cli.Call) (err error) {
 	if !c.Bool("json") {
 		out = term.Lines(out, event.Line)
 	}
-	o := watch.Options{Out: out, After: c.String("after"), Name: plan.Name(), Say: c.Say, Progress: term.NewProgress(c.Err, c.Out, "events")}
+	o := watch.Options{Out: out, After: c.String("after"), Name: plan.Name(), Say: c.Say,
+		Progress: term.NewProgress(c.Err, c.Out, "events")}
 	if plan.Log {
 		if o.Home, err = durable.MakeHome(c.String("home")); err != nil {
 			return err
@@ -92,16 +96,19 @@ func source(c *cli.Call, plan watch.Plan) (feed watch.Feed, raw bool, err error)
 		r, err := export.Open(plan.Arg)
 		return watch.FromSources(map[string]chat.Source{plan.Source: r}), false, err
 	case c.Bool("text"):
-		return watch.FromText(c.In, cmp.Or(os.Getenv("TRI_USER"), os.Getenv("USER"), "somebody"), time.Now), false, nil
+		return watch.FromText(c.In, cmp.Or(os.Getenv("TRI_USER"), os.Getenv("USER"), "somebody"), time.Now),
+			false, nil
 	case plan.Source != watch.Live:
-		return watch.FromRecords(stream.Input{Files: plan.Files, Stdin: c.In, Rejects: c.String("rejects"), Say: c.Say}), false, nil
+		return watch.FromRecords(stream.Input{Files: plan.Files, Stdin: c.In, Rejects: c.String("rejects"),
+			Say: c.Say}), false, nil
 	}
 	cfg, err := watch.Config(c.String("home"), c.String("config"))
 	if err != nil {
 		return nil, false, err
 	}
 	live, err := sources.OpenAll(cfg, plan.Names, sources.Options{
-		LocalDir: plan.Arg, Once: c.Bool("once"), Files: plan.Files, Format: c.String("format"), Poll: c.Bool("poll"),
+		LocalDir: plan.Arg, Once: c.Bool("once"), Files: plan.Files, Format: c.String("format"),
+		Poll: c.Bool("poll"),
 	})
 	return watch.FromSources(live), cfg.Chat.KeepRaw, err
 }

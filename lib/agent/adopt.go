@@ -40,7 +40,8 @@ func Adopt(from, to string) error {
 	a := adoption{src: src, dst: dst}
 	for _, name := range sessionFiles {
 		err := dst.RemoveAll(name)
-		if info, lerr := src.Lstat(name); err == nil && lerr == nil && (info.IsDir() || info.Mode().IsRegular()) {
+		if info, lerr := src.Lstat(name); err == nil && lerr == nil &&
+			(info.IsDir() || info.Mode().IsRegular()) {
 			err = fs.WalkDir(src.FS(), name, a.copy)
 		}
 		switch {

@@ -14,7 +14,8 @@ func TestAdopt(t *testing.T) {
 	from, to, out := t.TempDir(), t.TempDir(), t.TempDir()
 	secret := filepath.Join(out, "secret")
 	for name, text := range map[string]string{
-		from + "/home/.claude/projects/x/s.jsonl": "said", from + "/session-usage.json": "{}", from + "/state.json": "its own",
+		from + "/home/.claude/projects/x/s.jsonl": "said", from + "/session-usage.json": "{}",
+		from + "/state.json": "its own",
 		to + "/home/half.db": "left by a killed try", secret: "not for it",
 	} {
 		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
@@ -44,7 +45,8 @@ func TestAdopt(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil || len(got) != 2 || got[0] != "home/.claude/projects/x/s.jsonl=said" || got[1] != "session-usage.json={}" {
+	if err != nil || len(got) != 2 || got[0] != "home/.claude/projects/x/s.jsonl=said" ||
+		got[1] != "session-usage.json={}" {
 		t.Errorf("%q, %v", got, err)
 	}
 	if err := Adopt(filepath.Join(out, "gone"), to); !errors.Is(err, ErrNoResume) {

@@ -19,7 +19,8 @@ func TestObject(t *testing.T) {
 		{`{"a":"}{"}`, `{"a":"}{"}`, ""},
 	} {
 		got, err := Object([]byte(tt.text))
-		if string(got) != tt.want || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+		if string(got) != tt.want || (err == nil) != (tt.err == "") ||
+			err != nil && !strings.Contains(err.Error(), tt.err) {
 			t.Errorf("%q: %q, %v", tt.text, got, err)
 		}
 	}
@@ -29,7 +30,8 @@ func TestObject(t *testing.T) {
 func TestObjectIsLinear(t *testing.T) {
 	start := time.Now()
 	for _, text := range []string{
-		strings.Repeat(`{"a":`, 200_000), strings.Repeat("{", 1<<20), strings.Repeat(`{"a":[1,2,3],x `, 60_000), strings.Repeat(`{"`, 1<<19),
+		strings.Repeat(`{"a":`, 200_000), strings.Repeat("{", 1<<20),
+		strings.Repeat(`{"a":[1,2,3],x `, 60_000), strings.Repeat(`{"`, 1<<19),
 		strings.Repeat(`{"a":`, 4000) + "x" + strings.Repeat(" ", 1<<19),
 	} {
 		if v, err := Object([]byte(text)); err == nil {

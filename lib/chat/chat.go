@@ -146,7 +146,8 @@ type Card struct {
 
 // ButtonReactions are the reactions that replace a card's buttons on platforms that have none for a
 // bot behind a firewall.
-var ButtonReactions = map[string]string{"approve": "✅", "dismiss": "❌", "redo": "🔄", "undo": "↩️", "escalate": "⏩"}
+var ButtonReactions = map[string]string{"approve": "✅", "dismiss": "❌", "redo": "🔄", "undo": "↩️",
+	"escalate": "⏩"}
 
 // WithReactions returns the card's text followed by the meaning of each reaction.
 func (c *Card) WithReactions() string {

@@ -138,14 +138,16 @@ func Accept(h *durable.Home, cfg *config.Config, now time.Time, missed Missed) (
 
 func (f *facts) accept(missed Missed) (*Acceptance, error) {
 	a := &Acceptance{At: stampJSON(f.now)}
-	for _, criterion := range []func(*facts) (Criterion, error){filtered, context, concurrent, drilled, stamped, bounced, escalated, attached, survived, throughput} {
+	for _, criterion := range []func(*facts) (Criterion, error){filtered, context, concurrent, drilled,
+		stamped, bounced, escalated, attached, survived, throughput} {
 		c, err := criterion(f)
 		if err != nil {
 			return nil, err
 		}
 		a.Criteria = append(a.Criteria, c)
 	}
-	c := Criterion{ID: "AC-11", Says: "dropped messages that should not have been, 7 days", Bar: "at most 1 in 100", Unit: percents}
+	c := Criterion{ID: "AC-11", Says: "dropped messages that should not have been, 7 days",
+		Bar: "at most 1 in 100", Unit: percents}
 	rate, low, high, n, err := missed()
 	if err != nil {
 		return nil, err
@@ -192,7 +194,8 @@ func stamped(f *facts) (Criterion, error) {
 
 // throughput computes AC-10: how long askers wait, compared with how long people took before.
 func throughput(f *facts) (Criterion, error) {
-	c := Criterion{ID: "AC-10", Says: "message to reply, median, 28 days", Bar: "at most 30s more than before", Unit: secs}
+	c := Criterion{ID: "AC-10", Says: "message to reply, median, 28 days",
+		Bar: "at most 30s more than before", Unit: secs}
 	var ours, theirs []float64
 	for _, r := range f.month.Replies {
 		if wait, ok := r.Wait(); ok {
@@ -249,7 +252,8 @@ func (a *Acceptance) Print(w io.Writer) error {
 	}
 	s.printf("%s UTC: %d of %d criteria pass\n\n", clock(a.At), passed, len(a.Criteria))
 	for _, c := range a.Criteria {
-		s.printf("%s  %s  %s\n", c.ID, s.paint(fmt.Sprintf("%-15s", c.Result), c.Result == stats.Pass, c.Result == stats.Fail), c.Says)
+		s.printf("%s  %s  %s\n", c.ID, s.paint(fmt.Sprintf("%-15s", c.Result), c.Result == stats.Pass,
+			c.Result == stats.Fail), c.Says)
 		s.wrap("       ", c.measured())
 		if c.Note != "" {
 			s.wrap("       ", c.Note)

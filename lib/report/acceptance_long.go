@@ -18,7 +18,8 @@ var planted = []string{"bad_path", "bad_line", "bad_content"}
 
 // drilled computes AC-04 from the latest drill that the home has a record of.
 func drilled(f *facts) (Criterion, error) {
-	c := Criterion{ID: "AC-04", Says: "fabricated references caught in the latest drill", Bar: "all, of three kinds", Result: stats.Unsure}
+	c := Criterion{ID: "AC-04", Says: "fabricated references caught in the latest drill",
+		Bar: "all, of three kinds", Result: stats.Unsure}
 	var last []byte
 	err := f.home.Lines("drills.ndjson", 0, func(line []byte) error {
 		last = append(last[:0], line...)
@@ -106,7 +107,8 @@ func (f *facts) escalations() ([]long, error) {
 
 // escalated computes AC-07: escalations that ended, wrote a return, were taken up and validated.
 func escalated(f *facts) (Criterion, error) {
-	c := Criterion{ID: "AC-07", Says: "escalations that went all the way, 28 days", Bar: "at least 1", Unit: percents, Result: stats.Unsure}
+	c := Criterion{ID: "AC-07", Says: "escalations that went all the way, 28 days", Bar: "at least 1",
+		Unit: percents, Result: stats.Unsure}
 	all, err := f.escalations()
 	if err != nil {
 		return c, err
@@ -151,7 +153,8 @@ func escalated(f *facts) (Criterion, error) {
 
 // attached computes AC-08: whether a person watched a running escalation live.
 func attached(f *facts) (Criterion, error) {
-	c := Criterion{ID: "AC-08", Says: "escalations that somebody attached to, 28 days", Bar: "at least 1", Unit: percents, Result: stats.Unsure}
+	c := Criterion{ID: "AC-08", Says: "escalations that somebody attached to, 28 days", Bar: "at least 1",
+		Unit: percents, Result: stats.Unsure}
 	all, err := f.escalations()
 	var s stats.Share
 	for _, l := range all {
@@ -173,7 +176,8 @@ const away = 90 * time.Second
 // survived computes AC-09: escalations that ended while no dispatcher was running, and were taken
 // up by the next one.
 func survived(f *facts) (Criterion, error) {
-	c := Criterion{ID: "AC-09", Says: "escalations ended without a dispatcher, taken up later", Bar: "all, at least 1", Unit: percents, Result: stats.Unsure}
+	c := Criterion{ID: "AC-09", Says: "escalations ended without a dispatcher, taken up later",
+		Bar: "all, at least 1", Unit: percents, Result: stats.Unsure}
 	all, err := f.escalations()
 	if err != nil {
 		return c, err

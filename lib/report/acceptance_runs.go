@@ -29,7 +29,8 @@ const (
 // least one byte long, so the number of bytes is an upper bound that needs no tokenizer;
 // scripts/bench measures how far below it the number of tokens is.
 func context(f *facts) (Criterion, error) {
-	c := Criterion{ID: "AC-02", Says: "what is printed for an investigation, 7 days", Bar: "at most 2,000 tokens", Unit: tokens, Result: stats.Unsure}
+	c := Criterion{ID: "AC-02", Says: "what is printed for an investigation, 7 days",
+		Bar: "at most 2,000 tokens", Unit: tokens, Result: stats.Unsure}
 	keys := map[string]bool{}
 	for _, r := range f.month.Runs {
 		if r.Kind == run.Investigate && !r.Ended.Before(f.from) {
@@ -99,7 +100,8 @@ const minPairs = 20
 // concurrent computes AC-03: of the investigations that ran at the same time, how many offered
 // another thread's draft, or answered in another thread's place.
 func concurrent(f *facts) (Criterion, error) {
-	c := Criterion{ID: "AC-03", Says: "drafts swapped between investigations at the same time", Bar: "none", Unit: counts, Result: stats.Unsure}
+	c := Criterion{ID: "AC-03", Says: "drafts swapped between investigations at the same time", Bar: "none",
+		Unit: counts, Result: stats.Unsure}
 	drafts := map[string]*history.Draft{} // by run
 	swapped := 0
 	for _, d := range f.month.Drafts {
@@ -107,13 +109,15 @@ func concurrent(f *facts) (Criterion, error) {
 			continue
 		}
 		drafts[d.Meta.InvestigatorTaskID] = d
-		if r := f.month.Run(d.Meta.InvestigatorTaskID); r != nil && (r.Key != d.Key || r.Cycle != d.Cycle || r.SHA256 != d.DraftSHA256) {
+		if r := f.month.Run(d.Meta.InvestigatorTaskID); r != nil &&
+			(r.Key != d.Key || r.Cycle != d.Cycle || r.SHA256 != d.DraftSHA256) {
 			swapped++
 		}
 	}
 	for _, r := range f.month.Replies {
 		d := drafts[r.InvestigatorTaskID]
-		if d != nil && d.Target != nil && (d.Key != r.Key || d.Target.ChatID != r.ChatID || d.Target.ReplyToID != r.ReplyToMessageID) {
+		if d != nil && d.Target != nil && (d.Key != r.Key || d.Target.ChatID != r.ChatID ||
+			d.Target.ReplyToID != r.ReplyToMessageID) {
 			swapped++
 		}
 	}
@@ -168,7 +172,8 @@ const (
 // bounced computes AC-06: of the latest ten bounces, in how many round 2 has none of the objections
 // of round 1, and a different draft or different references.
 func bounced(f *facts) (Criterion, error) {
-	c := Criterion{ID: "AC-06", Says: "bounces whose objections round 2 removes, the latest 10", Bar: "at least 7 of 10", Result: stats.Unsure}
+	c := Criterion{ID: "AC-06", Says: "bounces whose objections round 2 removes, the latest 10",
+		Bar: "at least 7 of 10", Result: stats.Unsure}
 	type round struct {
 		kind, key string
 		cycle, n  int
@@ -190,7 +195,8 @@ func bounced(f *facts) (Criterion, error) {
 			continue
 		}
 		gone, left := mended(first, second)
-		changed := one.SHA256 != two.SHA256 || one.Value("evidence_refs.#.ref").Raw != two.Value("evidence_refs.#.ref").Raw
+		changed := one.SHA256 != two.SHA256 ||
+			one.Value("evidence_refs.#.ref").Raw != two.Value("evidence_refs.#.ref").Raw
 		s.Add(changed && left == 0)
 		partly.Add(changed && left > 0 && gone > 0)
 	}
@@ -204,7 +210,8 @@ func bounced(f *facts) (Criterion, error) {
 		c.Result = stats.Fail
 	}
 	if partly.Hits > 0 {
-		c.Note = strings.TrimPrefix(fmt.Sprintf("%s; in %d more a part of the objections is gone", c.Note, partly.Hits), "; ")
+		c.Note = strings.TrimPrefix(fmt.Sprintf("%s; in %d more a part of the objections is gone", c.Note,
+			partly.Hits), "; ")
 	}
 	return c, nil
 }

@@ -22,9 +22,12 @@ func TestUnattended(t *testing.T) {
 	}
 	t.Cleanup(func() { h.Close() })
 	b := &builder{t: t, home: h}
-	b.put(repliesLog, outbox.Reply{Platform: "local", ChatID: "dev", Key: "local.dev.1", Cycle: 1, Outcome: outbox.Posted, PostedAt: at(30), ReplyText: "Five.", ApprovedBy: decision.Dispatcher})
-	b.put(dispatchLog, thread.Input{At: at(31), Key: "local.dev.2", Spent: &thread.Spent{RunID: "i-1", Why: "budget spent: 5 of 5 runs today", Day: "2026-03-02"}})
-	b.put(autoreply.CanaryFile, autoreply.Canary{At: at(32), Of: "i-1", Fault: "bad_line", Verdict: "pass", Missed: true})
+	b.put(repliesLog, outbox.Reply{Platform: "local", ChatID: "dev", Key: "local.dev.1", Cycle: 1,
+		Outcome: outbox.Posted, PostedAt: at(30), ReplyText: "Five.", ApprovedBy: decision.Dispatcher})
+	b.put(dispatchLog, thread.Input{At: at(31), Key: "local.dev.2",
+		Spent: &thread.Spent{RunID: "i-1", Why: "budget spent: 5 of 5 runs today", Day: "2026-03-02"}})
+	b.put(autoreply.CanaryFile, autoreply.Canary{At: at(32), Of: "i-1", Fault: "bad_line", Verdict: "pass",
+		Missed: true})
 	b.put(autoreply.CanaryFile, autoreply.Canary{At: at(33), Of: "i-2", Fault: "bad_path", Verdict: "bounce"})
 	brief := Morning(h, config.Default(), noon, noon.AddDate(0, 0, -1))
 	var out bytes.Buffer
@@ -32,7 +35,8 @@ func TestUnattended(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"1 answered, 1 of them automatically", "(automatic, read by no person)", "1 runs had to wait for budget",
+		"1 answered, 1 of them automatically", "(automatic, read by no person)",
+		"1 runs had to wait for budget",
 		"the validator let 1 known-bad drafts pass, the last with bad_line",
 	} {
 		if !strings.Contains(out.String(), want) {
@@ -47,7 +51,8 @@ func TestUnattended(t *testing.T) {
 		t.Fatal(err)
 	}
 	out.Reset()
-	if err := trusted.Print(&out); err != nil || !strings.Contains(out.String(), "bad_line, made of i-1") || strings.Contains(out.String(), "bad_path") {
+	if err := trusted.Print(&out); err != nil || !strings.Contains(out.String(), "bad_line, made of i-1") ||
+		strings.Contains(out.String(), "bad_path") {
 		t.Errorf("%v:\n%s", err, out.String())
 	}
 }

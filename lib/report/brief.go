@@ -81,7 +81,8 @@ func Morning(h *durable.Home, cfg *config.Config, now, from time.Time) *Brief {
 		At: now.UTC().Format(time.RFC3339), Since: from.UTC().Format(time.RFC3339), Dropped: map[string]int{},
 		Waiting: []Item{}, Parked: []Item{}, Long: []Item{}, Answered: []Item{}, Failed: []Item{},
 	}
-	for _, part := range []func(*durable.Home, *config.Config, time.Time, time.Time) error{b.threads, b.alerts, b.long, b.posts, b.replies, b.failures, b.classified, b.spend, b.canaries} {
+	for _, part := range []func(*durable.Home, *config.Config, time.Time, time.Time) error{b.threads,
+		b.alerts, b.long, b.posts, b.replies, b.failures, b.classified, b.spend, b.canaries} {
 		if err := part(h, cfg, now, from); err != nil {
 			b.Troubles = append(b.Troubles, err.Error())
 		}
@@ -145,7 +146,8 @@ func (b *Brief) alerts(h *durable.Home, _ *config.Config, _, from time.Time) err
 			}
 			for _, n := range t.Alerts {
 				if !instant(n.At).Before(from) {
-					b.Alerts = append(b.Alerts, Item{Key: t.Key, Chat: t.ChatName, Who: t.OriginalSenderName, Text: n.Text, At: n.At})
+					b.Alerts = append(b.Alerts,
+						Item{Key: t.Key, Chat: t.ChatName, Who: t.OriginalSenderName, Text: n.Text, At: n.At})
 				}
 			}
 		}
@@ -177,7 +179,9 @@ func (b *Brief) long(h *durable.Home, _ *config.Config, _, from time.Time) error
 
 // words reads the decisions, the cycles that have their reply, and how many drafts were offered
 // since a time.
-func words(h *durable.Home, cfg *config.Config, from time.Time) (standing func(string) *decision.Standing, settled map[ofCycle]bool, ready, expired int, err error) {
+func words(h *durable.Home, cfg *config.Config,
+	from time.Time) (standing func(string) *decision.Standing, settled map[ofCycle]bool, ready,
+	expired int, err error) {
 	state := decision.NewState(decision.PolicyOf(cfg))
 	rs, err := decision.Read(h)
 	for _, r := range rs {
@@ -220,7 +224,8 @@ func (b *Brief) posts(h *durable.Home, _ *config.Config, _, _ time.Time) error {
 	entries, err := outbox.Open(h)
 	for _, e := range entries {
 		if e.State == outbox.Parked {
-			b.Parked = append(b.Parked, Item{Key: e.Key, Chat: e.ChatID, Text: e.Text, At: e.IntentAt, Note: e.Why})
+			b.Parked = append(b.Parked, Item{Key: e.Key, Chat: e.ChatID, Text: e.Text, At: e.IntentAt,
+				Note: e.Why})
 		}
 	}
 	return err
@@ -266,7 +271,8 @@ func (b *Brief) failures(h *durable.Home, _ *config.Config, _, from time.Time) e
 	r := journal.NewReader(h)
 	defer r.Close()
 	return recent(h, dispatchLog, "at", from, func(line []byte) error {
-		if log := gjson.GetBytes(line, "ref.log").String(); !strings.HasPrefix(log, "runs/") && !gjson.GetBytes(line, "run").Exists() && !gjson.GetBytes(line, "spent").Exists() {
+		if log := gjson.GetBytes(line, "ref.log").String(); !strings.HasPrefix(log, "runs/") &&
+			!gjson.GetBytes(line, "run").Exists() && !gjson.GetBytes(line, "spent").Exists() {
 			return nil
 		}
 		in, err := r.Input(line)
@@ -275,7 +281,8 @@ func (b *Brief) failures(h *durable.Home, _ *config.Config, _, from time.Time) e
 		}
 		switch {
 		case in.Run != nil && in.Run.Status == run.Failed:
-			b.Failed = append(b.Failed, Item{Key: in.Key, Text: in.Run.Error, At: in.At, Note: in.Run.Kind + " by " + in.Run.Agent})
+			b.Failed = append(b.Failed, Item{Key: in.Key, Text: in.Run.Error, At: in.At,
+				Note: in.Run.Kind + " by " + in.Run.Agent})
 		case in.Spent != nil:
 			b.Refused++
 		}

@@ -117,7 +117,9 @@ func charts(f *facts, from, now time.Time) []*Chart {
 
 func draw(c *plot.Chart, says string) *Chart {
 	c.Says = says
-	return &Chart{Title: c.Title, Says: says, Series: slices.Concat(c.Bars, c.Lines), steps: c.Steps, SVG: template.HTML(c.SVG())} // plot escapes
+	// plot escapes
+	return &Chart{Title: c.Title, Says: says, Series: slices.Concat(c.Bars, c.Lines), steps: c.Steps,
+		SVG: template.HTML(c.SVG())}
 }
 
 func whole(x float64) string { return thousands(int64(math.Round(x))) }
@@ -141,17 +143,20 @@ func days(t *history.Talk, from time.Time) (list []history.Day, names []string) 
 
 func talked(t *history.Talk, from time.Time) *Chart {
 	list, names := days(t, from)
-	c := &plot.Chart{Title: "Messages by what the filter made of them", Steps: names, Unit: whole, Whole: true}
+	c := &plot.Chart{Title: "Messages by what the filter made of them", Steps: names,
+		Unit: whole, Whole: true}
 	asks, ambient, ack := make([]float64, len(list)), make([]float64, len(list)), make([]float64, len(list))
 	for i, d := range list {
 		asks[i], ambient[i], ack[i] = float64(d.Actionable), float64(d.Ambient), float64(d.Ack)
 	}
-	c.Bars = []plot.Series{{Name: "actionable", Values: asks}, {Name: "acknowledgement", Values: ack}, {Name: "ambient", Values: ambient}}
+	c.Bars = []plot.Series{{Name: "actionable", Values: asks}, {Name: "acknowledgement", Values: ack},
+		{Name: "ambient", Values: ambient}}
 	return draw(c, "Each day (UTC). Only what is actionable costs anything.")
 }
 
 func series(name string, n int) plot.Series {
-	return plot.Series{Name: name, Values: make([]float64, n), Low: make([]float64, n), High: make([]float64, n)}
+	return plot.Series{Name: name, Values: make([]float64, n), Low: make([]float64, n),
+		High: make([]float64, n)}
 }
 
 func ends(steps []span) (out []string) {
@@ -170,7 +175,8 @@ func passing(tallies []Tally, steps []span, per string) *Chart {
 			s.Values[i], s.Low[i], s.High[i] = 100*t.FirstRound.Value(), 100*low, 100*high
 		}
 	}
-	c := &plot.Chart{Title: "First-round pass rate", Steps: ends(steps), Lines: []plot.Series{s}, Max: 100, Band: &[2]float64{60, 90}, Unit: func(x float64) string { return fmt.Sprintf("%.0f%%", x) }}
+	c := &plot.Chart{Title: "First-round pass rate", Steps: ends(steps), Lines: []plot.Series{s}, Max: 100,
+		Band: &[2]float64{60, 90}, Unit: func(x float64) string { return fmt.Sprintf("%.0f%%", x) }}
 	return draw(c, fmt.Sprintf("Each %s until the day named, with its 95%% interval. The shaded field is what is wanted: 60 to 90%%. If all pass, the validator may check too little.", per))
 }
 
@@ -179,7 +185,8 @@ func replying(tallies []Tally, steps []span, per string) *Chart {
 	for i, t := range tallies {
 		s.Values[i], s.Low[i], s.High[i] = minutes(t.Wait.Median), minutes(t.Wait.Low), minutes(t.Wait.High)
 	}
-	c := &plot.Chart{Title: "Time from message to reply", Steps: ends(steps), Lines: []plot.Series{s}, Unit: func(x float64) string { return took(time.Duration(x * float64(time.Minute))) }}
+	c := &plot.Chart{Title: "Time from message to reply", Steps: ends(steps), Lines: []plot.Series{s},
+		Unit: func(x float64) string { return took(time.Duration(x * float64(time.Minute))) }}
 	return draw(c, fmt.Sprintf("Median of the answers posted each %s, with its 95%% interval.", per))
 }
 
@@ -204,7 +211,8 @@ func perAnswer(tallies []Tally, steps []span, per string) *Chart {
 	if unknown > 0 {
 		says += fmt.Sprintf(" At least: %s runs did not tell their cost.", count(unknown))
 	}
-	return draw(&plot.Chart{Title: "Cost of an answer", Steps: ends(steps), Bars: []plot.Series{s}, Unit: func(x float64) string { return fmt.Sprintf("$%.2f", x) }}, says)
+	return draw(&plot.Chart{Title: "Cost of an answer", Steps: ends(steps), Bars: []plot.Series{s},
+		Unit: func(x float64) string { return fmt.Sprintf("$%.2f", x) }}, says)
 }
 
 // catches charts the drafts that the validator did not pass: in which round, and whether it
@@ -215,7 +223,9 @@ func catches(l *history.Ledger, steps []span, per string) *Chart {
 	second := plot.Series{Name: "stopped in round 2", Values: make([]float64, n)}
 	on := plot.Series{Name: "escalated to a person", Values: make([]float64, n)}
 	for _, r := range l.Runs {
-		i := slices.IndexFunc(steps, func(s span) bool { return !r.Ended.Before(s.from) && r.Ended.Before(s.to) })
+		i := slices.IndexFunc(steps, func(s span) bool {
+			return !r.Ended.Before(s.from) && r.Ended.Before(s.to)
+		})
 		switch {
 		case i < 0 || r.Kind != run.Validate || r.Verdict == "" || r.Verdict == stats.Pass:
 		case r.Verdict == "escalate":
@@ -226,7 +236,9 @@ func catches(l *history.Ledger, steps []span, per string) *Chart {
 			second.Values[i]++
 		}
 	}
-	return draw(&plot.Chart{Title: "Drafts that the validator stopped", Steps: ends(steps), Bars: []plot.Series{first, second, on}, Unit: whole, Whole: true}, fmt.Sprintf("Each %s until the day named. None for weeks is no good sign: tri-drill shows whether it looks.", per))
+	return draw(&plot.Chart{Title: "Drafts that the validator stopped", Steps: ends(steps),
+		Bars: []plot.Series{first, second, on}, Unit: whole, Whole: true},
+		fmt.Sprintf("Each %s until the day named. None for weeks is no good sign: tri-drill shows whether it looks.", per))
 }
 
 func lagging(t *history.Talk, from time.Time) *Chart {
@@ -239,11 +251,12 @@ func lagging(t *history.Talk, from time.Time) *Chart {
 			median.Values[i], tail.Values[i] = d.Lags.Seconds(50), d.Lags.Seconds(95)
 		}
 	}
-	c := &plot.Chart{Title: "Lag from message to filter", Steps: names, Lines: []plot.Series{median, tail}, Log: true, Unit: func(x float64) string {
-		if x < 1 {
-			return fmt.Sprintf("%gs", x)
-		}
-		return seconds(x)
-	}}
+	c := &plot.Chart{Title: "Lag from message to filter", Steps: names, Lines: []plot.Series{median, tail},
+		Log: true, Unit: func(x float64) string {
+			if x < 1 {
+				return fmt.Sprintf("%gs", x)
+			}
+			return seconds(x)
+		}}
 	return draw(c, "Of messages read as they came, each day (UTC). The scale is logarithmic.")
 }

@@ -30,9 +30,10 @@ type Cost struct {
 	ByType   []Took `json:"by_question_type"`
 	ByAgent  []Took `json:"by_agent"`
 
-	Left    []Left `json:"budget"`
-	Guessed int    `json:"guessed"` // of today's runs that have ended: those whose cost is the reserved amount
-	Refused int    `json:"refused"` // runs refused because no budget was left
+	Left []Left `json:"budget"`
+	// of today's runs that have ended: those whose cost is the reserved amount
+	Guessed int `json:"guessed"`
+	Refused int `json:"refused"` // runs refused because no budget was left
 }
 
 // Took is the cost of a group of runs. Runs without reported figures are counted separately, not as
@@ -90,7 +91,8 @@ func Spending(h *durable.Home, cfg *config.Config, now, from time.Time) (*Cost, 
 		kind.of(cmp.Or(asked.Type, "unknown")).add(r)
 		agent.of(cmp.Or(r.Agent, "unknown") + ", " + r.Kind).add(r)
 	}
-	c.ByDay, c.ByPerson, c.ByType, c.ByAgent = day.list(byName), person.list(byCost), kind.list(byCost), agent.list(byCost)
+	c.ByDay, c.ByPerson, c.ByType, c.ByAgent = day.list(byName), person.list(byCost), kind.list(byCost),
+		agent.list(byCost)
 	return c, c.left(h, cfg, now)
 }
 
@@ -105,9 +107,11 @@ func others(h *durable.Home, l *history.Ledger, from time.Time) (runs []*history
 		if e.Kind != budget.Settle || l.Run(e.RunID) != nil {
 			return nil
 		}
-		r := &history.Run{ID: e.RunID, Kind: cmp.Or(e.Work, budget.Investigate), Key: e.Key, Agent: e.Agent, CostUSD: e.CostUSD, Tokens: e.Tokens}
+		r := &history.Run{ID: e.RunID, Kind: cmp.Or(e.Work, budget.Investigate), Key: e.Key, Agent: e.Agent,
+			CostUSD: e.CostUSD, Tokens: e.Tokens}
 		r.Ended = instant(e.At)
-		r.Asked = &history.Question{Person: e.Person, Type: map[string]string{budget.Canary: budget.Canary}[e.Work]}
+		r.Asked = &history.Question{Person: e.Person,
+			Type: map[string]string{budget.Canary: budget.Canary}[e.Work]}
 		if e.Tokens == 0 && (e.ReservedTokens > 0 || e.CostUSD == nil) {
 			r.Tokens = -1
 		}
@@ -150,7 +154,8 @@ func (c *Cost) left(h *durable.Home, cfg *config.Config, now time.Time) error {
 		return err
 	}
 	for _, l := range sums.Left(&cfg.Budget) {
-		c.Left = append(c.Left, Left{What: l.Unit + " today", Of: l.Of, Who: l.Who, Taken: l.Taken, Limit: l.Limit})
+		c.Left = append(c.Left, Left{What: l.Unit + " today", Of: l.Of, Who: l.Who, Taken: l.Taken,
+			Limit: l.Limit})
 	}
 	sums.Each(budget.Day, func(_ string, sum budget.Sum) { c.Guessed = sum.Unknown })
 	return nil
@@ -176,7 +181,8 @@ func (c *Cost) Print(w io.Writer) error {
 		name string
 		list []Took
 		most int
-	}{{"agent", c.ByAgent, 20}, {"question type", c.ByType, 20}, {"person who asked", c.ByPerson, 20}, {"day (UTC)", c.ByDay, 100}} {
+	}{{"agent", c.ByAgent, 20}, {"question type", c.ByType, 20}, {"person who asked", c.ByPerson, 20},
+		{"day (UTC)", c.ByDay, 100}} {
 		if len(part.list) == 0 {
 			continue
 		}

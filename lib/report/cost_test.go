@@ -35,7 +35,8 @@ func TestCostBeyondThreads(t *testing.T) {
 	for _, r := range []budget.Run{
 		{ID: run.ID("canary", "canary", 1, 1), Work: budget.Canary, Agent: "claude"},
 		{ID: run.ID("canary", "canary", 2, 1), Work: budget.Canary, Agent: "claude"},
-		{ID: run.ID(run.Escalate, "local.dev.1", 0, 1), Key: "local.dev.1", Person: "ana", Work: budget.Escalate, Agent: "codex", Ordered: true},
+		{ID: run.ID(run.Escalate, "local.dev.1", 0, 1), Key: "local.dev.1", Person: "ana",
+			Work: budget.Escalate, Agent: "codex", Ordered: true},
 	} {
 		if err := book.Take(r, noon.Add(-day/2)); err != nil {
 			t.Fatal(err)
@@ -72,7 +73,8 @@ func TestCostBeyondThreads(t *testing.T) {
 		}
 	}
 	for _, took := range cost.ByAgent {
-		if took.Name == "claude, canary" && (took.Runs != 2 || took.CostUSD != 0.25 || took.CostUnknown != 1) {
+		if took.Name == "claude, canary" && (took.Runs != 2 || took.CostUSD != 0.25 ||
+			took.CostUnknown != 1) {
 			t.Errorf("%+v", took)
 		}
 	}
@@ -127,16 +129,19 @@ func TestEscalationToValidate(t *testing.T) {
 		"request.json": `{"by":"tri-dispatch"}`,
 		"exit.json":    fmt.Sprintf(`{"by":"tri-dispatch","run_id":%q,"key":"k","status":"done","ended_at":%q}`, id, noon.Format(time.RFC3339)),
 	} {
-		if err := errors.Join(h.MkdirAll("escalations/"+id), h.Replace("escalations/"+id+"/"+name, []byte(body))); err != nil {
+		if err := errors.Join(h.MkdirAll("escalations/"+id),
+			h.Replace("escalations/"+id+"/"+name, []byte(body))); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for status, want := range map[string]string{thread.AwaitingValidation: stats.Unsure, thread.PendingUser: stats.Fail} {
+	for status, want := range map[string]string{thread.AwaitingValidation: stats.Unsure,
+		thread.PendingUser: stats.Fail} {
 		th := thread.Thread{Key: "k", Status: status, Cycle: 1, InvestigatorTaskID: &id}
 		if err := th.Save(h); err != nil {
 			t.Fatal(err)
 		}
-		if c, err := escalated(&facts{home: h, month: &history.Ledger{}, now: noon}); err != nil || c.Result != want {
+		if c, err := escalated(&facts{home: h, month: &history.Ledger{}, now: noon}); err != nil ||
+			c.Result != want {
 			t.Errorf("%s: %s (%s), %v", status, c.Result, c.Note, err)
 		}
 	}

@@ -27,7 +27,8 @@ func names(e *event.Classified, id string) bool {
 		return true
 	}
 	rest, ok := strings.CutSuffix(id, ":"+e.MessageID)
-	return ok && (rest == e.ChatID || rest == e.ChatName || rest == e.Platform+":"+e.ChatID || rest == e.Platform+":"+e.ChatName)
+	return ok && (rest == e.ChatID || rest == e.ChatName || rest == e.Platform+":"+e.ChatID ||
+		rest == e.Platform+":"+e.ChatName)
 }
 
 // full returns the unambiguous name of a message.
@@ -126,7 +127,8 @@ func (f *found) single(id string) error {
 	case 1:
 		return nil
 	}
-	return sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("%q names %d messages: %s", id, len(all), some(all, 10))), "give one of them whole")
+	return sysexit.Hint(sysexit.With(sysexit.Usage,
+		fmt.Errorf("%q names %d messages: %s", id, len(all), some(all, 10))), "give one of them whole")
 }
 
 // some joins the first n items of a list.

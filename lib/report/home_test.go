@@ -63,7 +63,8 @@ func (b *builder) say(id, root, who, text, class string, reasons ...string) *eve
 	seq := b.size
 	e := &event.Classified{Event: event.Event{
 		Seq: &seq, Platform: "local", ChatID: "dev", ChatName: "dev", MessageID: id, CreateTime: at(b.minute),
-		MsgType: "text", Content: text, Sender: event.Sender{ID: who, Type: "user", Name: who}, Mentions: []string{},
+		MsgType: "text", Content: text, Sender: event.Sender{ID: who, Type: "user", Name: who},
+		Mentions: []string{},
 	}}
 	if root != "" {
 		e.ThreadID = &root
@@ -78,7 +79,8 @@ func (b *builder) event(e *event.Classified, class string, reasons ...string) {
 	e.Seq = &seq
 	b.put(eventsLog, e.Event)
 	if class != "" {
-		e.Classification, e.Reasons, e.ClassifierConfidence, e.ClassifiedAt = class, reasons, 0.8, at(b.minute)
+		e.Classification, e.Reasons, e.ClassifierConfidence, e.ClassifiedAt = class, reasons,
+			0.8, at(b.minute)
 		e.IsQuestion = class == event.Actionable
 		b.put(classifiedLog, e)
 	}
@@ -96,7 +98,8 @@ func (b *builder) input(in thread.Input) {
 // take makes the dispatcher take up a message.
 func (b *builder) take(e *event.Classified) string {
 	b.t.Helper()
-	b.input(thread.Input{Key: e.Key(), Event: e, Facts: &thread.Facts{QuestionType: "technical_qa", Codebase: "/src", Tier: 1}})
+	b.input(thread.Input{Key: e.Key(), Event: e,
+		Facts: &thread.Facts{QuestionType: "technical_qa", Codebase: "/src", Tier: 1}})
 	return e.Key()
 }
 
@@ -108,7 +111,8 @@ func (b *builder) ask(id, text string) string {
 
 func (b *builder) runs(kind, key string, status run.Phase, value any, why string) {
 	b.t.Helper()
-	r := &run.Result{RunID: run.ID(kind, key, 1, 1), Kind: kind, Key: key, Cycle: 1, Round: 1, Agent: "search", StartedAt: at(b.minute), EndedAt: at(b.minute), Status: status, Error: why}
+	r := &run.Result{RunID: run.ID(kind, key, 1, 1), Kind: kind, Key: key, Cycle: 1, Round: 1,
+		Agent: "search", StartedAt: at(b.minute), EndedAt: at(b.minute), Status: status, Error: why}
 	if value != nil {
 		text, err := json.Marshal(value)
 		b.must(err)
@@ -127,15 +131,19 @@ const answer = "Three times, in client.go:3."
 func (b *builder) drafted(id, text string) string {
 	b.t.Helper()
 	key := b.ask(id, text)
-	b.put(spendLog, budget.Entry{At: at(b.minute), Kind: budget.Reserve, Day: "2026-03-02", RunID: run.ID(run.Investigate, key, 1, 1), Key: key, Person: "ben"})
+	b.put(spendLog, budget.Entry{At: at(b.minute), Kind: budget.Reserve, Day: "2026-03-02",
+		RunID: run.ID(run.Investigate, key, 1, 1), Key: key, Person: "ben"})
 	b.runs(run.Investigate, key, run.Done, draft.Return{
-		Confidence: "high", ConfidenceReason: "read it", SummaryForOrchestrator: "It is three.", DraftReply: answer,
+		Confidence: "high", ConfidenceReason: "read it", SummaryForOrchestrator: "It is three.",
+		DraftReply:   answer,
 		EvidenceRefs: []draft.Ref{{Kind: draft.KindFile, Ref: "client.go:3", SupportsClaim: "three"}},
 	}, "")
-	b.runs(run.Validate, key, run.Done, verdict.Verdict{Verdict: verdict.Pass, Proved: verdict.Quotes, Reasons: []string{"all hold"}, Checks: []verdict.Check{
-		{Name: "ref 1", Result: "supports", By: "code", Note: "stands there"},
-		{Name: verdict.Traced, Result: verdict.OK, By: "code", Note: "name three: client.go:3"}, {Name: verdict.Traced, Result: verdict.OK, By: "code", Note: "name times: client.go:3"},
-	}}, "")
+	b.runs(run.Validate, key, run.Done, verdict.Verdict{Verdict: verdict.Pass, Proved: verdict.Quotes,
+		Reasons: []string{"all hold"}, Checks: []verdict.Check{
+			{Name: "ref 1", Result: "supports", By: "code", Note: "stands there"},
+			{Name: verdict.Traced, Result: verdict.OK, By: "code", Note: "name three: client.go:3"},
+			{Name: verdict.Traced, Result: verdict.OK, By: "code", Note: "name times: client.go:3"},
+		}}, "")
 	b.decide(decision.Record{Kind: decision.Offer, By: "tri-dispatch", Via: "code", Key: key})
 	return key
 }
@@ -160,7 +168,8 @@ func (b *builder) approve(key string, told bool) {
 	b.t.Helper()
 	b.decide(decision.Record{Kind: decision.Approve, By: "ana", Via: "terminal", Key: key})
 	if told {
-		b.input(thread.Input{Key: key, Decision: &decision.Record{At: at(b.minute), Kind: decision.Approve, By: "ana", Key: key, Cycle: 1, DraftSHA256: decision.Sum(answer)}})
+		b.input(thread.Input{Key: key, Decision: &decision.Record{At: at(b.minute), Kind: decision.Approve,
+			By: "ana", Key: key, Cycle: 1, DraftSHA256: decision.Sum(answer)}})
 	}
 }
 
@@ -169,8 +178,10 @@ func (b *builder) entry(key, state, id, why string) {
 	sha := decision.Sum(answer)
 	b.decide(decision.Record{Kind: decision.Claim, By: "tri-reply", Via: "code", Key: key})
 	e := &outbox.Entry{
-		ID: outbox.ID(key, 1, sha, 1), Key: key, Cycle: 1, PostKey: "k", State: state, Platform: "local", ChatID: "dev",
-		DraftSHA256: sha, Part: 1, Parts: 1, Text: answer, Tries: 1, IntentAt: at(b.minute), PostedMessageID: id, Why: why,
+		ID: outbox.ID(key, 1, sha, 1), Key: key, Cycle: 1, PostKey: "k", State: state, Platform: "local",
+		ChatID:      "dev",
+		DraftSHA256: sha, Part: 1, Parts: 1, Text: answer, Tries: 1, IntentAt: at(b.minute),
+		PostedMessageID: id, Why: why,
 	}
 	b.must(e.Save(b.home))
 	if state == outbox.Posted {
@@ -196,7 +207,8 @@ func build(t *testing.T) *durable.Home {
 	b.approve(key, true)
 	b.entry(key, outbox.Posted, "21", "")
 	reply := outbox.Reply{
-		Platform: "local", ChatID: "dev", ReplyToMessageID: "20", PostedMessageID: "21", PostedAt: at(b.minute), ReplyText: answer,
+		Platform: "local", ChatID: "dev", ReplyToMessageID: "20", PostedMessageID: "21",
+		PostedAt: at(b.minute), ReplyText: answer,
 		Key: key, Cycle: 1, DraftSHA256: decision.Sum(answer), Outcome: outbox.Posted, ApprovedBy: "ana",
 	}
 	b.put(repliesLog, reply)
@@ -216,7 +228,8 @@ func build(t *testing.T) *durable.Home {
 
 	key = b.drafted("60", "who cares?")
 	b.decide(decision.Record{Kind: decision.Dismiss, By: "ana", Via: "terminal", Key: key, Note: "nobody"})
-	b.input(thread.Input{Key: key, Decision: &decision.Record{At: at(b.minute), Kind: decision.Dismiss, By: "ana", Key: key, Cycle: 1, Note: "nobody"}})
+	b.input(thread.Input{Key: key, Decision: &decision.Record{At: at(b.minute), Kind: decision.Dismiss,
+		By: "ana", Key: key, Cycle: 1, Note: "nobody"}})
 
 	b.ask("70", "is it running?")
 	b.take(b.say("71", "70", "ben", "on staging I mean", event.Actionable, "thread:in-flight"))
@@ -230,7 +243,8 @@ func build(t *testing.T) *durable.Home {
 	stranger := b.say("90", "", "eve", "?", event.Actionable, "question:ends-with-mark")
 	b.put("dispatch.json", map[string]int64{"seq": *stranger.Seq, "journal": 0})
 	b.say("91", "", "ben", "is anybody there?", event.Actionable, "question:ends-with-mark")
-	b.event(&event.Classified{Event: event.Event{Platform: "local", ChatID: "ops", ChatName: "ops", MessageID: "10", CreateTime: at(b.minute), Content: "here too"}}, event.Ambient, "nothing-asked")
+	b.event(&event.Classified{Event: event.Event{Platform: "local", ChatID: "ops", ChatName: "ops",
+		MessageID: "10", CreateTime: at(b.minute), Content: "here too"}}, event.Ambient, "nothing-asked")
 	b.say("92", "", "ben", "what was that?", "")
 	b.fold()
 	return h

@@ -34,9 +34,11 @@ func (t *teller) judge() {
 	case t.refused != "":
 		s.Outcome, s.Reason = Dropped, t.refused
 	case t.taken && t.closed != "":
-		s.Outcome, s.Reason = Context, "said when this was closed ("+t.closed+"), and taken for no question: kept for when it is asked again"
+		s.Outcome, s.Reason = Context, "said when this was closed ("+t.closed+
+			"), and taken for no question: kept for when it is asked again"
 	case t.taken:
-		s.Outcome, s.Reason = Context, fmt.Sprintf("kept beside what %s asked: the investigator sees it", t.state.OriginalSenderName)
+		s.Outcome, s.Reason = Context, fmt.Sprintf("kept beside what %s asked: the investigator sees it",
+			t.state.OriginalSenderName)
 		if t.state.OriginalSenderName == "" {
 			s.Reason = "kept beside what was asked: the investigator sees it"
 		}
@@ -47,7 +49,8 @@ func (t *teller) judge() {
 	case t.passed(last) && relation.Withdraws(s.Content, relation.Names{}):
 		s.Outcome, s.Reason = Dropped, "it takes a question back, and its sender asks none here"
 	case t.passed(last):
-		s.Outcome, s.Reason = Dropped, "the dispatcher has read it and it may open nothing: it is our own, or thanks"
+		s.Outcome, s.Reason = Dropped,
+			"the dispatcher has read it and it may open nothing: it is our own, or thanks"
 	default:
 		s.Outcome, s.Reason = Undispatch, "the dispatcher has not come to it"
 	}
@@ -57,7 +60,8 @@ func (t *teller) judge() {
 func (t *teller) ours() *Cycle {
 	for i := range t.story.Cycles {
 		c := &t.story.Cycles[i]
-		if c.Reply != nil && (c.Reply.PostedMessageID == t.story.MessageID || slices.Contains(c.Reply.PostedMessageIDs, t.story.MessageID)) {
+		if c.Reply != nil && (c.Reply.PostedMessageID == t.story.MessageID ||
+			slices.Contains(c.Reply.PostedMessageIDs, t.story.MessageID)) {
 			return c
 		}
 	}
@@ -74,12 +78,15 @@ func approvedBy(c *Cycle) string {
 // asked returns the outcome of a message that a cycle answers.
 func (t *teller) asked(c *Cycle) (outcome, reason string) {
 	if r := c.Reply; r != nil {
-		i := slices.IndexFunc(c.asked, func(m thread.Message) bool { return m.MessageID == t.story.MessageID })
+		i := slices.IndexFunc(c.asked, func(m thread.Message) bool {
+			return m.MessageID == t.story.MessageID
+		})
 		if r.Outcome == outbox.Posted && slices.Contains(relation.Uncovered(texts(c.asked), r.ReplyText), i) {
 			return Open, fmt.Sprintf("not answered: %s was posted for %d messages together, and names nothing of what this one asks", r.PostedMessageID, len(c.asked))
 		}
 		if r.Outcome == outbox.Posted {
-			return Answered, fmt.Sprintf("posted as %s at %s, %s", r.PostedMessageID, clock(r.PostedAt), approvedBy(c))
+			return Answered, fmt.Sprintf("posted as %s at %s, %s", r.PostedMessageID, clock(r.PostedAt),
+				approvedBy(c))
 		}
 		return Closed, fmt.Sprintf("approved and not posted: %s: %s", r.Outcome, r.Why)
 	}
@@ -89,7 +96,8 @@ func (t *teller) asked(c *Cycle) (outcome, reason string) {
 		}
 	}
 	if c.Cycle < t.state.Cycle {
-		return Closed, fmt.Sprintf("cycle %d ended without an answer, and cycle %d asks something else", c.Cycle, t.state.Cycle)
+		return Closed, fmt.Sprintf("cycle %d ended without an answer, and cycle %d asks something else",
+			c.Cycle, t.state.Cycle)
 	}
 	switch t.state.Status {
 	case thread.Closed:

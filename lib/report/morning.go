@@ -45,25 +45,31 @@ func (b *Brief) shadow() string {
 func (b *Brief) Print(w io.Writer) error {
 	now := instant(b.At)
 	out := new(strings.Builder)
-	fmt.Fprintf(out, "%s UTC, since %s: %d messages, %d ask, %d answered\n", clock(b.At), clock(b.Since), b.Messages, b.Actionable, len(b.Answered))
+	fmt.Fprintf(out, "%s UTC, since %s: %d messages, %d ask, %d answered\n", clock(b.At), clock(b.Since),
+		b.Messages, b.Actionable, len(b.Answered))
 	fmt.Fprintf(out, "%d wait for you%s, %d approved and not posted, %d being worked on; %d became ready since%s\n", len(b.Waiting), b.shadow(), b.Approved, b.Moving, b.Ready, b.expired())
 	list(out, b.Waiting, maxWaiting, "tri-approve list", func(it Item) string {
-		return fmt.Sprintf("  %-4s %s  %s: %s  [%s]", term.Age(instant(it.At), now), text.Line(it.Chat, 16), text.Line(it.Who, 16), text.Line(it.Text, maxText), text.Line(it.Note, 48))
+		return fmt.Sprintf("  %-4s %s  %s: %s  [%s]", term.Age(instant(it.At), now), text.Line(it.Chat, 16),
+			text.Line(it.Who, 16), text.Line(it.Text, maxText), text.Line(it.Note, 48))
 	})
 	list(out, b.Parked, maxParked, "tri-approve list", func(it Item) string {
-		return fmt.Sprintf("parked: tri-approve settle %s posted|retry|drop: %s", text.Line(it.Key, 60), text.Line(it.Note, maxText))
+		return fmt.Sprintf("parked: tri-approve settle %s posted|retry|drop: %s", text.Line(it.Key, 60),
+			text.Line(it.Note, maxText))
 	})
 	list(out, b.Long, maxLong, "tri-escalate list", func(it Item) string {
-		return fmt.Sprintf("long look ended %s ago: %s  [%s] %s", term.Age(instant(it.At), now), text.Line(it.Key, 40), text.Line(it.Note, 20), text.Line(it.Text, 30))
+		return fmt.Sprintf("long look ended %s ago: %s  [%s] %s", term.Age(instant(it.At), now),
+			text.Line(it.Key, 40), text.Line(it.Note, 20), text.Line(it.Text, 30))
 	})
 	list(out, last(b.Alerts, maxAlerts), maxAlerts, "", func(it Item) string {
-		return fmt.Sprintf("  %-4s %s  %s (tri-report why %s)", term.Age(instant(it.At), now), text.Line(it.Chat, 16), text.Line(it.Text, maxText), text.Line(it.Key, 60))
+		return fmt.Sprintf("  %-4s %s  %s (tri-report why %s)", term.Age(instant(it.At), now),
+			text.Line(it.Chat, 16), text.Line(it.Text, maxText), text.Line(it.Key, 60))
 	})
 	if len(b.Failed) > 0 {
 		fmt.Fprintf(out, "%d failed\n", len(b.Failed))
 	}
 	list(out, last(b.Failed, maxFailed), maxFailed, "", func(it Item) string {
-		return fmt.Sprintf("  %-4s %s  %s: %s", term.Age(instant(it.At), now), text.Line(it.Key, 40), text.Line(it.Note, 30), text.Line(it.Text, maxText))
+		return fmt.Sprintf("  %-4s %s  %s: %s", term.Age(instant(it.At), now), text.Line(it.Key, 40),
+			text.Line(it.Note, 30), text.Line(it.Text, maxText))
 	})
 	if len(b.Answered) > 0 {
 		automatic := ""
@@ -73,7 +79,8 @@ func (b *Brief) Print(w io.Writer) error {
 		fmt.Fprintf(out, "%d answered%s\n", len(b.Answered), automatic)
 	}
 	list(out, last(b.Answered, maxAnswered), maxAnswered, "", func(it Item) string {
-		return fmt.Sprintf("  %-4s %s  %s  (%s)", term.Age(instant(it.At), now), text.Line(it.Chat, 16), text.Line(cmp.Or(it.Question, it.Text), maxText), text.Line(it.Note, 30))
+		return fmt.Sprintf("  %-4s %s  %s  (%s)", term.Age(instant(it.At), now), text.Line(it.Chat, 16),
+			text.Line(cmp.Or(it.Question, it.Text), maxText), text.Line(it.Note, 30))
 	})
 	b.sums(out)
 	if _, err := io.WriteString(w, out.String()); err != nil {
@@ -93,7 +100,8 @@ func (b *Brief) sums(out *strings.Builder) {
 	if b.Spend.Limit > 0 {
 		limit = fmt.Sprintf(" of %d", b.Spend.Limit)
 	}
-	fmt.Fprintf(out, "spent today: %d%s investigations, $%.2f", b.Spend.Investigations, limit, b.Spend.CostUSD)
+	fmt.Fprintf(out, "spent today: %d%s investigations, $%.2f", b.Spend.Investigations, limit,
+		b.Spend.CostUSD)
 	if b.Spend.Unknown > 0 {
 		fmt.Fprintf(out, " and %d of unknown cost", b.Spend.Unknown)
 	}

@@ -48,11 +48,15 @@ var pageStyle string
 var pageText string
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"flat": func(s string) string { return text.Line(s, 0) }, "measured": func(c Criterion) string { return c.measured() },
+	"flat": func(s string) string {
+		return text.Line(s, 0)
+	}, "measured": func(c Criterion) string { return c.measured() },
 	"badge": func(result string) string {
 		return map[string]string{stats.Pass: "good", stats.Fail: "bad"}[result]
 	},
-	"count": count, "cost": func(t Took) string { return t.cost() }, "tokens": func(t Took) string { return t.tokens() },
+	"count": count, "cost": func(t Took) string {
+		return t.cost()
+	}, "tokens": func(t Took) string { return t.tokens() },
 }).Parse(pageText))
 
 // HTML returns the page of a window.
@@ -64,9 +68,11 @@ func HTML(h *durable.Home, cfg *config.Config, now, from time.Time, missed Misse
 	from = f.since(from)
 	sum := sha256.Sum256([]byte(pageStyle))
 	p := &Page{
-		Title: "tri: " + from.UTC().Format("2 Jan") + " to " + now.UTC().Format("2 Jan 2006"), At: clock(stampJSON(now)), From: clock(stampJSON(from)),
-		Style:  template.CSS(pageStyle), // this project's own file
-		Policy: "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'",
+		Title: "tri: " + from.UTC().Format("2 Jan") + " to " + now.UTC().Format("2 Jan 2006"),
+		At:    clock(stampJSON(now)), From: clock(stampJSON(from)),
+		Style: template.CSS(pageStyle), // this project's own file
+		Policy: "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+			"'; base-uri 'none'; form-action 'none'",
 		Broken: f.talk.Broken,
 	}
 	others, err := others(h, f.whole, from)
@@ -92,17 +98,21 @@ func figures(f *facts, others []*history.Run, from, now time.Time) []Figure {
 		t.Runs.add(r)
 	}
 	asking, all := f.talk.Totals()
-	wait := Figure{"message to reply, median", t.Wait.says(seconds), fmt.Sprintf("%s answers", count(t.Wait.N))}
+	wait := Figure{"message to reply, median", t.Wait.says(seconds),
+		fmt.Sprintf("%s answers", count(t.Wait.N))}
 	if t.Wait.Low != nil {
 		wait.Note += fmt.Sprintf(", 95%% interval %s to %s", seconds(*t.Wait.Low), seconds(*t.Wait.High))
 	}
-	cost := Figure{"cost", strings.ReplaceAll(t.Runs.cost(), " ", "\u00a0"), fmt.Sprintf("%s runs", count(t.Runs.Runs))}
+	cost := Figure{"cost", strings.ReplaceAll(t.Runs.cost(), " ", "\u00a0"),
+		fmt.Sprintf("%s runs", count(t.Runs.Runs))}
 	if t.Runs.CostUnknown > 0 {
 		cost.Note += fmt.Sprintf("; %s did not tell", count(t.Runs.CostUnknown))
 	}
 	return []Figure{
 		{"messages", count(all), fmt.Sprintf("%s ask something", count(asking))},
-		{"drafts offered", count(t.Offered), fmt.Sprintf("%s approved, %s edited, %s dismissed, %s sent back", count(t.Approved), count(t.Edited), count(t.Dismissed), count(t.SentBack))},
+		{"drafts offered", count(t.Offered),
+			fmt.Sprintf("%s approved, %s edited, %s dismissed, %s sent back", count(t.Approved),
+				count(t.Edited), count(t.Dismissed), count(t.SentBack))},
 		{"answers posted", count(t.Answered), fmt.Sprintf("%s approved and not posted", count(t.NotPosted))},
 		wait,
 		{"first-round pass rate", share(t.FirstRound), estimateText(t.FirstRound)},

@@ -27,7 +27,8 @@ type scene struct {
 // Print writes the story as text. Terminal control sequences in outside text are made harmless.
 func (s *Story) Print(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s in %s (%s), %s\n", text.Line(s.MessageID, 0), text.Line(s.Sender, 0), text.Line(cmp.Or(s.ChatName, s.ChatID), 0), text.Line(s.Platform, 0), clock(s.At))
+	fmt.Fprintf(&b, "%s  %s in %s (%s), %s\n", text.Line(s.MessageID, 0), text.Line(s.Sender, 0),
+		text.Line(cmp.Or(s.ChatName, s.ChatID), 0), text.Line(s.Platform, 0), clock(s.At))
 	b.WriteString(indent(s.Content, "  "))
 	fmt.Fprintf(&b, "\n%s: %s\n\n", s.Outcome, text.Line(s.Reason, 0))
 	for _, e := range s.Events {
@@ -67,7 +68,8 @@ func (e *Seen) scenes(b *strings.Builder) {
 	}
 	line(b, clock(e.At), e.What, where)
 	if e.Classification != "" {
-		line(b, clock(e.ClassifiedAt), "classified", fmt.Sprintf("%s (%.2g): %s", e.Classification, e.Confidence, text.Line(join(e.Words), 0)))
+		line(b, clock(e.ClassifiedAt), "classified",
+			fmt.Sprintf("%s (%.2g): %s", e.Classification, e.Confidence, text.Line(join(e.Words), 0)))
 	}
 }
 
@@ -135,7 +137,9 @@ func (c *Cycle) scenes() []scene {
 			body += ": " + text.Line(r.Why, 0)
 		}
 		sc := scene{at: instant(r.PostedAt), what: "reply", text: body}
-		if !slices.ContainsFunc(c.Decisions, func(d Decision) bool { return d.shown() && d.Text == r.ReplyText }) {
+		if !slices.ContainsFunc(c.Decisions, func(d Decision) bool {
+			return d.shown() && d.Text == r.ReplyText
+		}) {
 			sc.below = []string{r.ReplyText}
 		}
 		out = append(out, sc)
@@ -169,7 +173,8 @@ func (r *Run) scene() scene {
 	}
 	switch {
 	case r.Return != nil:
-		sc.below = append(sc.below, r.Return.SummaryForOrchestrator+" (confidence "+r.Return.Confidence+": "+r.Return.ConfidenceReason+")")
+		sc.below = append(sc.below, r.Return.SummaryForOrchestrator+" (confidence "+r.Return.Confidence+": "+
+			r.Return.ConfidenceReason+")")
 		for i, ref := range r.Return.EvidenceRefs {
 			sc.below = append(sc.below, fmt.Sprintf("ref %d: %s: %s", i+1, ref.Ref, ref.SupportsClaim))
 		}
@@ -197,14 +202,17 @@ func checked(checks []verdict.Check) (lines []string) {
 		lines = append(lines, line)
 	}
 	if traced > 0 {
-		lines = append(lines, fmt.Sprintf("%s %s by code: of what the draft names, %d stand in what it was made of", verdict.Traced, verdict.OK, traced))
+		lines = append(lines,
+			fmt.Sprintf("%s %s by code: of what the draft names, %d stand in what it was made of",
+				verdict.Traced, verdict.OK, traced))
 	}
 	return lines
 }
 
 // took returns what the run cost, as far as the agent reported it.
 func (r *Run) took() string {
-	if r.Usage == nil || r.Kind != run.Investigate && !r.Usage.TokensUnknown && r.Usage.InputTokens+r.Usage.OutputTokens == 0 {
+	if r.Usage == nil || r.Kind != run.Investigate && !r.Usage.TokensUnknown &&
+		r.Usage.InputTokens+r.Usage.OutputTokens == 0 {
 		return ""
 	}
 	text := fmt.Sprintf(", %d tokens", r.Usage.InputTokens+r.Usage.OutputTokens)

@@ -36,7 +36,8 @@ func TestWhy(t *testing.T) {
 		{"30", Waiting, "for a person: quotes checked", "Three times, in client.go:3."},
 		{"31", Context, "kept beside what ben asked", ""},
 		{"40", Waiting, "for a person: failed: took longer than 5m0s", "failed in 0s"},
-		{"50", Parked, "nobody can prove whether it was posted: no answer came", "part 1 of 1: parked: no answer came"},
+		{"50", Parked, "nobody can prove whether it was posted: no answer came",
+			"part 1 of 1: parked: no answer came"},
 		{"60", Closed, "dismissed: nobody", "dismiss"},
 		{"70", Working, "an actionable message", "round 1, not begun: due"},
 		{"71", Queued, "the next cycle answers it", ""},
@@ -55,8 +56,10 @@ func TestWhy(t *testing.T) {
 		if err := s.Print(&out); err != nil {
 			t.Fatal(err)
 		}
-		if s.Outcome != tt.outcome || !strings.Contains(s.Reason, tt.reason) || !strings.Contains(out.String(), tt.says) || len(s.Troubles) > 0 {
-			t.Errorf("%s: %s: %s, want %s: %s and %q in\n%s", tt.id, s.Outcome, s.Reason, tt.outcome, tt.reason, tt.says, out.String())
+		if s.Outcome != tt.outcome || !strings.Contains(s.Reason, tt.reason) ||
+			!strings.Contains(out.String(), tt.says) || len(s.Troubles) > 0 {
+			t.Errorf("%s: %s: %s, want %s: %s and %q in\n%s", tt.id, s.Outcome, s.Reason, tt.outcome,
+				tt.reason, tt.says, out.String())
 		}
 	}
 }
@@ -86,7 +89,8 @@ func TestEveryMessageHasOneOutcome(t *testing.T) {
 		if err := s.WriteJSON(&out); err != nil {
 			t.Fatal(err)
 		}
-		if err := ndjson.Check(bytes.TrimSpace(out.Bytes())); err != nil || s.Outcome == "" || s.Reason == "" || s.MessageID != e.MessageID || s.ChatID != e.ChatID {
+		if err := ndjson.Check(bytes.TrimSpace(out.Bytes())); err != nil || s.Outcome == "" ||
+			s.Reason == "" || s.MessageID != e.MessageID || s.ChatID != e.ChatID {
 			t.Errorf("%s: %+v, %v", line, s, err)
 		}
 		n++
@@ -175,7 +179,8 @@ func TestMorning(t *testing.T) {
 	if b.Moving != 1 || b.Approved != 2 || len(b.Parked) != 1 || len(b.Answered) != 1 || len(b.Failed) != 1 {
 		t.Errorf("%+v", b)
 	}
-	if b.Messages != b.Actionable+b.Dropped["nothing-asked"]+b.Dropped["ack:words"]+b.Dropped["own-message"]+b.Dropped["deleted"] || b.Actionable != 10 {
+	if b.Messages != b.Actionable+b.Dropped["nothing-asked"]+b.Dropped["ack:words"]+b.Dropped["own-message"]+
+		b.Dropped["deleted"] || b.Actionable != 10 {
 		t.Errorf("%d messages, %d ask, dropped %v", b.Messages, b.Actionable, b.Dropped)
 	}
 	if b.Spend.Investigations != 5 || b.Spend.Limit != 50 {
@@ -190,7 +195,8 @@ func TestMorning(t *testing.T) {
 		t.Errorf("no tokens are shown as tokens: %v\n%s", err, out.String())
 	}
 	later := Morning(build(t), team(), noon.Add(48*time.Hour), noon.Add(24*time.Hour))
-	if later.Messages+len(later.Answered)+len(later.Failed)+later.Spend.Investigations != 0 || len(later.Waiting) != 2 {
+	if later.Messages+len(later.Answered)+len(later.Failed)+later.Spend.Investigations != 0 ||
+		len(later.Waiting) != 2 {
 		t.Errorf("a day later: %+v", later)
 	}
 }
@@ -200,7 +206,8 @@ func TestBriefFitsOneScreen(t *testing.T) {
 	long := strings.Repeat("wörter \x1b[1m\n", 400)
 	for i := range 300 {
 		it := Item{Key: fmt.Sprint(long, i), Chat: long, Who: long, Text: long, Note: long, At: at(-i)}
-		b.Waiting, b.Parked, b.Answered, b.Failed = append(b.Waiting, it), append(b.Parked, it), append(b.Answered, it), append(b.Failed, it)
+		b.Waiting, b.Parked, b.Answered, b.Failed = append(b.Waiting, it), append(b.Parked, it),
+			append(b.Answered, it), append(b.Failed, it)
 		b.Dropped[fmt.Sprint("rule:", i)] = i
 		b.Troubles = append(b.Troubles, long)
 	}
@@ -209,7 +216,8 @@ func TestBriefFitsOneScreen(t *testing.T) {
 		t.Fatal(err)
 	}
 	// 2,000 tokens, the limit of AC-02, are about 8,000 characters.
-	if lines := strings.Count(out.String(), "\n"); lines > 25 || out.Len() > 6000 || strings.Contains(out.String(), "\x1b") {
+	if lines := strings.Count(out.String(), "\n"); lines > 25 || out.Len() > 6000 ||
+		strings.Contains(out.String(), "\x1b") {
 		t.Errorf("%d lines, %d bytes\n%s", lines, out.Len(), out.String())
 	}
 	if !strings.Contains(out.String(), "and 293 more: tri-approve list") {
@@ -223,7 +231,8 @@ func TestBriefTellsOfExpiry(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	r := decision.Record{At: at(-1), By: decision.Dispatcher, Via: "code", Key: "k", Cycle: 1, Text: "x", DraftSHA256: decision.Sum("x")}
+	r := decision.Record{At: at(-1), By: decision.Dispatcher, Via: "code", Key: "k", Cycle: 1, Text: "x",
+		DraftSHA256: decision.Sum("x")}
 	for _, kind := range []string{decision.Offer, decision.Withdraw} {
 		r.Kind, r.Note = kind, decision.ExpiredNote
 		if _, err := decision.Append(h, r); err != nil {
@@ -233,7 +242,8 @@ func TestBriefTellsOfExpiry(t *testing.T) {
 	_, _, ready, expired, err := words(h, config.Default(), instant(at(-10)).Add(-time.Hour))
 	var out strings.Builder
 	b := &Brief{At: noon.Format(time.RFC3339), Since: noon.Format(time.RFC3339), Expired: expired}
-	if err := errors.Join(err, b.Print(&out)); err != nil || ready != 1 || expired != 1 || !strings.Contains(out.String(), "1 expired: tri-approve undo brings one back") {
+	if err := errors.Join(err, b.Print(&out)); err != nil || ready != 1 || expired != 1 ||
+		!strings.Contains(out.String(), "1 expired: tri-approve undo brings one back") {
 		t.Errorf("%d ready, %d expired, %v\n%s", ready, expired, err, out.String())
 	}
 }
@@ -248,7 +258,8 @@ func TestSince(t *testing.T) {
 	offsets := map[int]int64{}
 	for i := range 5000 {
 		offsets[i] = int64(log.Len())
-		fmt.Fprintf(&log, "{\"at\":%q,\"x\":%q}\n", noon.Add(time.Duration(i)*time.Minute).Format(time.RFC3339), strings.Repeat("y", i%500))
+		fmt.Fprintf(&log, "{\"at\":%q,\"x\":%q}\n",
+			noon.Add(time.Duration(i)*time.Minute).Format(time.RFC3339), strings.Repeat("y", i%500))
 	}
 	log.WriteString(`{"at":"torn`)
 	if err := os.WriteFile(h.Path("log"), []byte(log.String()), 0o600); err != nil {
@@ -285,7 +296,10 @@ func TestScanPassesOverLongLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	if err := scan(h, "log", 0, nil, func(line []byte) error { got = append(got, string(line)); return nil }); err != nil || strings.Join(got, " ") != "one two" {
+	if err := scan(h, "log", 0, nil, func(line []byte) error {
+		got = append(got, string(line))
+		return nil
+	}); err != nil || strings.Join(got, " ") != "one two" {
 		t.Errorf("%.40q, %v", got, err)
 	}
 }
@@ -294,8 +308,11 @@ func TestScanPassesOverLongLines(t *testing.T) {
 // reported as answered.
 func TestLeftOut(t *testing.T) {
 	c := &Cycle{
-		Question: []string{"1", "2"}, asked: []thread.Message{{MessageID: "1", Content: "where is the RetryLimit set?"}, {MessageID: "2", Content: "and which port does the proxy use?"}},
-		Reply: &outbox.Reply{Outcome: outbox.Posted, PostedMessageID: "9", ReplyText: "RetryLimit is 5: `retry.go:3`.", ApprovedBy: "ana"},
+		Question: []string{"1", "2"},
+		asked: []thread.Message{{MessageID: "1", Content: "where is the RetryLimit set?"},
+			{MessageID: "2", Content: "and which port does the proxy use?"}},
+		Reply: &outbox.Reply{Outcome: outbox.Posted, PostedMessageID: "9",
+			ReplyText: "RetryLimit is 5: `retry.go:3`.", ApprovedBy: "ana"},
 	}
 	for id, want := range map[string]string{"1": Answered, "2": Open} {
 		if got, why := (&teller{story: &Story{MessageID: id}}).asked(c); got != want {
@@ -312,9 +329,11 @@ func TestBriefTellsAlerts(t *testing.T) {
 	}
 	defer h.Close()
 	at := time.Now().UTC()
-	th := &thread.Thread{Key: "local.dev.1", ChatName: "dev", Status: thread.Closed, Cycle: 1, Alerts: []thread.Note{
-		{At: at.Add(-48 * time.Hour).Format(time.RFC3339), Text: "an old one"}, {At: at.Format(time.RFC3339), Text: "the question was edited after it was closed"},
-	}}
+	th := &thread.Thread{Key: "local.dev.1", ChatName: "dev", Status: thread.Closed, Cycle: 1,
+		Alerts: []thread.Note{
+			{At: at.Add(-48 * time.Hour).Format(time.RFC3339), Text: "an old one"},
+			{At: at.Format(time.RFC3339), Text: "the question was edited after it was closed"},
+		}}
 	if err := th.Save(h); err != nil {
 		t.Fatal(err)
 	}

@@ -81,7 +81,8 @@ func TestGolden(t *testing.T) {
 		}
 		file := "testdata/" + name + ".golden"
 		if *update {
-			if err := errors.Join(os.MkdirAll("testdata", 0o755), os.WriteFile(file, text.Bytes(), 0o644)); err != nil {
+			if err := errors.Join(os.MkdirAll("testdata", 0o755),
+				os.WriteFile(file, text.Bytes(), 0o644)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -152,7 +153,9 @@ func payloads(t *testing.T) []string {
 	for r := rune(0); r < 0x20; r++ {
 		controls.WriteRune(r)
 	}
-	return append(out, controls.String()+"\x7f\u0080\u009b31m\u202e\u2028\u200b\ufeff", "</style></svg></title><script>alert(1)</script>", `"><img src=x onerror=alert(1)>`, "]]>--><!--", "\x1b]8;;http://evil\x07x\x1b\\")
+	return append(out, controls.String()+"\x7f\u0080\u009b31m\u202e\u2028\u200b\ufeff",
+		"</style></svg></title><script>alert(1)</script>", `"><img src=x onerror=alert(1)>`, "]]>--><!--",
+		"\x1b]8;;http://evil\x07x\x1b\\")
 }
 
 // hostile returns a home in which all outside text is from texts.
@@ -167,21 +170,34 @@ func hostile(t *testing.T, texts []string) *durable.Home {
 	for i, text := range texts {
 		id := fmt.Sprint(1000 + i)
 		b.minute++
-		e := &event.Classified{Event: event.Event{Platform: "local", ChatID: "dev", ChatName: text, MessageID: id, CreateTime: at(b.minute), MsgType: "text", Content: text, Sender: event.Sender{ID: "u" + id, Type: "user", Name: text}, Mentions: []string{}}}
+		e := &event.Classified{Event: event.Event{Platform: "local", ChatID: "dev", ChatName: text,
+			MessageID: id, CreateTime: at(b.minute), MsgType: "text", Content: text,
+			Sender: event.Sender{ID: "u" + id, Type: "user", Name: text}, Mentions: []string{}}}
 		b.event(e, event.Actionable, text)
 		key := b.take(e)
-		ret := draft.Return{Confidence: "high", ConfidenceReason: text, SummaryForOrchestrator: text, DraftReply: text + ".", EvidenceRefs: []draft.Ref{{Kind: draft.KindFile, Ref: text, SupportsClaim: text, Quote: text}}}
+		ret := draft.Return{Confidence: "high", ConfidenceReason: text, SummaryForOrchestrator: text,
+			DraftReply:   text + ".",
+			EvidenceRefs: []draft.Ref{{Kind: draft.KindFile, Ref: text, SupportsClaim: text, Quote: text}}}
 		value, err := json.Marshal(ret)
 		b.must(err)
-		b.input(thread.Input{Key: key, Run: &run.Result{RunID: run.ID(run.Investigate, key, 1, 1), Kind: run.Investigate, Key: key, Cycle: 1, Round: 1, Agent: text, Model: text, StartedAt: at(b.minute), EndedAt: at(b.minute), Status: run.Done, Value: value}})
-		value, err = json.Marshal(verdict.Verdict{Verdict: verdict.Pass, Reasons: []string{text}, Checks: []verdict.Check{{Name: text, Result: text, By: "agent", Note: text}}})
+		b.input(thread.Input{Key: key, Run: &run.Result{RunID: run.ID(run.Investigate, key, 1, 1),
+			Kind: run.Investigate, Key: key, Cycle: 1, Round: 1, Agent: text, Model: text,
+			StartedAt: at(b.minute), EndedAt: at(b.minute), Status: run.Done, Value: value}})
+		value, err = json.Marshal(verdict.Verdict{Verdict: verdict.Pass, Reasons: []string{text},
+			Checks: []verdict.Check{{Name: text, Result: text, By: "agent", Note: text}}})
 		b.must(err)
-		b.input(thread.Input{Key: key, Run: &run.Result{RunID: run.ID(run.Validate, key, 1, 1), Kind: run.Validate, Key: key, Cycle: 1, Round: 1, Agent: text, StartedAt: at(b.minute), EndedAt: at(b.minute), Status: run.Done, Value: value}})
-		r := decision.Record{At: at(b.minute), Kind: decision.Offer, By: "tri-dispatch", Key: key, Cycle: 1, Text: text + ".", DraftSHA256: decision.Sum(text + "."), Target: &decision.Target{ReplyToID: id}, Meta: &decision.Meta{ValidatorVerdict: "pass", InvestigatorRounds: 1}}
+		b.input(thread.Input{Key: key, Run: &run.Result{RunID: run.ID(run.Validate, key, 1, 1),
+			Kind: run.Validate, Key: key, Cycle: 1, Round: 1, Agent: text, StartedAt: at(b.minute),
+			EndedAt: at(b.minute), Status: run.Done, Value: value}})
+		r := decision.Record{At: at(b.minute), Kind: decision.Offer, By: "tri-dispatch", Key: key, Cycle: 1,
+			Text: text + ".", DraftSHA256: decision.Sum(text + "."), Target: &decision.Target{ReplyToID: id},
+			Meta: &decision.Meta{ValidatorVerdict: "pass", InvestigatorRounds: 1}}
 		offer(b, r)
 		r.Kind, r.By, r.Text, r.DraftSHA256, r.Note = decision.Dismiss, "ana", "", "", text
 		offer(b, r)
-		b.put(repliesLog, outbox.Reply{Platform: "local", ChatID: text, ReplyToMessageID: id, PostedAt: at(b.minute), ReplyText: text, Key: key, Cycle: 1, Outcome: outbox.Refused, Why: text, ApprovedBy: text})
+		b.put(repliesLog, outbox.Reply{Platform: "local", ChatID: text, ReplyToMessageID: id,
+			PostedAt: at(b.minute), ReplyText: text, Key: key, Cycle: 1, Outcome: outbox.Refused, Why: text,
+			ApprovedBy: text})
 	}
 	b.fold()
 	return h
@@ -214,7 +230,8 @@ func TestNothingActsThere(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		for i, r := range out.String() {
-			if r != '\n' && (unicode.IsControl(r) || r == unicode.ReplacementChar && name != "html" || r == 0x202e || r == 0x2028 || r == 0x200b) {
+			if r != '\n' && (unicode.IsControl(r) || r == unicode.ReplacementChar && name != "html" ||
+				r == 0x202e || r == 0x2028 || r == 0x200b) {
 				t.Errorf("%s: %U stands raw in %q", name, r, out.String()[max(0, i-20):min(out.Len(), i+20)])
 				break
 			}
@@ -234,7 +251,9 @@ func TestNothingActsThere(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		if err := c.Print(&out); err != nil || bytes.ContainsFunc(out.Bytes(), func(r rune) bool { return r != '\n' && unicode.IsControl(r) }) {
+		if err := c.Print(&out); err != nil || bytes.ContainsFunc(out.Bytes(), func(r rune) bool {
+			return r != '\n' && unicode.IsControl(r)
+		}) {
 			t.Errorf("%v %q", err, out.String())
 		}
 	}
@@ -253,8 +272,10 @@ func TestFit(t *testing.T) {
 		text string
 		most int
 		want string
-	}{{"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"日本語", 6, "日本語"}, {"日本語", 5, "日本…"}, {"a\x1b[1mb", 20, "a<U+001B>[1mb"}, {"👨‍👩‍👧 x", 3, "👨‍👩‍👧…"}} {
-		if got := fit(tt.text, tt.most); columns(got) > tt.most || !strings.HasSuffix(tt.want, "…") && got != tt.want {
+	}{{"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"日本語", 6, "日本語"}, {"日本語", 5, "日本…"},
+		{"a\x1b[1mb", 20, "a<U+001B>[1mb"}, {"👨‍👩‍👧 x", 3, "👨‍👩‍👧…"}} {
+		if got := fit(tt.text, tt.most); columns(got) > tt.most ||
+			!strings.HasSuffix(tt.want, "…") && got != tt.want {
 			t.Errorf("%q in %d: %q", tt.text, tt.most, got)
 		}
 	}
@@ -265,7 +286,8 @@ func TestFit(t *testing.T) {
 			t.Errorf("%d columns: %s", columns(line), line)
 		}
 	}
-	if !strings.HasSuffix(strings.ReplaceAll(strings.ReplaceAll(s.String(), "\n", ""), " ", ""), strings.Repeat("x", 300)+strings.Repeat("日", 90)) {
+	if !strings.HasSuffix(strings.ReplaceAll(strings.ReplaceAll(s.String(), "\n", ""), " ", ""),
+		strings.Repeat("x", 300)+strings.Repeat("日", 90)) {
 		t.Errorf("something is lost:\n%s", s.String())
 	}
 }

@@ -65,7 +65,8 @@ func Thread(h *durable.Home, cfg *config.Config, id string) (*Conversation, erro
 	t.fold()
 	t.decisions(cfg)
 	t.posts()
-	c.Platform, c.ChatID, c.ChatName, c.Status = t.state.Platform, t.state.ChatID, t.state.ChatName, t.state.Status
+	c.Platform, c.ChatID, c.ChatName, c.Status = t.state.Platform, t.state.ChatID, t.state.ChatName,
+		t.state.Status
 	c.Cycles, c.Troubles = t.story.Cycles, t.story.Troubles
 	return c, nil
 }
@@ -83,7 +84,9 @@ func (c *Conversation) said(h *durable.Home) error {
 		if in.Key != c.Key || e == nil {
 			return nil
 		}
-		s := Said{MessageID: e.MessageID, At: e.CreateTime, Who: cmp.Or(e.Sender.Name, e.Sender.ID), What: "said", Content: e.Content, Classification: e.Classification, Ours: in.Facts != nil && in.Facts.Own}
+		s := Said{MessageID: e.MessageID, At: e.CreateTime, Who: cmp.Or(e.Sender.Name, e.Sender.ID),
+			What: "said", Content: e.Content, Classification: e.Classification,
+			Ours: in.Facts != nil && in.Facts.Own}
 		switch {
 		case e.Deleted:
 			s.What = "deleted"
@@ -101,7 +104,8 @@ func (c *Conversation) WriteJSON(w io.Writer) error { return writeJSON(w, c) }
 // Print writes it as text.
 func (c *Conversation) Print(w io.Writer) error {
 	s := newSheet(w)
-	s.printf("%s in %s (%s), %s, %s: %s\n", text.Line(c.Key, 0), text.Line(cmp.Or(c.ChatName, c.ChatID), 0), text.Line(c.Platform, 0), plural(len(c.Said), "message"), plural(len(c.Cycles), "cycle"), c.Status)
+	s.printf("%s in %s (%s), %s, %s: %s\n", text.Line(c.Key, 0), text.Line(cmp.Or(c.ChatName, c.ChatID), 0),
+		text.Line(c.Platform, 0), plural(len(c.Said), "message"), plural(len(c.Cycles), "cycle"), c.Status)
 	for _, m := range c.Said {
 		who := text.Line(m.Who, 0)
 		if m.Ours {

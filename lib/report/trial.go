@@ -78,7 +78,8 @@ func ReadTrial(h *durable.Home, now time.Time) (*Trial, error) {
 		}
 	}
 	if len(t.Asked) == 0 {
-		return nil, sysexit.Hint(sysexit.With(sysexit.No, fmt.Errorf("%s holds no questions", h.Dir())), "tri try EXPORT --codebase DIR makes a trial")
+		return nil, sysexit.Hint(sysexit.With(sysexit.No, fmt.Errorf("%s holds no questions", h.Dir())),
+			"tri try EXPORT --codebase DIR makes a trial")
 	}
 	slices.SortStableFunc(t.Asked, func(a, b Asked) int { return instant(a.At).Compare(instant(b.At)) })
 	return t, nil
@@ -90,8 +91,10 @@ func (t *Trial) add(th *thread.Thread) {
 		asked = append(asked, m.Content)
 	}
 	a := Asked{
-		Key: th.Key, Chat: cmp.Or(th.ChatName, th.ChatID), Who: cmp.Or(th.OriginalSenderName, th.OriginalSenderID),
-		At: th.Messages[0].At, Question: strings.Join(asked, "\n"), Badge: th.Badge, Why: th.InvestigatorError,
+		Key: th.Key, Chat: cmp.Or(th.ChatName, th.ChatID),
+		Who: cmp.Or(th.OriginalSenderName, th.OriginalSenderID),
+		At:  th.Messages[0].At, Question: strings.Join(asked, "\n"), Badge: th.Badge,
+		Why:    th.InvestigatorError,
 		People: repliesIn(th),
 	}
 	a.draft(th)
@@ -132,11 +135,13 @@ func repliesIn(th *thread.Thread) []Said {
 	var said []Said
 	seen := map[string]bool{}
 	for _, m := range slices.Concat(th.HumanReplies, th.Context) {
-		if seen[m.MessageID] || m.SenderID == th.OriginalSenderID || instant(m.At).Before(instant(th.Messages[0].At)) {
+		if seen[m.MessageID] || m.SenderID == th.OriginalSenderID ||
+			instant(m.At).Before(instant(th.Messages[0].At)) {
 			continue
 		}
 		seen[m.MessageID] = true
-		said = append(said, Said{MessageID: m.MessageID, At: m.At, Who: cmp.Or(m.SenderName, m.SenderID), What: "said", Content: m.Content})
+		said = append(said, Said{MessageID: m.MessageID, At: m.At, Who: cmp.Or(m.SenderName, m.SenderID),
+			What: "said", Content: m.Content})
 	}
 	slices.SortStableFunc(said, func(a, b Said) int { return instant(a.At).Compare(instant(b.At)) })
 	return said
@@ -155,7 +160,8 @@ var (
 func (a *Asked) compare() {
 	question := strings.ToLower(a.Question)
 	for _, s := range a.People {
-		for _, name := range slices.Concat(fileName.FindAllString(s.Content, -1), codeName.FindAllString(s.Content, -1)) {
+		for _, name := range slices.Concat(fileName.FindAllString(s.Content, -1),
+			codeName.FindAllString(s.Content, -1)) {
 			name = strings.TrimSuffix(strings.Trim(name, "`./"), "()")
 			if len(name) < 3 || strings.Contains(question, strings.ToLower(name)) {
 				continue
@@ -182,9 +188,11 @@ func (a *Asked) cites(name string) bool {
 func (t *Trial) Sums() []string {
 	n := len(t.Asked)
 	return []string{
-		fmt.Sprintf("%s: %d got a draft, %d found nothing or failed.", plural(n, "question"), t.Drafted, n-t.Drafted),
+		fmt.Sprintf("%s: %d got a draft, %d found nothing or failed.", plural(n, "question"), t.Drafted,
+			n-t.Drafted),
 		fmt.Sprintf("People replied to %d of them.", t.Answered),
-		fmt.Sprintf("People named something of the code in reply to %s; for %d of them the draft cites it.", plural(t.Compared, "drafted question"), t.Named),
+		fmt.Sprintf("People named something of the code in reply to %s; for %d of them the draft cites it.",
+			plural(t.Compared, "drafted question"), t.Named),
 	}
 }
 
@@ -228,14 +236,17 @@ func (a *Asked) confidence() string {
 var trialText string
 
 var trialTemplate = template.Must(template.New("trial").Funcs(template.FuncMap{
-	"flat": func(s string) string { return text.Line(s, 0) }, "clock": clock, "show": text.Visible, "inc": func(i int) int { return i + 1 },
+	"flat": func(s string) string {
+		return text.Line(s, 0)
+	}, "clock": clock, "show": text.Visible, "inc": func(i int) int { return i + 1 },
 }).Parse(trialText))
 
 // Page returns the trial as an HTML page: no scripts, no external resources.
 func (t *Trial) Page() Printer {
 	sum := sha256.Sum256([]byte(pageStyle))
 	t.Style = template.CSS(pageStyle) // this project's own file
-	t.Policy = "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"
+	t.Policy = "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+		"'; base-uri 'none'; form-action 'none'"
 	return trialPage{t}
 }
 

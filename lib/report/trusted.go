@@ -67,20 +67,25 @@ func (t *Trusted) Print(w io.Writer) error {
 	for _, wk := range t.Weeks {
 		rate, interval := "-", "-"
 		if wk.Judged+wk.Canaries.N > 0 {
-			rate, interval = fmt.Sprintf("%.1f%%", 100*wk.Rate), fmt.Sprintf("%.1f to %.1f%%", 100*wk.Low, 100*wk.High)
+			rate, interval = fmt.Sprintf("%.1f%%", 100*wk.Rate),
+				fmt.Sprintf("%.1f to %.1f%%", 100*wk.Low, 100*wk.High)
 		}
-		r = append(r, []string{instant(wk.To).UTC().Format(time.DateOnly), fmt.Sprint(wk.Passed), fmt.Sprint(wk.Judged), fmt.Sprint(wk.Wrong), fmt.Sprintf("%d of %d", wk.Canaries.Hits, wk.Canaries.N), rate, interval})
+		r = append(r, []string{instant(wk.To).UTC().Format(time.DateOnly), fmt.Sprint(wk.Passed),
+			fmt.Sprint(wk.Judged), fmt.Sprint(wk.Wrong),
+			fmt.Sprintf("%d of %d", wk.Canaries.Hits, wk.Canaries.N), rate, interval})
 	}
 	s.table(r)
 	if t.ProductionKnown {
-		s.printf("  that touch production: %d wrong of %d judged (none is allowed)\n", t.Production.Hits, t.Production.N)
+		s.printf("  that touch production: %d wrong of %d judged (none is allowed)\n", t.Production.Hits,
+			t.Production.N)
 	}
 	s.printf("\nthe seven preconditions, of the drafts judged in these weeks\n")
 	r = rows{}
 	for _, c := range t.Preconditions {
 		r = append(r, []string{preconditions[c.Name], fmt.Sprintf("%d of %d", c.Hits, c.N)})
 	}
-	s.table(append(r, []string{"all seven: would have been automatic", fmt.Sprint(t.Would)}, []string{"  of these, wrong", fmt.Sprint(t.WouldWrong)}))
+	s.table(append(r, []string{"all seven: would have been automatic", fmt.Sprint(t.Would)},
+		[]string{"  of these, wrong", fmt.Sprint(t.WouldWrong)}))
 	if len(t.Wrong) > 0 {
 		s.printf("\nwhat was wrong, the latest first\n")
 	}
@@ -100,7 +105,8 @@ func (t *Trusted) Print(w io.Writer) error {
 			s.printf("  and %d more: --json\n", len(t.Missed)-i)
 			break
 		}
-		s.printf("  %s  %s, made of %s\n", instant(c.At).UTC().Format(time.DateOnly), fit(c.Fault, 20), fit(c.Of, 40))
+		s.printf("  %s  %s, made of %s\n", instant(c.At).UTC().Format(time.DateOnly), fit(c.Fault, 20),
+			fit(c.Of, 40))
 	}
 	return s.send(w)
 }

@@ -236,7 +236,9 @@ func (w *Week) Print(out io.Writer) error {
 	r := rows{{"24 h until", "messages", "ask", "offered", "answered", "wait", "cost"}}
 	for i := range w.Days {
 		d := &w.Days[i]
-		r = append(r, []string{instant(d.To).UTC().Format("Mon 2 Jan 15:04"), count(d.Messages), fmt.Sprint(d.Asking), fmt.Sprint(d.Offered), fmt.Sprint(d.Answered), d.Wait.says(seconds), d.Runs.cost()})
+		r = append(r, []string{instant(d.To).UTC().Format("Mon 2 Jan 15:04"), count(d.Messages),
+			fmt.Sprint(d.Asking), fmt.Sprint(d.Offered), fmt.Sprint(d.Answered), d.Wait.says(seconds),
+			d.Runs.cost()})
 	}
 	s.table(r)
 	return s.send(out)

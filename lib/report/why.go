@@ -78,7 +78,8 @@ func (s *Story) seen(f *found, words func(string) string) {
 			}
 			if c.ThreadInferred != "" { // tri-thread adds the thread to the classified event
 				s.Key = c.Key()
-				v.Words = append(v.Words, fmt.Sprintf("it continues the conversation of %s (%s)", c.Root(), c.ThreadInferred))
+				v.Words = append(v.Words,
+					fmt.Sprintf("it continues the conversation of %s (%s)", c.Root(), c.ThreadInferred))
 			}
 		}
 		s.Events = append(s.Events, v)
@@ -186,8 +187,10 @@ func (t *teller) note(in thread.Input, steps []thread.Change) {
 	c := t.cycle(t.state.Cycle)
 	// A step that ends a cycle by beginning the next is shown in the new one.
 	c.Steps = append(c.Steps, steps...)
-	c.Type, c.Codebase, c.Badge, c.Asked, c.Alerts = t.state.QuestionType, t.state.Codebase, t.state.Badge, t.state.Asked, t.state.Alerts
-	c.TypedBy, c.Minutes, c.Because, c.Long = t.state.TypeReason, t.state.ExpectedMin, t.state.ExpectedBecause, t.state.IsEscalated
+	c.Type, c.Codebase, c.Badge, c.Asked, c.Alerts = t.state.QuestionType, t.state.Codebase, t.state.Badge,
+		t.state.Asked, t.state.Alerts
+	c.TypedBy, c.Minutes, c.Because, c.Long = t.state.TypeReason, t.state.ExpectedMin,
+		t.state.ExpectedBecause, t.state.IsEscalated
 	if in.Run == nil {
 		c.Question, c.asked = c.Question[:0], t.state.Questions()
 		for _, m := range t.state.Messages {
@@ -199,7 +202,8 @@ func (t *teller) note(in thread.Input, steps []thread.Change) {
 		of.Runs = append(of.Runs, told(in.Run))
 	}
 	if in.Spent != nil {
-		c.Runs = append(c.Runs, Run{RunID: in.Spent.RunID, Kind: refusedKind(in.Spent.RunID), Round: t.state.InvestigatorRound, Status: "refused", Error: in.Spent.Why})
+		c.Runs = append(c.Runs, Run{RunID: in.Spent.RunID, Kind: refusedKind(in.Spent.RunID),
+			Round: t.state.InvestigatorRound, Status: "refused", Error: in.Spent.Why})
 	}
 	if in.Reply != nil {
 		t.cycle(in.Reply.Cycle).Reply = in.Reply
@@ -208,7 +212,8 @@ func (t *teller) note(in thread.Input, steps []thread.Change) {
 
 func told(r *run.Result) Run {
 	out := Run{
-		RunID: r.RunID, Kind: r.Kind, Round: r.Round, Agent: r.Agent, Model: r.Model, Status: string(r.Status),
+		RunID: r.RunID, Kind: r.Kind, Round: r.Round, Agent: r.Agent, Model: r.Model,
+		Status:    string(r.Status),
 		StartedAt: r.StartedAt, EndedAt: r.EndedAt, Error: r.Error, Usage: r.Usage,
 	}
 	if r.Status != run.Done {
@@ -288,16 +293,17 @@ func (t *teller) posts() {
 			}
 		}
 	}
-	t.trouble(scan(t.home, repliesLog, 0, append([]byte(`"key":`), quoted(t.story.Key)...), func(line []byte) error {
-		r := new(outbox.Reply)
-		if err := json.Unmarshal(line, r); err != nil {
-			return fmt.Errorf("read %s: %w", repliesLog, err)
-		}
-		if r.Key == t.story.Key {
-			t.cycle(r.Cycle).Reply = r
-		}
-		return nil
-	}))
+	t.trouble(scan(t.home, repliesLog, 0, append([]byte(`"key":`), quoted(t.story.Key)...),
+		func(line []byte) error {
+			r := new(outbox.Reply)
+			if err := json.Unmarshal(line, r); err != nil {
+				return fmt.Errorf("read %s: %w", repliesLog, err)
+			}
+			if r.Key == t.story.Key {
+				t.cycle(r.Cycle).Reply = r
+			}
+			return nil
+		}))
 }
 
 func (t *teller) entry(id string) (*outbox.Entry, error) {

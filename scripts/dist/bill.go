@@ -59,7 +59,8 @@ func (b *bill) add(t target, program file) error {
 	}
 	name := path.Base(program.name)
 	ref := t.String() + "/" + name
-	b.programs = append(b.programs, component{Type: "application", Ref: ref, Name: name, Version: b.release.version,
+	b.programs = append(b.programs, component{Type: "application", Ref: ref, Name: name,
+		Version:    b.release.version,
 		Hashes:     []hash{{"SHA-256", fmt.Sprintf("%x", sha256.Sum256(data))}},
 		Properties: []property{{"tri:target", t.String()}}})
 	needs := dependency{Ref: ref}

@@ -68,12 +68,15 @@ Section: utils
 Priority: optional
 Description: %s
  %s
-`, packageVersion(r.version, r.at), t.arch, size, strings.Join(recommends, ", "), summary, strings.ReplaceAll(description, "\n", "\n "))
-	return []file{{name: "control", mode: 0o644, data: []byte(control)}, {name: "md5sums", mode: 0o644, data: []byte(sums.String())}}, nil
+`, packageVersion(r.version, r.at), t.arch, size, strings.Join(recommends, ", "), summary,
+		strings.ReplaceAll(description, "\n", "\n "))
+	return []file{{name: "control", mode: 0o644, data: []byte(control)},
+		{name: "md5sums", mode: 0o644, data: []byte(sums.String())}}, nil
 }
 
 // arMember writes one member of an ar archive; an odd one is padded.
 func arMember(w io.Writer, name string, data []byte, at int64) error {
-	_, err := fmt.Fprintf(w, "%-16s%-12d%-6d%-6d%-8o%-10d`\n%s%s", path.Base(name), at, 0, 0, 0o100644, len(data), data, "\n"[:len(data)%2])
+	_, err := fmt.Fprintf(w, "%-16s%-12d%-6d%-6d%-8o%-10d`\n%s%s", path.Base(name), at, 0, 0, 0o100644,
+		len(data), data, "\n"[:len(data)%2])
 	return err
 }

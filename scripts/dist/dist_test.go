@@ -29,7 +29,8 @@ var (
 func sample(program string) []file {
 	return sorted([]file{
 		{name: "share/man/man1/tri.1", mode: 0o644, data: []byte(".Dd today\n")},
-		{name: "lib/systemd/system/tri.service", mode: 0o644, data: []byte("ExecStart=/usr/local/bin/tri-supervise run\n")},
+		{name: "lib/systemd/system/tri.service", mode: 0o644,
+			data: []byte("ExecStart=/usr/local/bin/tri-supervise run\n")},
 		{name: "share/zsh/site-functions/_tri", mode: 0o644, data: []byte("#compdef tri\n")},
 		{name: "share/doc/tri/examples/cron/crontab", mode: 0o644},
 		{name: "share/tri/schemas/event.json", mode: 0o644, data: []byte("{}")},
@@ -145,7 +146,8 @@ func TestArchive(t *testing.T) {
 		t.Fatal(err)
 	}
 	list, content := untar(t, b.Bytes())
-	for _, want := range []string{"755 tri-1/", "755 tri-1/bin/", "755 tri-1/bin/tri", "644 tri-1/share/man/man1/tri.1", "644 tri-1/lib/systemd/system/tri.service"} {
+	for _, want := range []string{"755 tri-1/", "755 tri-1/bin/", "755 tri-1/bin/tri",
+		"644 tri-1/share/man/man1/tri.1", "644 tri-1/lib/systemd/system/tri.service"} {
 		if !slices.Contains(list, want) {
 			t.Errorf("no %q in %q", want, list)
 		}
@@ -176,13 +178,15 @@ func TestDeb(t *testing.T) {
 		t.Errorf("debian-binary is %q", members["debian-binary"])
 	}
 	_, about := untar(t, members["control.tar.gz"])
-	for _, want := range []string{"Package: tri\n", "Version: 1.2.3\n", "Architecture: amd64\n", "\nDescription: "} {
+	for _, want := range []string{"Package: tri\n", "Version: 1.2.3\n", "Architecture: amd64\n",
+		"\nDescription: "} {
 		if !strings.Contains(about["./control"], want) {
 			t.Errorf("control has no %q:\n%s", want, about["./control"])
 		}
 	}
 	list, content := untar(t, members["data.tar.gz"])
-	for _, want := range []string{"755 ./usr/", "755 ./usr/bin/tri", "644 ./usr/share/man/man1/tri.1.gz", "644 ./usr/share/zsh/vendor-completions/_tri"} {
+	for _, want := range []string{"755 ./usr/", "755 ./usr/bin/tri", "644 ./usr/share/man/man1/tri.1.gz",
+		"644 ./usr/share/zsh/vendor-completions/_tri"} {
 		if !slices.Contains(list, want) {
 			t.Errorf("no %q in %q", want, list)
 		}
@@ -226,15 +230,18 @@ func TestRPM(t *testing.T) {
 	digests, n := tags(t, data[96:])
 	data = data[96+(n+7)&^7:]
 	header, n := tags(t, data)
-	if got, want := digests[273], fmt.Sprintf("%x\x00", sha256.Sum256(data[:n])); !strings.HasPrefix(got, want) {
+	if got, want := digests[273], fmt.Sprintf("%x\x00",
+		sha256.Sum256(data[:n])); !strings.HasPrefix(got, want) {
 		t.Errorf("digest of the header: %q, want %q", got, want)
 	}
-	if got, want := header[5092], fmt.Sprintf("%x\x00", sha256.Sum256(data[n:])); !strings.HasPrefix(got, want) {
+	if got, want := header[5092], fmt.Sprintf("%x\x00",
+		sha256.Sum256(data[n:])); !strings.HasPrefix(got, want) {
 		t.Errorf("digest of the payload: %q, want %q", got, want)
 	}
 	for tag, want := range map[uint32]string{
 		1000: "tri\x00", 1001: "1.2.3\x00", 1022: "x86_64\x00",
-		1117: "tri\x00tri.service\x00tri\x00examples\x00cron\x00crontab\x00tri.1.gz\x00tri\x00schemas\x00event.json\x00_tri\x00", // in the order of the paths
+		// in the order of the paths
+		1117: "tri\x00tri.service\x00tri\x00examples\x00cron\x00crontab\x00tri.1.gz\x00tri\x00schemas\x00event.json\x00_tri\x00",
 	} {
 		if !strings.HasPrefix(header[tag], want) {
 			t.Errorf("tag %d is %.60q, want %q", tag, header[tag], want)
@@ -245,7 +252,8 @@ func TestRPM(t *testing.T) {
 		t.Fatal(err)
 	}
 	cpio, err := io.ReadAll(z)
-	if err != nil || !bytes.Contains(cpio, []byte("./usr/bin/tri\x00")) || len(cpio) != int(binary.BigEndian.Uint32([]byte(digests[1007]))) {
+	if err != nil || !bytes.Contains(cpio, []byte("./usr/bin/tri\x00")) ||
+		len(cpio) != int(binary.BigEndian.Uint32([]byte(digests[1007]))) {
 		t.Errorf("payload of %d bytes: %v", len(cpio), err)
 	}
 }
@@ -292,7 +300,8 @@ func TestBill(t *testing.T) {
 			got[c.Name+" "+c.Version] = c.Properties[0].Value
 		}
 	}
-	c := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}} {{.Version}}{{end}}", "./cmd/tri-classify")
+	c := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}} {{.Version}}{{end}}",
+		"./cmd/tri-classify")
 	c.Dir = "../.."
 	c.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := c.Output()

@@ -27,7 +27,8 @@ func writeRPM(w io.Writer, r release, t target, tree []file) error {
 		return err
 	}
 	for _, dir := range folders(tree) {
-		if strings.HasPrefix(dir+"/", "usr/share/tri/") || strings.HasPrefix(dir+"/", "usr/share/doc/tri/") { // the others are the system's
+		// the others are the system's
+		if strings.HasPrefix(dir+"/", "usr/share/tri/") || strings.HasPrefix(dir+"/", "usr/share/doc/tri/") {
 			tree = append(tree, file{name: dir, mode: 0o040755})
 		}
 	}
@@ -101,7 +102,8 @@ func (h *rpmHeader) relate(r release, t target) {
 	h.ints(1112, equal, equal)
 	h.texts(1113, version, version)
 	h.ints(1048, rpmlib, rpmlib, rpmlib, rpmlib)
-	h.texts(1049, "rpmlib(CompressedFileNames)", "rpmlib(FileDigests)", "rpmlib(PayloadFilesHavePrefix)", "rpmlib(TildeInVersions)")
+	h.texts(1049, "rpmlib(CompressedFileNames)", "rpmlib(FileDigests)", "rpmlib(PayloadFilesHavePrefix)",
+		"rpmlib(TildeInVersions)")
 	h.texts(1050, "3.0.4-1", "4.6.0-1", "4.0-1", "4.10.0-1")
 	h.texts(5046, recommends...)
 	h.texts(5047, make([]string, len(recommends))...)

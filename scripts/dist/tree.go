@@ -102,7 +102,8 @@ func examples() ([]file, error) {
 		if info.Mode()&0o100 != 0 {
 			mode = 0o755
 		}
-		tree = append(tree, file{name: path.Join("share/doc/tri", filepath.ToSlash(p)), mode: mode, data: data})
+		tree = append(tree, file{name: path.Join("share/doc/tri", filepath.ToSlash(p)),
+			mode: mode, data: data})
 		return err
 	})
 	return tree, err
@@ -132,7 +133,9 @@ func fitting(tree []file, t target) []file {
 	if t.os == "linux" {
 		return tree
 	}
-	return slices.DeleteFunc(slices.Clone(tree), func(f file) bool { return strings.HasPrefix(f.name, "lib/systemd/") })
+	return slices.DeleteFunc(slices.Clone(tree), func(f file) bool {
+		return strings.HasPrefix(f.name, "lib/systemd/")
+	})
 }
 
 // sorted joins trees in the order of their names.

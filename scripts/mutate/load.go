@@ -35,7 +35,8 @@ type source struct {
 // load reads the package in dir, and the types of what it imports from the files
 // that the compiler has left in its cache.
 func load(dir string) (*code, error) {
-	out, err := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Name,Dir,Export,GoFiles,DepOnly", "./"+dir).Output()
+	out, err := exec.Command("go", "list", "-export", "-deps",
+		"-json=ImportPath,Name,Dir,Export,GoFiles,DepOnly", "./"+dir).Output()
 	if err != nil {
 		return nil, fmt.Errorf("go list: %w", err)
 	}
@@ -64,7 +65,8 @@ func load(dir string) (*code, error) {
 		if s.text, err = os.ReadFile(s.path); err != nil {
 			return nil, err
 		}
-		if s.tree, err = parser.ParseFile(c.fset, s.path, s.text, parser.ParseComments|parser.SkipObjectResolution); err != nil {
+		if s.tree, err = parser.ParseFile(c.fset, s.path, s.text,
+			parser.ParseComments|parser.SkipObjectResolution); err != nil {
 			return nil, err
 		}
 		c.files = append(c.files, s)
@@ -75,7 +77,8 @@ func load(dir string) (*code, error) {
 func (c *code) check(path string, exports map[string]string) error {
 	open := func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) }
 	conf := types.Config{Importer: importer.ForCompiler(c.fset, "gc", open)}
-	c.info = &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}}
+	c.info = &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{},
+		Uses: map[*ast.Ident]types.Object{}}
 	var trees []*ast.File
 	for _, f := range c.files {
 		trees = append(trees, f.tree)

@@ -74,7 +74,8 @@ func main() {
 	flag.StringVar(&o.reasons, "reasons", "scripts/mutate/survivors", "file of survivors that have a reason")
 	flag.StringVar(&o.out, "out", "", "write the survivors to this file, as NDJSON")
 	flag.StringVar(&o.again, "again", "", "only the survivors that an earlier run wrote to this file")
-	flag.DurationVar(&o.most, "for", 0, "the longest that a package's mutants are run, in an order that makes those a fair sample; 0: to the end")
+	flag.DurationVar(&o.most, "for", 0,
+		"the longest that a package's mutants are run, in an order that makes those a fair sample; 0: to the end")
 	flag.BoolVar(&o.list, "list", false, "print the mutants and run nothing")
 	flag.Parse()
 	o.only = regexp.MustCompile(*only)
@@ -157,7 +158,8 @@ func choice(o options) (func(*mutant) bool, error) {
 		}
 	}
 	return func(m *mutant) bool {
-		return (before == nil || before[m.Name]) && o.only.MatchString(m.Name) && (m.hash()+o.seed)%max(o.every, 1) == 0
+		return (before == nil || before[m.Name]) && o.only.MatchString(m.Name) &&
+			(m.hash()+o.seed)%max(o.every, 1) == 0
 	}, nil
 }
 
@@ -185,9 +187,11 @@ func report(o options, rows []*row, known *reasons) error {
 	fmt.Fprintln(w, "package\tmutants\trun\tkilled\ttimed out\tsurvived\tnot reached\t%\ttook\t")
 	var problems []error
 	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f\t%v\t\n", r.dir, r.all, r.mutants, r.killed, r.timedOut, r.survived, r.notReached, r.percent(), r.took.Round(time.Second))
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f\t%v\t\n", r.dir, r.all, r.mutants, r.killed,
+			r.timedOut, r.survived, r.notReached, r.percent(), r.took.Round(time.Second))
 		if r.percent() < o.least && r.mutants == r.all {
-			problems = append(problems, fmt.Errorf("%s: %.1f %% killed, at least %.0f %% must be", r.dir, r.percent(), o.least))
+			problems = append(problems, fmt.Errorf("%s: %.1f %% killed, at least %.0f %% must be", r.dir,
+				r.percent(), o.least))
 		}
 	}
 	if err := w.Flush(); err != nil {

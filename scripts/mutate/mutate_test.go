@@ -134,7 +134,8 @@ func module(t *testing.T, files map[string]string) {
 }
 
 func TestFates(t *testing.T) {
-	module(t, map[string]string{"go.mod": "module m\n\ngo 1.26\n", "p/p.go": subjectCode, "p/p_test.go": subjectTest})
+	module(t, map[string]string{"go.mod": "module m\n\ngo 1.26\n", "p/p.go": subjectCode,
+		"p/p_test.go": subjectTest})
 	c, err := load("p")
 	if err != nil {
 		t.Fatal(err)
@@ -173,7 +174,8 @@ func TestFates(t *testing.T) {
 	}
 	r := new(row)
 	r.add(append(p.mutants, &mutant{Name: "there was no time for it"}))
-	if r.mutants != len(want) || r.killed+r.timedOut+r.survived+r.notReached != len(want) || r.timedOut != 2 || r.notReached != 5 || len(r.survivors) != r.survived+5 {
+	if r.mutants != len(want) || r.killed+r.timedOut+r.survived+r.notReached != len(want) ||
+		r.timedOut != 2 || r.notReached != 5 || len(r.survivors) != r.survived+5 {
 		t.Errorf("counted %+v", r)
 	}
 	if left, _ := filepath.Glob("p/*"); len(left) != 2 {
@@ -199,16 +201,19 @@ func TestReasons(t *testing.T) {
 		t.Fatal(err)
 	}
 	var all []*mutant
-	for _, name := range []string{"p f: a => b", "p g: whole => x", "p g: whole => y", "p f: a => c", "p f: a => d"} {
+	for _, name := range []string{"p f: a => b", "p g: whole => x", "p g: whole => y", "p f: a => c",
+		"p f: a => d"} {
 		all = append(all, &mutant{Name: name})
 	}
 	if got := strings.Join(strings.Fields(r.count(all)), " "); got != "3 speed 1 equivalent 1 no reason" {
 		t.Errorf("counted %s", got)
 	}
-	if got := r.stale("p", all[:1]); len(got) != 2 || got[0] != "p f: a => c" || got[1] != "p g: whole" || r.stale("q", nil) != nil {
+	if got := r.stale("p", all[:1]); len(got) != 2 || got[0] != "p f: a => c" || got[1] != "p g: whole" ||
+		r.stale("q", nil) != nil {
 		t.Errorf("stale: %q", got)
 	}
-	for name, text := range map[string]string{"no reason yet": "  p f: a => b\n", "no kind": "because\n  p f: a => b\n"} {
+	for name, text := range map[string]string{"no reason yet": "  p f: a => b\n",
+		"no kind": "because\n  p f: a => b\n"} {
 		write(text)
 		if _, err := readReasons(file); err == nil {
 			t.Errorf("%s: taken", name)

@@ -94,13 +94,15 @@ func (p *plan) truth(n ast.Expr) {
 
 var (
 	bounds   = map[token.Token]string{token.LSS: "<=", token.LEQ: "<", token.GTR: ">=", token.GEQ: ">"}
-	opposite = map[token.Token]string{token.LSS: ">=", token.LEQ: ">", token.GTR: "<=", token.GEQ: "<", token.EQL: "!=", token.NEQ: "=="}
-	swaps    = map[token.Token]string{
+	opposite = map[token.Token]string{token.LSS: ">=", token.LEQ: ">", token.GTR: "<=", token.GEQ: "<",
+		token.EQL: "!=", token.NEQ: "=="}
+	swaps = map[token.Token]string{
 		token.ADD: "-", token.SUB: "+", token.MUL: "/", token.QUO: "*", token.REM: "*",
 		token.AND: "|", token.OR: "&", token.XOR: "&", token.AND_NOT: "&", token.SHL: ">>", token.SHR: "<<",
 	}
 	swapped = map[token.Token]string{
-		token.ADD: "mutantAdd", token.SUB: "mutantSub", token.MUL: "mutantMul", token.QUO: "mutantQuo", token.REM: "mutantRem",
+		token.ADD: "mutantAdd", token.SUB: "mutantSub", token.MUL: "mutantMul", token.QUO: "mutantQuo",
+		token.REM: "mutantRem",
 		token.AND: "mutantAnd", token.OR: "mutantOr", token.XOR: "mutantXor", token.AND_NOT: "mutantAndNot",
 		token.SHL: "mutantShl", token.SHR: "mutantShr",
 	}
@@ -169,7 +171,8 @@ func (p *plan) unary(n *ast.UnaryExpr) {
 func (p *plan) constant(n ast.Expr) {
 	tv := p.info.Types[n]
 	around, ok := p.up(0).(ast.Expr)
-	if tv.Value == nil || tv.Value.Kind() != constant.Int || ok && p.info.Types[around].Value != nil || p.room(n) || p.unread(n) {
+	if tv.Value == nil || tv.Value.Kind() != constant.Int || ok && p.info.Types[around].Value != nil ||
+		p.room(n) || p.unread(n) {
 		return
 	}
 	if lit, ok := n.(*ast.BasicLit); ok && lit.Kind != token.INT {
@@ -178,7 +181,8 @@ func (p *plan) constant(n ast.Expr) {
 	b, ok := tv.Type.Underlying().(*types.Basic)
 	name, ok2 := p.typeName(tv.Type)
 	value, exact := constant.Int64Val(tv.Value)
-	if !ok || !ok2 || !exact || b.Info()&types.IsInteger == 0 || strings.HasSuffix(name, ".Duration") || strings.HasSuffix(name, ".FileMode") {
+	if !ok || !ok2 || !exact || b.Info()&types.IsInteger == 0 || strings.HasSuffix(name, ".Duration") ||
+		strings.HasSuffix(name, ".FileMode") {
 		return
 	}
 	ids := [2]int{}
@@ -189,7 +193,9 @@ func (p *plan) constant(n ast.Expr) {
 		before, after := p.framed(n, fmt.Sprint(value+by))
 		ids[i] = p.add(n, "constant", before, after)
 	}
-	p.wraps[n] = func() string { return fmt.Sprintf("mutantInt(%d, %d, %s(%s))", ids[0], ids[1], name, p.raw(n)) }
+	p.wraps[n] = func() string {
+		return fmt.Sprintf("mutantInt(%d, %d, %s(%s))", ids[0], ids[1], name, p.raw(n))
+	}
 }
 
 // room reports a capacity.

@@ -240,10 +240,12 @@ func runGroup(m *mutant, group []*test, tmp string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second+10*took)
 	defer cancel()
-	cmd := group[0].command(ctx, tmp, "-test.run", "^("+strings.Join(names, "|")+")$", "-test.failfast", "-test.timeout", "1h")
+	cmd := group[0].command(ctx, tmp, "-test.run", "^("+strings.Join(names, "|")+")$", "-test.failfast",
+		"-test.timeout", "1h")
 	cmd.Env = append(cmd.Env, envMutant+"="+strconv.Itoa(m.ID))
 	// 4 GiB of memory, 1 GiB to a file: a mutant may want all there is.
-	cmd.Args = append([]string{"sh", "-c", `ulimit -v 4194304; ulimit -f 2097152; exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
+	cmd.Args = append([]string{"sh", "-c", `ulimit -v 4194304; ulimit -f 2097152; exec "$0" "$@"`, cmd.Path},
+		cmd.Args[1:]...)
 	cmd.Path = "/bin/sh"
 	if err := cmd.Start(); err != nil {
 		return err

@@ -102,7 +102,8 @@ func (p *plan) build(tmp string, with []string) (binaries []binary, err error) {
 			return nil, err
 		}
 	}
-	if err := put(filepath.Join(p.abs, "mutant_switches.go"), fmt.Sprintf(switches, p.name, len(p.mutants)+1)); err != nil {
+	if err := put(filepath.Join(p.abs, "mutant_switches.go"),
+		fmt.Sprintf(switches, p.name, len(p.mutants)+1)); err != nil {
 		return nil, err
 	}
 	b, err := json.Marshal(map[string]any{"Replace": replace})
@@ -118,7 +119,8 @@ func (p *plan) build(tmp string, with []string) (binaries []binary, err error) {
 		if b.dir, err = shadow(filepath.Join(tmp, fmt.Sprintf("tree%d", i)), dir); err != nil {
 			return nil, err
 		}
-		out, err := exec.Command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", b.path, "./"+dir).CombinedOutput()
+		out, err := exec.Command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", b.path,
+			"./"+dir).CombinedOutput()
 		if err != nil {
 			return nil, fmt.Errorf("build the tests of %s: %w\n%s", dir, err, out)
 		}

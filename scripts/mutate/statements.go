@@ -104,7 +104,8 @@ func (p *plan) branch(n *ast.BranchStmt) {
 			if other == 0 {
 				return fmt.Sprintf("if !mutantOn(%d) { %s }", out, p.raw(n))
 			}
-			return fmt.Sprintf("if mutantOn(%d) { %s } else if !mutantOn(%d) { %s }", other, swap, out, p.raw(n))
+			return fmt.Sprintf("if mutantOn(%d) { %s } else if !mutantOn(%d) { %s }", other, swap,
+				out, p.raw(n))
 		}
 	}
 }
@@ -139,7 +140,8 @@ func (p *plan) giveBack(n *ast.ReturnStmt) {
 			}
 			others := strings.Join(names[:len(names)-1], ", ")
 			id := p.add(n, "return", p.raw(n), "return …, nil")
-			changes = append(changes, change{id, fmt.Sprintf("%s, _ := %s; return %s, nil", others, p.raw(n.Results[0]), others)})
+			changes = append(changes,
+				change{id, fmt.Sprintf("%s, _ := %s; return %s, nil", others, p.raw(n.Results[0]), others)})
 		}
 	} else {
 		for i, e := range n.Results {
@@ -244,7 +246,8 @@ var failure = regexp.MustCompile(`^(fmt\.Errorf|errors\.New|sysexit\.(With|Hint)
 // unreadIn reports a value that goes with an error, so that nobody looks at it.
 func (p *plan) unreadIn(n *ast.ReturnStmt, e ast.Expr) bool {
 	results := p.results()
-	if len(results) < 2 || len(n.Results) != len(results) || !isError(results[len(results)-1]) || n.Results[len(n.Results)-1] == e {
+	if len(results) < 2 || len(n.Results) != len(results) || !isError(results[len(results)-1]) ||
+		n.Results[len(n.Results)-1] == e {
 		return false
 	}
 	end := n.Results[len(n.Results)-1]
@@ -252,7 +255,8 @@ func (p *plan) unreadIn(n *ast.ReturnStmt, e ast.Expr) bool {
 	if _, made := end.(*ast.CallExpr); made && p.nothing(e) {
 		return true
 	}
-	if branch, ok := p.ancestorIf(); ok && err == "err" && strings.HasSuffix(p.raw(branch.Cond), "err != nil") {
+	if branch, ok := p.ancestorIf(); ok && err == "err" &&
+		strings.HasSuffix(p.raw(branch.Cond), "err != nil") {
 		return true
 	}
 	return failure.MatchString(err)

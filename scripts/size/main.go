@@ -101,7 +101,8 @@ func linked(root string) ([]size, error) {
 		return nil, fmt.Errorf("list packages: %w", err)
 	}
 	floors := []size{}
-	for _, name := range []string{"base", "record", "judge", "chat", "agent", "flow", "report", "cmd", "all"} {
+	for _, name := range []string{"base", "record", "judge", "chat", "agent", "flow", "report",
+		"cmd", "all"} {
 		floors = append(floors, size{unit: "lines", name: name})
 	}
 	for line := range strings.Lines(string(out)) {

@@ -47,7 +47,8 @@ the slowest tests, in seconds:
 func TestLimit(t *testing.T) {
 	var out strings.Builder
 	in := strings.Repeat(`{"Action":"pass","Package":"p","Elapsed":1}`+"\n", shown+5)
-	if err := summarize(strings.NewReader(in), &out); err != nil || strings.Count(out.String(), "  p\n") != shown {
+	if err := summarize(strings.NewReader(in), &out); err != nil ||
+		strings.Count(out.String(), "  p\n") != shown {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 }

@@ -20,20 +20,41 @@ type part struct {
 }
 
 var parts = []part{
-	{"kill", "kill -9 of every stage at random instants", kill, func(o *options) { o.rounds, o.messages = 120, 60 }},
-	{"disturbed", "kill, while clock, disk, descriptors and lock files are disturbed", disturbed, func(o *options) { o.rounds, o.messages = 60, 40 }},
-	{"supervise", "kill -9 of the stages of a supervised pipeline, under load", supervise, func(o *options) { o.rounds, o.messages, o.rest = 25, 40, time.Second }},
-	{"box", "kill -9 of tri-box and the agents that it supervises", boxed, func(o *options) { o.rounds = 15 }},
-	{"words", "kill -9 of who tells a run things, who supervises it and its agent", saidToRuns, func(o *options) { o.rounds = 200 }},
-	{"stop", "SIGSTOP of the stages for a while, and second instances of them", stop, func(o *options) { o.rounds, o.messages = 100, 80 }},
-	{"readers", "slow readers of what programs print, and such as go away", readers, func(o *options) { o.messages = 80 }},
-	{"model", "sequences of what happens to a log, against a model, in one process", model, func(o *options) { o.rounds = 5000 }},
+	{"kill", "kill -9 of every stage at random instants", kill, func(o *options) {
+		o.rounds, o.messages = 120, 60
+	}},
+	{"disturbed", "kill, while clock, disk, descriptors and lock files are disturbed", disturbed,
+		func(o *options) { o.rounds, o.messages = 60, 40 }},
+	{"supervise", "kill -9 of the stages of a supervised pipeline, under load", supervise, func(o *options) {
+		o.rounds, o.messages, o.rest = 25, 40, time.Second
+	}},
+	{"box", "kill -9 of tri-box and the agents that it supervises", boxed, func(o *options) {
+		o.rounds = 15
+	}},
+	{"words", "kill -9 of who tells a run things, who supervises it and its agent", saidToRuns,
+		func(o *options) { o.rounds = 200 }},
+	{"stop", "SIGSTOP of the stages for a while, and second instances of them", stop, func(o *options) {
+		o.rounds, o.messages = 100, 80
+	}},
+	{"readers", "slow readers of what programs print, and such as go away", readers, func(o *options) {
+		o.messages = 80
+	}},
+	{"model", "sequences of what happens to a log, against a model, in one process", model, func(o *options) {
+		o.rounds = 5000
+	}},
 	{"follow", "the same with the real programs", follow, func(o *options) { o.rounds = 150 }},
-	{"clock", "the clock is set, back and forth", clockJumps, func(o *options) { o.rounds, o.messages = 4, 40 }},
-	{"soak", "a day by a clock that goes fast, and what it leaves behind", soak, func(o *options) { o.rounds, o.messages = 120, 200 }},
+	{"clock", "the clock is set, back and forth", clockJumps, func(o *options) {
+		o.rounds, o.messages = 4, 40
+	}},
+	{"soak", "a day by a clock that goes fast, and what it leaves behind", soak, func(o *options) {
+		o.rounds, o.messages = 120, 200
+	}},
 	{"syscalls", "kill, EIO and ENOSPC at every system call of the write paths", syscalls, func(*options) {}},
-	{"power", "power cuts of the machine, on several file systems", power, func(o *options) { o.rounds = 60 }},
-	{"flips", "one changed byte or line of one file, then a full cycle with approvals and posts", flips, func(o *options) { o.rounds, o.messages = 150, 8 }},
+	{"power", "power cuts of the machine, on several file systems", power, func(o *options) {
+		o.rounds = 60
+	}},
+	{"flips", "one changed byte or line of one file, then a full cycle with approvals and posts", flips,
+		func(o *options) { o.rounds, o.messages = 150, 8 }},
 	{"nats", "kill -9 of publisher, copy, workers, dispatcher and NATS servers, and servers that lose their disk", overNats, func(o *options) { o.rounds = 60 }},
 	{"full", "a disk that is full, and later has room", full, func(o *options) { o.rounds = 1 }},
 }
@@ -85,7 +106,8 @@ func cycle(o options, end time.Time) (err error) {
 	fared := make([]turnsOf, len(parts))
 	for turn := 0; err == nil && (turn == 0 || time.Now().Before(end)); turn++ {
 		for i, p := range parts {
-			if fared[i].skipped != nil || turn > 0 && time.Now().After(end) || o.only != "" && o.only != p.name {
+			if fared[i].skipped != nil || turn > 0 && time.Now().After(end) ||
+				o.only != "" && o.only != p.name {
 				continue
 			}
 			mine := o
@@ -93,7 +115,8 @@ func cycle(o options, end time.Time) (err error) {
 			p.size(&mine)
 			mine.seed = o.seed + uint64(turn)*100_000
 			before, began := counted, time.Now()
-			fmt.Printf("\ntorture %s -seed %d -rounds %d -messages %d\n", p.name, mine.seed, mine.rounds, mine.messages)
+			fmt.Printf("\ntorture %s -seed %d -rounds %d -messages %d\n", p.name, mine.seed, mine.rounds,
+				mine.messages)
 			err = p.run(mine)
 			f := &fared[i]
 			f.took += time.Since(began)
@@ -104,7 +127,8 @@ func cycle(o options, end time.Time) (err error) {
 			}
 			f.turns++
 			if err != nil {
-				err = fmt.Errorf("%s -seed %d -rounds %d -messages %d: %w", p.name, mine.seed, mine.rounds, mine.messages, err)
+				err = fmt.Errorf("%s -seed %d -rounds %d -messages %d: %w", p.name, mine.seed, mine.rounds,
+					mine.messages, err)
 				break
 			}
 		}
@@ -121,7 +145,8 @@ func (t *turnsOf) add(before counts) {
 }
 
 func printFared(fared []turnsOf) {
-	fmt.Printf("\n%-10s %6s %9s %9s %9s %6s %8s\n", "part", "turns", "seconds", "messages", "posts", "lost", "doubled")
+	fmt.Printf("\n%-10s %6s %9s %9s %9s %6s %8s\n", "part", "turns", "seconds", "messages", "posts",
+		"lost", "doubled")
 	for i, f := range fared {
 		if f.turns == 0 && f.skipped == nil && f.took == 0 {
 			continue
@@ -130,7 +155,8 @@ func printFared(fared []turnsOf) {
 			fmt.Printf("%-10s %v\n", parts[i].name, f.skipped)
 			continue
 		}
-		fmt.Printf("%-10s %6d %9.0f %9d %9d %6d %8d\n", parts[i].name, f.turns, f.took.Seconds(), f.messages, f.posts, f.lost, f.doubled)
+		fmt.Printf("%-10s %6d %9.0f %9d %9d %6d %8d\n", parts[i].name, f.turns, f.took.Seconds(), f.messages,
+			f.posts, f.lost, f.doubled)
 	}
 }
 
@@ -139,7 +165,8 @@ func model(o options) error {
 	if _, err := exec.LookPath("go"); err != nil {
 		return fmt.Errorf("%w: %w", errSkip, err)
 	}
-	cmd := exec.Command("go", "test", "-count=1", "-timeout=24h", "-v", "-run=TestFollowModel", "./lib/base/stream", "-sequences", fmt.Sprint(o.rounds), "-seed", fmt.Sprint(o.seed))
+	cmd := exec.Command("go", "test", "-count=1", "-timeout=24h", "-v", "-run=TestFollowModel",
+		"./lib/base/stream", "-sequences", fmt.Sprint(o.rounds), "-seed", fmt.Sprint(o.seed))
 	out, err := cmd.CombinedOutput()
 	fmt.Printf("model: %s\n", lastLines(out))
 	return err

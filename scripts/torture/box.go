@@ -50,7 +50,8 @@ func boxed(o options) error {
 	if err != nil {
 		return err
 	}
-	w := &boxWorld{options: o, dir: dir, repo: filepath.Join(dir, "repo"), rng: rand.New(rand.NewPCG(o.seed, o.seed)), did: map[string]int{}}
+	w := &boxWorld{options: o, dir: dir, repo: filepath.Join(dir, "repo"),
+		rng: rand.New(rand.NewPCG(o.seed, o.seed)), did: map[string]int{}}
 	err = w.prepare()
 	for round := 0; err == nil && round < o.rounds; round++ {
 		if err = w.round(); err == nil {
@@ -73,15 +74,18 @@ func boxed(o options) error {
 
 func (w *boxWorld) prepare() error {
 	home := filepath.Join(w.dir, "home")
-	config := "sandbox: " + w.sandbox + "\nbox:\n  agent: {agent: exec, command: [bash, " + filepath.Join(w.dir, "agent") + "]}\n"
+	config := "sandbox: " + w.sandbox + "\nbox:\n  agent: {agent: exec, command: [bash, " +
+		filepath.Join(w.dir, "agent") + "]}\n"
 	err := errors.Join(os.MkdirAll(w.repo, 0o755), os.Mkdir(home, 0o700),
 		os.WriteFile(filepath.Join(home, "config.yaml"), []byte(config), 0o600),
 		os.WriteFile(filepath.Join(w.dir, "agent"), []byte(boxAgent), 0o600))
 	for _, name := range []string{"a.go", "b.go", "sub/c.go"} {
 		file := filepath.Join(w.repo, name)
-		err = errors.Join(err, os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte("package x\n"), 0o644))
+		err = errors.Join(err, os.MkdirAll(filepath.Dir(file), 0o755),
+			os.WriteFile(file, []byte("package x\n"), 0o644))
 	}
-	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", "begin"}} {
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"},
+		{"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", "begin"}} {
 		out, failed := w.command("git", args...).CombinedOutput()
 		if failed != nil {
 			err = errors.Join(err, fmt.Errorf("git %v: %w: %s", args, failed, out))
@@ -99,7 +103,8 @@ func (w *boxWorld) command(program string, args ...string) *exec.Cmd {
 	}
 	cmd := exec.Command(program, args...)
 	cmd.Dir = w.repo
-	cmd.Env = []string{"PATH=" + w.bin + ":" + os.Getenv("PATH"), "HOME=" + w.dir, "TRI_HOME=" + filepath.Join(w.dir, "home"), "NO_COLOR=1"}
+	cmd.Env = []string{"PATH=" + w.bin + ":" + os.Getenv("PATH"), "HOME=" + w.dir,
+		"TRI_HOME=" + filepath.Join(w.dir, "home"), "NO_COLOR=1"}
 	return cmd
 }
 
@@ -232,14 +237,16 @@ func (w *boxWorld) choose() ([]string, error) {
 
 // killAgent kills a program that a run says it supervises.
 func (w *boxWorld) killAgent() bool {
-	states, _ := filepath.Glob(filepath.Join(w.repo, ".agents/runs/*/state.json")) // the pattern is a good one
+	// the pattern is a good one
+	states, _ := filepath.Glob(filepath.Join(w.repo, ".agents/runs/*/state.json"))
 	for _, name := range states {
 		var s struct {
 			Status string `json:"status"`
 			PID    int    `json:"pid"`
 		}
 		text, err := os.ReadFile(name)
-		if err == nil && json.Unmarshal(text, &s) == nil && s.Status == "ACTIVE" && s.PID > 0 && w.ours(s.PID) {
+		if err == nil && json.Unmarshal(text, &s) == nil && s.Status == "ACTIVE" && s.PID > 0 &&
+			w.ours(s.PID) {
 			return syscall.Kill(s.PID, syscall.SIGKILL) == nil
 		}
 	}

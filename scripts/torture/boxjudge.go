@@ -59,7 +59,9 @@ func (w *boxWorld) isTrue(r boxRun) error {
 			return errors.New("CRASHED, and nobody knows why")
 		}
 	case "REVIEW":
-		if out, err := w.command("git", "apply", "--check", filepath.Join(r.Dir, "changes.patch")).CombinedOutput(); err != nil && !bytes.Contains(out, []byte("does not apply")) {
+		if out, err := w.command("git", "apply", "--check",
+			filepath.Join(r.Dir, "changes.patch")).CombinedOutput(); err != nil &&
+			!bytes.Contains(out, []byte("does not apply")) {
 			return fmt.Errorf("its patch: %s", out)
 		}
 	case "DONE":
@@ -136,7 +138,8 @@ func (w *boxWorld) ledger(runs []boxRun) error {
 	}
 	for _, r := range runs {
 		if said[r.Meta.Name] != r.State.Status {
-			return fmt.Errorf("INDEX.jsonl says %q of %s, which is %s", said[r.Meta.Name], r.Meta.Name, r.State.Status)
+			return fmt.Errorf("INDEX.jsonl says %q of %s, which is %s", said[r.Meta.Name], r.Meta.Name,
+				r.State.Status)
 		}
 	}
 	if len(runs) == 0 {
@@ -154,7 +157,8 @@ func (w *boxWorld) collected() error {
 		return fmt.Errorf("gc: %w: %s", err, out)
 	}
 	var left []string
-	for _, pattern := range []string{".agents/trees/*", ".agents/runs/.*", ".agents/.*.[0-9]*", ".agents/pointers/.*", ".agents/runs/*/.*", ".git/worktrees/*", ".claude"} {
+	for _, pattern := range []string{".agents/trees/*", ".agents/runs/.*", ".agents/.*.[0-9]*",
+		".agents/pointers/.*", ".agents/runs/*/.*", ".git/worktrees/*", ".claude"} {
 		found, err := filepath.Glob(filepath.Join(w.repo, pattern))
 		if err != nil {
 			return err

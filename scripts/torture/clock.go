@@ -14,16 +14,20 @@ import (
 
 // jumps are by how much the clock is set.
 var jumps = []time.Duration{
-	time.Second, -time.Second, 59 * time.Minute, -59 * time.Minute, time.Hour, -time.Hour, 25 * time.Hour, -25 * time.Hour,
-	3 * 24 * time.Hour, -3 * 24 * time.Hour, 40 * 24 * time.Hour, -40 * 24 * time.Hour, 400 * 24 * time.Hour, -400 * 24 * time.Hour,
+	time.Second, -time.Second, 59 * time.Minute, -59 * time.Minute, time.Hour, -time.Hour, 25 * time.Hour,
+	-25 * time.Hour,
+	3 * 24 * time.Hour, -3 * 24 * time.Hour, 40 * 24 * time.Hour, -40 * 24 * time.Hour, 400 * 24 * time.Hour,
+	-400 * 24 * time.Hour,
 }
 
 // begins are instants that calendars are bad at, and the zones that are.
 var begins = []string{
-	"2026-03-29T00:59:30Z", "2026-11-01T05:59:30Z", "2026-12-31T23:59:30Z", "2028-02-28T23:59:30Z", "2038-01-19T03:13:50Z", "2026-11-21T12:00:00Z",
+	"2026-03-29T00:59:30Z", "2026-11-01T05:59:30Z", "2026-12-31T23:59:30Z", "2028-02-28T23:59:30Z",
+	"2038-01-19T03:13:50Z", "2026-11-21T12:00:00Z",
 }
 
-var zones = []string{"UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Pacific/Apia", "Australia/Lord_Howe"}
+var zones = []string{"UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Pacific/Apia",
+	"Australia/Lord_Howe"}
 
 // timed is a world with a clock of its own, and its running stages.
 type timed struct {
@@ -40,7 +44,8 @@ func tellStories(o options) error {
 	stories := []struct {
 		name string
 		tell func(*timed) error
-	}{{"jumps", (*timed).jumps}, {"grace", (*timed).grace}, {"budget", (*timed).budget}, {"expiry", (*timed).expiry}}
+	}{{"jumps", (*timed).jumps}, {"grace", (*timed).grace}, {"budget", (*timed).budget},
+		{"expiry", (*timed).expiry}}
 	errs := make([]error, o.rounds)
 	var told sync.WaitGroup
 	for i := range o.rounds {
@@ -194,7 +199,8 @@ func (t *timed) sane() error {
 	if out, err := t.command("tri-report", "verify").CombinedOutput(); err != nil {
 		errs = append(errs, fmt.Errorf("tri-report verify: %w: %.500s", err, out))
 	}
-	for _, args := range [][]string{{"tri-report", "week"}, {"tri-report", "brief"}, {"tri-report", "cost"}, {"tri-health", "--json"}} {
+	for _, args := range [][]string{{"tri-report", "week"}, {"tri-report", "brief"}, {"tri-report", "cost"},
+		{"tri-health", "--json"}} {
 		out, err := t.command(args...).CombinedOutput()
 		if bad := negative.Find(out); bad != nil || bytes.Contains(out, []byte("panic")) {
 			errs = append(errs, fmt.Errorf("%s says %q (%v)", strings.Join(args, " "), bad, err))

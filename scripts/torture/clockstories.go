@@ -65,7 +65,8 @@ func (t *timed) posted() int {
 func (t *timed) quiet(since time.Time, d time.Duration, posts int) error {
 	for time.Since(since) < d {
 		if n := t.posted(); n != posts && time.Since(since) < d {
-			return fmt.Errorf("%d posts %v after the yes, of which %d may be: the clock ended its grace", n, time.Since(since), posts)
+			return fmt.Errorf("%d posts %v after the yes, of which %d may be: the clock ended its grace", n,
+				time.Since(since), posts)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -76,7 +77,8 @@ func (t *timed) quiet(since time.Time, d time.Duration, posts int) error {
 // sooner, not much later, and not when it was taken back; and it does not expire.
 func (t *timed) grace() error {
 	const grace = 2 * time.Second
-	if err := errors.Join(t.set("grace_s: 0", "grace_s: 2", ""), t.set("offer_expires_h: 1000000", "offer_expires_h: 72", ""), t.up()); err != nil {
+	if err := errors.Join(t.set("grace_s: 0", "grace_s: 2", ""),
+		t.set("offer_expires_h: 1000000", "offer_expires_h: 72", ""), t.up()); err != nil {
 		return err
 	}
 	for _, set := range []time.Duration{time.Hour, -26 * time.Hour, 100 * 24 * time.Hour} {
@@ -93,7 +95,8 @@ func (t *timed) grace() error {
 		if err := t.quiet(said, grace-100*time.Millisecond, posts); err != nil {
 			return err
 		}
-		if err := t.eventually(fmt.Sprintf("the post of a yes after which the clock was set by %v", set), func() bool { return t.posted() == posts+1 }); err != nil {
+		if err := t.eventually(fmt.Sprintf("the post of a yes after which the clock was set by %v", set),
+			func() bool { return t.posted() == posts+1 }); err != nil {
 			return err
 		}
 		// The next yes is taken back, after the clock was set.
@@ -116,7 +119,8 @@ func (t *timed) grace() error {
 			return err
 		}
 	}
-	fmt.Printf("clock: 3 yeses posted after their grace, 3 taken back within it, the clock set %d times\n", t.jumped)
+	fmt.Printf("clock: 3 yeses posted after their grace, 3 taken back within it, the clock set %d times\n",
+		t.jumped)
 	return t.over()
 }
 
@@ -145,7 +149,8 @@ func (t *timed) runs() (n int) {
 	}
 	for _, line := range lines {
 		var e budget.Entry
-		if json.Unmarshal(line, &e) == nil && e.Kind == budget.Reserve && (e.Work == "" || e.Work == budget.Investigate) {
+		if json.Unmarshal(line, &e) == nil && e.Kind == budget.Reserve &&
+			(e.Work == "" || e.Work == budget.Investigate) {
 			n++
 		}
 	}
@@ -155,7 +160,8 @@ func (t *timed) runs() (n int) {
 // budget: a day's budget is not there again when the clock is set back, and there
 // on the next day.
 func (t *timed) budget() error {
-	if err := errors.Join(t.set("investigations_per_day: 0", "investigations_per_day: 3", ""), t.up()); err != nil {
+	if err := errors.Join(t.set("investigations_per_day: 0", "investigations_per_day: 3", ""),
+		t.up()); err != nil {
 		return err
 	}
 	t.jump(time.Date(2026, 6, 10, 12, 0, 0, 0, time.UTC).Sub(t.clock.now()))
@@ -167,7 +173,8 @@ func (t *timed) budget() error {
 	if err := t.eventually("three runs of the first day", func() bool { return t.runs() == 3 }); err != nil {
 		return err
 	}
-	for _, set := range []time.Duration{-10 * time.Minute, -13 * time.Hour, 13 * time.Hour, -24 * time.Hour, 24 * time.Hour, 0} {
+	for _, set := range []time.Duration{-10 * time.Minute, -13 * time.Hour, 13 * time.Hour, -24 * time.Hour,
+		24 * time.Hour, 0} {
 		t.jump(set)
 		time.Sleep(1200 * time.Millisecond) // the dispatcher looks every second
 		if n := t.runs(); n != 3 {
@@ -179,7 +186,9 @@ func (t *timed) budget() error {
 		return err
 	}
 	t.jump(24 * time.Hour)
-	if err := t.eventually("the last run", func() bool { return t.runs() == 7 && len(t.waiting()) == 7 }); err != nil {
+	if err := t.eventually("the last run", func() bool {
+		return t.runs() == 7 && len(t.waiting()) == 7
+	}); err != nil {
 		return err
 	}
 	for _, key := range t.waiting() {
@@ -220,7 +229,9 @@ func (t *timed) expiry() error {
 		if err := t.say("approve", "--yes", key); err != nil {
 			return err
 		}
-		if err := t.eventually("the next draft is posted", func() bool { return t.posted() == posts+1 }); err != nil {
+		if err := t.eventually("the next draft is posted", func() bool {
+			return t.posted() == posts+1
+		}); err != nil {
 			return err
 		}
 	}

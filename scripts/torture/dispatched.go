@@ -23,8 +23,10 @@ import (
 // killPoints are the files on a message's way into a draft: the process that is killed has just changed
 // one, "": at any instant. A * is the item or its newest run.
 var killPoints = []string{
-	"", "events-classified.ndjson", "dispatch.ndjson", "open/*", "runs/*/prompt.md", "runs/*/state.json", "runs/*/words.ndjson",
-	"runs/*/raw/stream.jsonl", "runs/*/heard.ndjson", "runs/*/checkpoint.json", "runs/*/result.json", "decisions.ndjson",
+	"", "events-classified.ndjson", "dispatch.ndjson", "open/*", "runs/*/prompt.md", "runs/*/state.json",
+	"runs/*/words.ndjson",
+	"runs/*/raw/stream.jsonl", "runs/*/heard.ndjson", "runs/*/checkpoint.json", "runs/*/result.json",
+	"decisions.ndjson",
 }
 
 // dispatchedTally is what stories with the real dispatcher counted.
@@ -49,7 +51,8 @@ func saidToDispatcher(o options) (sum dispatchedTally, err error) {
 			for seed := range next {
 				t, err := dispatchOnce(o, seed)
 				mu.Lock()
-				sum.words, sum.lost, sum.runs, sum.cycles = sum.words+t.words, sum.lost+t.lost, sum.runs+t.runs, sum.cycles+t.cycles
+				sum.words, sum.lost, sum.runs, sum.cycles = sum.words+t.words, sum.lost+t.lost,
+					sum.runs+t.runs, sum.cycles+t.cycles
 				sum.failed += t.failed
 				sum.killed[0], sum.killed[1] = sum.killed[0]+t.killed[0], sum.killed[1]+t.killed[1]
 				for p, n := range t.at {
@@ -97,9 +100,12 @@ func dispatchOnce(o options, seed uint64) (dispatchedTally, error) {
 	}
 	config := fmt.Sprintf("sandbox: off\nteam: {approvers: [op]}\ncodebases: [{name: code, path: ../code}]\nturn: {hold_s: 0}\n"+
 		"budget: {per_thread: {runs: 0}, per_person: {runs: 0}}\n"+
-		"investigator: {agent: %s, command: [%q, words-part, agent, %s-return]}\n", map[string]string{"native": "claude", "legs": "exec"}[kind], self, kind)
-	for name, text := range map[string]string{"home/config.yaml": config, "code/code.go": "package code\n", "home/events-classified.ndjson": ""} {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700), os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)); err != nil {
+		"investigator: {agent: %s, command: [%q, words-part, agent, %s-return]}\n",
+		map[string]string{"native": "claude", "legs": "exec"}[kind], self, kind)
+	for name, text := range map[string]string{"home/config.yaml": config, "code/code.go": "package code\n",
+		"home/events-classified.ndjson": ""} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700),
+			os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)); err != nil {
 			return d.dispatchedTally, err
 		}
 	}
@@ -158,7 +164,9 @@ func (d *dispatchStory) story(seed uint64) error {
 			}
 			d.cycles = t.Cycle
 			for n := range d.words {
-				asked := slices.ContainsFunc(t.Messages, func(m thread.Message) bool { return strings.HasSuffix(m.Content+" ", mark(n)+" ") || n == 0 })
+				asked := slices.ContainsFunc(t.Messages, func(m thread.Message) bool {
+					return strings.HasSuffix(m.Content+" ", mark(n)+" ") || n == 0
+				})
 				switch {
 				case !asked || t.DraftPending != nil && !strings.Contains(*t.DraftPending+" ", mark(n)+" "):
 					d.lost++
@@ -185,8 +193,10 @@ func (d *dispatchStory) say(n int, text string) error {
 		return err
 	}
 	e := event.Classified{Classification: event.Ambient}
-	e.Seq, e.Platform, e.ChatID, e.ChatName, e.MessageID, e.MsgType = new(s.Size()), "local", "dev", "dev", fmt.Sprint(n+1), "text"
-	e.CreateTime, e.Content, e.Mentions = time.Now().UTC().Format(time.RFC3339), "and it says "+text, []string{}
+	e.Seq, e.Platform, e.ChatID, e.ChatName, e.MessageID, e.MsgType = new(s.Size()), "local", "dev", "dev",
+		fmt.Sprint(n+1), "text"
+	e.CreateTime, e.Content, e.Mentions = time.Now().UTC().Format(time.RFC3339),
+		"and it says "+text, []string{}
 	e.Sender = event.Sender{ID: "ana", Type: "user"}
 	if root := "1"; n > 0 {
 		e.ThreadID = &root
@@ -237,7 +247,8 @@ func (d *dispatchStory) kill(tell func() error) error {
 		return err
 	}
 	if point != "" {
-		for end := time.Now().Add(1500 * time.Millisecond); slices.Equal(was, stamps()); time.Sleep(100 * time.Microsecond) {
+		for end := time.Now().Add(1500 * time.Millisecond); slices.Equal(was,
+			stamps()); time.Sleep(100 * time.Microsecond) {
 			if time.Now().After(end) {
 				point = ""
 				break

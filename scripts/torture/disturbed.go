@@ -33,7 +33,8 @@ func disturbWorld(o options) (err error) {
 	}
 	defer func() { err = errors.Join(err, disk.unmount()) }()
 	// How old a question is is said by the chat's clock, which here is the one that jumps.
-	if err := errors.Join(w.configure(), w.addConfig("dispatch: {max_question_age_h: 1000000}\n")); err != nil {
+	if err := errors.Join(w.configure(),
+		w.addConfig("dispatch: {max_question_age_h: 1000000}\n")); err != nil {
 		return err
 	}
 	c, err := newClock(w.dir, time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), 1)
@@ -106,7 +107,8 @@ func (d *disturber) unlock() error {
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil
 			}
-			if err != nil || e.IsDir() || filepath.Base(filepath.Dir(name)) != "locks" && !strings.HasSuffix(name, ".lock") {
+			if err != nil || e.IsDir() || filepath.Base(filepath.Dir(name)) != "locks" &&
+				!strings.HasSuffix(name, ".lock") {
 				return err
 			}
 			if err := os.Remove(name); !errors.Is(err, fs.ErrNotExist) {

@@ -21,7 +21,8 @@ func exits() []path {
 	}}}, append(paths(), path{"tri restore", func(w *world) []string {
 		return []string{"tri-backup", "restore", filepath.Dir(w.home) + "/deep/restored"}
 	}, func(w *world) error {
-		return run(filepath.Join(w.bin, "tri-report"), "verify", "--home", filepath.Dir(w.home)+"/deep/restored", "--config", w.config)
+		return run(filepath.Join(w.bin, "tri-report"), "verify", "--home",
+			filepath.Dir(w.home)+"/deep/restored", "--config", w.config)
 	}})...)
 }
 
@@ -33,7 +34,10 @@ func obey(o options, s system, through []string) (lost []string, err error) {
 		return nil, err
 	}
 	defer l.end()
-	for _, say := range []func() error{l.ask, func() error { _, err := l.chat.say("ben", "ok thanks"); return err }, l.ask} {
+	for _, say := range []func() error{l.ask, func() error {
+		_, err := l.chat.say("ben", "ok thanks")
+		return err
+	}, l.ask} {
 		if err := say(); err != nil {
 			return nil, err
 		}

@@ -25,7 +25,8 @@ func (w *world) checkBatch(fault func(string, ...any), filter []string, in, live
 }
 
 func (w *world) checkClassified(fault func(string, ...any)) {
-	w.checkBatch(fault, []string{"tri-classify", "--config", w.configFile()}, w.classified(), "events-classified.ndjson")
+	w.checkBatch(fault, []string{"tri-classify", "--config", w.configFile()}, w.classified(),
+		"events-classified.ndjson")
 }
 
 func (w *world) checkThreaded(fault func(string, ...any)) {

@@ -115,7 +115,8 @@ func (f *flipped) states() error {
 // describes a process, nor the key of the page, which is random.
 func (f *flipped) ours(name string) bool {
 	info, err := os.Stat(name)
-	return err == nil && info.Size() > 0 && !slices.Contains([]string{"config.yaml", "watch.json", "web.key"}, filepath.Base(name))
+	return err == nil && info.Size() > 0 && !slices.Contains([]string{"config.yaml", "watch.json", "web.key"},
+		filepath.Base(name))
 }
 
 func (f *flipped) copy(from, to string) error {
@@ -153,7 +154,8 @@ func (f *flipped) pass(say string) {
 	f.run(append([]string{"tri-watch", "--config", config, "--once"}, f.chat.watch()...)...)
 	f.run("tri-thread", "--out", f.path("events-threaded.ndjson"), f.path("events.ndjson"))
 	f.run("tri-turn", "--out", f.path("events-turns.ndjson"), f.path("events-threaded.ndjson"))
-	f.run("tri-classify", "--config", config, "--out", f.path("events-classified.ndjson"), f.path("events-turns.ndjson"))
+	f.run("tri-classify", "--config", config, "--out", f.path("events-classified.ndjson"),
+		f.path("events-turns.ndjson"))
 	f.run("tri-dispatch", "--config", config, "--once", f.path("events-classified.ndjson"))
 }
 
@@ -265,7 +267,8 @@ func (f *flipped) look(s saved) error {
 		count[p.thread]++
 		if p.text != s.posts[p.thread] {
 			f.altered++
-			f.wrong(fmt.Sprintf("%s: %q stands in %s, not %q", f.changed, p.text, p.thread, s.posts[p.thread]))
+			f.wrong(fmt.Sprintf("%s: %q stands in %s, not %q", f.changed, p.text, p.thread,
+				s.posts[p.thread]))
 		}
 	}
 	for thread, n := range count {
@@ -299,7 +302,8 @@ func (f *flipped) judge() error {
 		f.tried, f.seen, f.posted, f.altered, f.doubled, f.hung, f.stuck)
 	count(counts{messages: f.tried, posts: f.posted, doubled: f.doubled})
 	if f.altered+f.doubled+f.hung+unseen > 0 {
-		return fmt.Errorf("%d posts altered, %d doubled, %d changes unseen, %d programs hung", f.altered, f.doubled, unseen, f.hung)
+		return fmt.Errorf("%d posts altered, %d doubled, %d changes unseen, %d programs hung", f.altered,
+			f.doubled, unseen, f.hung)
 	}
 	return nil
 }

@@ -115,7 +115,8 @@ func followOnce(o options, seed uint64) (f *followed, err error) {
 		return nil, err
 	}
 	f = &followed{
-		options: o, rng: rand.New(rand.NewPCG(seed, 3)), dir: dir, log: filepath.Join(dir, "events.ndjson"), out: filepath.Join(dir, "out.ndjson"),
+		options: o, rng: rand.New(rand.NewPCG(seed, 3)), dir: dir, log: filepath.Join(dir, "events.ndjson"),
+		out:    filepath.Join(dir, "out.ndjson"),
 		before: map[string]string{}, said: map[string]string{},
 	}
 	f.args = []string{[]string{"tri-thread", "tri-classify"}[seed%2], "--follow", "--out", f.out, f.log}
@@ -134,11 +135,13 @@ func followOnce(o options, seed uint64) (f *followed, err error) {
 		s := followSteps[bag[f.rng.IntN(len(bag))]]
 		names = append(names, s.name)
 		if err := errors.Join(s.do(f), f.rest()); err != nil {
-			return f, fmt.Errorf("follow -seed %d -rounds 1: %s: %s: %w", seed, f.args[0], strings.Join(names, ", "), err)
+			return f, fmt.Errorf("follow -seed %d -rounds 1: %s: %s: %w", seed, f.args[0],
+				strings.Join(names, ", "), err)
 		}
 	}
 	if err := errors.Join(f.stop(false), f.rest(), f.start(), f.rest(), f.term()); err != nil {
-		return f, fmt.Errorf("follow -seed %d -rounds 1: %s: %s, and an end: %w", seed, f.args[0], strings.Join(names, ", "), err)
+		return f, fmt.Errorf("follow -seed %d -rounds 1: %s: %s, and an end: %w", seed, f.args[0],
+			strings.Join(names, ", "), err)
 	}
 	f.lines += len(f.owed())
 	return f, nil
@@ -149,8 +152,10 @@ func (f *followed) line(at int) []byte {
 	f.made++
 	seq, id := int64(at), fmt.Sprint("m", f.made)
 	e := event.Event{
-		Seq: &seq, Platform: "local", ChatID: "dev", ChatName: "dev", MessageID: id, CreateTime: "2026-01-02T03:04:05Z", MsgType: "text",
-		Content: fmt.Sprintf("%d things %s", f.made, strings.Repeat("and more ", f.rng.IntN(40))), Sender: event.Sender{ID: "ana", Type: "user"}, Mentions: []string{},
+		Seq: &seq, Platform: "local", ChatID: "dev", ChatName: "dev", MessageID: id,
+		CreateTime: "2026-01-02T03:04:05Z", MsgType: "text",
+		Content: fmt.Sprintf("%d things %s", f.made, strings.Repeat("and more ", f.rng.IntN(40))),
+		Sender:  event.Sender{ID: "ana", Type: "user"}, Mentions: []string{},
 	}
 	f.said[id] = e.Content
 	b, err := json.Marshal(e)

@@ -51,7 +51,8 @@ func (f *followed) term() error {
 	if !f.p.endsWithin(f.wait) {
 		return errors.New("it does not end when it is asked to")
 	}
-	if s := f.p.status(); !f.p.diedOf(syscall.SIGTERM) && s != 0 && (s != sysexit.Data || !f.junk) && !(f.harmed && f.excused(s)) {
+	if s := f.p.status(); !f.p.diedOf(syscall.SIGTERM) && s != 0 && (s != sysexit.Data || !f.junk) &&
+		!(f.harmed && f.excused(s)) {
 		return fmt.Errorf("ended with %d: %s", s, f.p.word())
 	}
 	f.p = nil
@@ -111,7 +112,8 @@ func (f *followed) delivered() (got []string, err error) {
 		case !stood || e.Content != f.said[e.MessageID]:
 			return got, fmt.Errorf("delivered what never stood there: %.200q", line)
 		case before != last:
-			return got, fmt.Errorf("delivered %s behind %q, and it stood behind %q", e.MessageID, last, before)
+			return got, fmt.Errorf("delivered %s behind %q, and it stood behind %q", e.MessageID,
+				last, before)
 		}
 		last = e.MessageID
 		got = append(got, last)

@@ -94,7 +94,10 @@ func sweep(o options, s system) (wrong []string, err error) {
 		return nil, err
 	}
 	defer w.close()
-	for _, say := range []func() error{w.ask, func() error { _, err := w.chat.say("ben", "ok thanks"); return err }, w.ask} {
+	for _, say := range []func() error{w.ask, func() error {
+		_, err := w.chat.say("ben", "ok thanks")
+		return err
+	}, w.ask} {
 		if err := say(); err != nil {
 			return nil, err
 		}
@@ -110,13 +113,15 @@ func sweep(o options, s system) (wrong []string, err error) {
 				return wrong, err
 			}
 			if fault != nil {
-				wrong = append(wrong, fmt.Sprintf("%s: %s with %d bytes free: %v", s.name, p.name, room, fault))
+				wrong = append(wrong, fmt.Sprintf("%s: %s with %d bytes free: %v", s.name, p.name,
+					room, fault))
 			}
 			if good++; !ok {
 				good = 0
 			}
 			if points++; points > 200 {
-				return nil, fmt.Errorf("%s needs more than %d bytes\n%s", p.name, room, strings.Join(wrong, "\n"))
+				return nil, fmt.Errorf("%s needs more than %d bytes\n%s", p.name, room,
+					strings.Join(wrong, "\n"))
 			}
 		}
 		fmt.Printf("%s: %-13s %3d amounts of room\n", s.name, p.name, points)
@@ -264,7 +269,8 @@ func (l *life) untilFull(supervisor int, said *words) (cores float64, err error)
 		}
 		time.Sleep(time.Duration(l.rng.IntN(200)) * time.Millisecond)
 	}
-	for deadline := time.Now().Add(time.Minute); !strings.Contains(said.String(), noRoom) && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(said.String(), noRoom) &&
+		time.Now().Before(deadline); {
 		if _, err := l.chat.say("ben", "the build is green again"); err != nil {
 			return 0, err
 		}

@@ -88,7 +88,8 @@ func mounting(name string, o options, test func(options) error) error {
 	runtime.LockOSThread() // it is this thread's death that ends the other
 	defer runtime.UnlockOSThread()
 	cmd := exec.Command("/proc/self/exe", name, "-bin", o.bin, "-mounts", o.mounts, "-wait", o.wait.String(),
-		fmt.Sprint("-rounds=", o.rounds), fmt.Sprint("-hours=", o.hours), fmt.Sprint("-seed=", o.seed), fmt.Sprint("-keep=", o.keep),
+		fmt.Sprint("-rounds=", o.rounds), fmt.Sprint("-hours=", o.hours), fmt.Sprint("-seed=", o.seed),
+		fmt.Sprint("-keep=", o.keep),
 		fmt.Sprint("-messages=", o.messages), "-warped", o.warped)
 	cmd.Stdout, cmd.Stderr, cmd.Env = os.Stdout, os.Stderr, append(os.Environ(), apart+"=yes")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
@@ -146,7 +147,8 @@ func newImage(s system, dir, at string) (*image, error) {
 	if err := errors.Join(f.Truncate(mkfs[s.fs].size<<20), f.Close()); err != nil {
 		return nil, err
 	}
-	if out, err := exec.Command("mkfs."+s.fs, append([]string{"-q"}, append(s.make, m.file)...)...).CombinedOutput(); err != nil {
+	if out, err := exec.Command("mkfs."+s.fs,
+		append([]string{"-q"}, append(s.make, m.file)...)...).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("mkfs.%s: %w: %s", s.fs, err, out)
 	}
 	return m, run("fallocate", "--dig-holes", m.file)

@@ -156,7 +156,8 @@ func (w *world) restless() string {
 	}
 	open, err := filepath.Glob(w.path("open/*.json"))
 	if err != nil || len(open) > 0 {
-		return fmt.Sprintf("%d threads are open, as %s", len(open), strings.Join(open[:min(1, len(open))], ""))
+		return fmt.Sprintf("%d threads are open, as %s", len(open),
+			strings.Join(open[:min(1, len(open))], ""))
 	}
 	intents, err := filepath.Glob(w.path("outbox/*.json"))
 	if err != nil || len(intents) > 0 {
@@ -186,7 +187,8 @@ func (w *world) taken(line []byte) bool {
 	var last, mark struct {
 		Seq int64 `json:"seq"`
 	}
-	return json.Unmarshal(line, &last) == nil && readJSON(w.path("dispatch.json"), &mark) == nil && mark.Seq >= last.Seq
+	return json.Unmarshal(line, &last) == nil && readJSON(w.path("dispatch.json"), &mark) == nil &&
+		mark.Seq >= last.Seq
 }
 
 // missing counts the questions that no event tells of.
@@ -209,11 +211,14 @@ func (w *world) missing(lines [][]byte) int {
 // judge counts everything and prints it.
 func (w *world) judge(deaths map[string]int) error {
 	var faults []string
-	counted, err := w.count(func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) })
+	counted, err := w.count(func(format string, args ...any) {
+		faults = append(faults, fmt.Sprintf(format, args...))
+	})
 	if err != nil {
 		return err
 	}
-	fmt.Printf("chat %s: %d messages, %d questions, kills %v\n%s\n", w.options.chat, w.said, len(w.questions), deaths, counted)
+	fmt.Printf("chat %s: %d messages, %d questions, kills %v\n%s\n", w.options.chat, w.said, len(w.questions),
+		deaths, counted)
 	if len(faults) > 0 {
 		w.keep = true
 		return errors.New(strings.Join(faults, "\n  "))
@@ -247,7 +252,8 @@ func (w *world) count(fault func(string, ...any)) (string, error) {
 		fault("%d posts stand twice", twice)
 	}
 	count(counts{w.said, len(posts), unanswered, doubled + twice})
-	return fmt.Sprintf("events doubled %d, posts %d, posted twice %d, swapped %d, unanswered %d, stuck %d", doubled, len(posts), twice, swapped, unanswered, stuck), nil
+	return fmt.Sprintf("events doubled %d, posts %d, posted twice %d, swapped %d, unanswered %d, stuck %d",
+		doubled, len(posts), twice, swapped, unanswered, stuck), nil
 }
 
 func (w *world) checkEvents(fault func(string, ...any)) (doubled int) {

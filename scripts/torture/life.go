@@ -142,7 +142,8 @@ func (l *life) approve() {
 			if json.Unmarshal(line, &a) != nil || a.SHA256 == "" {
 				continue
 			}
-			if err := l.once(nil, "tri-approve", "approve", "--yes", "--config", l.config, a.Key); err == nil {
+			if err := l.once(nil, "tri-approve", "approve", "--yes", "--config", l.config,
+				a.Key); err == nil {
 				l.note("approve", line)
 			}
 		}
@@ -236,7 +237,8 @@ func (l *life) processes() (pids []int, err error) {
 	all, err := filepath.Glob("/proc/[0-9]*/environ")
 	for _, name := range all {
 		env, _ := os.ReadFile(name) // it has ended
-		if pid, err := strconv.Atoi(strings.Split(name, "/")[2]); err == nil && bytes.Contains(env, []byte("TRI_HOME="+l.home+"\x00")) {
+		if pid, err := strconv.Atoi(strings.Split(name, "/")[2]); err == nil &&
+			bytes.Contains(env, []byte("TRI_HOME="+l.home+"\x00")) {
 			pids = append(pids, pid)
 		}
 	}
@@ -270,7 +272,8 @@ func stopped(pid int) bool {
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	for _, name := range tasks {
 		stat, err := os.ReadFile(name)
-		if i := bytes.LastIndexByte(stat, ')'); err == nil && (i < 0 || len(stat) < i+3 || !bytes.ContainsRune([]byte("TtZX"), rune(stat[i+2]))) {
+		if i := bytes.LastIndexByte(stat, ')'); err == nil &&
+			(i < 0 || len(stat) < i+3 || !bytes.ContainsRune([]byte("TtZX"), rune(stat[i+2]))) {
 			return false
 		}
 	}

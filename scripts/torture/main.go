@@ -40,7 +40,8 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 500, "kills")
 	flag.IntVar(&o.messages, "messages", 200, "chat messages")
 	flag.Uint64Var(&o.seed, "seed", 1, "of the random choices")
-	flag.StringVar(&o.chat, "chat", "local", "local or mattermost (a fake server that drops and delays answers)")
+	flag.StringVar(&o.chat, "chat", "local",
+		"local or mattermost (a fake server that drops and delays answers)")
 	flag.StringVar(&o.only, "only", "", "one program instead of all")
 	flag.StringVar(&o.sandbox, "sandbox", "off", "box: required puts walls around the agent")
 	flag.BoolVar(&o.faces, "faces", false, "supervise: the page and the cards in a channel too")
@@ -48,9 +49,12 @@ func main() {
 	flag.DurationVar(&o.wait, "wait", 2*time.Minute, "longest that all may take to come to rest")
 	flag.DurationVar(&o.rest, "rest", 10*time.Second, "supervise: how long the pipeline is watched at rest")
 	flag.StringVar(&o.mounts, "mounts", systems, "power, full: file systems, FS[:MOUNT OPTION]... each")
-	flag.DurationVar(&o.span, "span", 24*time.Hour, "soak: how long the life is, by its own clock; it takes -rounds seconds")
-	flag.StringVar(&o.warped, "warped", "", "clock, soak, disturbed: `folder` for the programs with another clock, built where it has none (default: one that goes again)")
-	flag.Float64Var(&o.hours, "hours", 0, "all, power: for how long at most; 0 is each part once, and all rounds")
+	flag.DurationVar(&o.span, "span", 24*time.Hour,
+		"soak: how long the life is, by its own clock; it takes -rounds seconds")
+	flag.StringVar(&o.warped, "warped", "",
+		"clock, soak, disturbed: `folder` for the programs with another clock, built where it has none (default: one that goes again)")
+	flag.Float64Var(&o.hours, "hours", 0,
+		"all, power: for how long at most; 0 is each part once, and all rounds")
 	if len(os.Args) > 3 && os.Args[1] == "words-part" {
 		if err := wordsPart(os.Args[2:]); err != nil {
 			fmt.Fprintln(os.Stderr, "torture words:", err)

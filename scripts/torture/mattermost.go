@@ -28,8 +28,9 @@ func newMattermost(w *world) (chatServer, error) {
 	}
 	m.dev = s.AddChannel("dev").ID
 	return m, s.SetFaults(mattermosttest.Faults{
-		Seed: w.seed, DropAnswer: 0.15, LateAnswer: 0.15, LateStore: 0.1, Late: "60ms", Fail: 0.05, FailAfter: 0.05,
-		Close: 0.02, Duplicate: 0.05, Reorder: 0.05, Lose: 0.02,
+		Seed: w.seed, DropAnswer: 0.15, LateAnswer: 0.15, LateStore: 0.1, Late: "60ms", Fail: 0.05,
+		FailAfter: 0.05,
+		Close:     0.02, Duplicate: 0.05, Reorder: 0.05, Lose: 0.02,
 	})
 }
 
@@ -52,7 +53,8 @@ func (m *mattermost) posts() ([]post, error) {
 }
 
 func (m *mattermost) config() string {
-	return strings.Join([]string{"chat:", "  mattermost:", "    url: " + m.server.URL, "    token_env: TORTURE_TOKEN", ""}, "\n")
+	return strings.Join([]string{"chat:", "  mattermost:", "    url: " + m.server.URL,
+		"    token_env: TORTURE_TOKEN", ""}, "\n")
 }
 func (m *mattermost) watch() []string { return []string{"mattermost"} }
 func (m *mattermost) env() []string   { return []string{"TORTURE_TOKEN=" + m.token} }

@@ -53,7 +53,8 @@ func newNats(o options, servers int) (*natsWorld, error) {
 	for i := range servers {
 		conf := fmt.Sprintf("listen: 127.0.0.1:%d\nserver_name: s%d\nmax_payload: 2MB\njetstream { store_dir: %q }\n", ports[i], i, w.path(fmt.Sprint("store", i)))
 		if servers > 1 {
-			conf += fmt.Sprintf("cluster { name: c, listen: 127.0.0.1:%d, routes: [%s] }\n", ports[servers+i], strings.Join(routes, ", "))
+			conf += fmt.Sprintf("cluster { name: c, listen: 127.0.0.1:%d, routes: [%s] }\n", ports[servers+i],
+				strings.Join(routes, ", "))
 		}
 		name := w.path(fmt.Sprint("server", i, ".conf"))
 		if err := os.WriteFile(name, []byte(conf), 0o600); err != nil {
@@ -65,11 +66,13 @@ func newNats(o options, servers int) (*natsWorld, error) {
 	for _, home := range []string{"hub", "copy", "w1", "w2", "w3"} {
 		conf := fmt.Sprintf("nats: {url: %q, replicas: %d, lease_s: 2}\ncodebases: [{name: code, path: %s}]\n", strings.Join(urls, ","), servers, w.path("code"))
 		if home != "hub" {
-			conf += fmt.Sprintf("sandbox: off\ninvestigator: {agent: exec, command: [bash, %s]}\n", w.path("agent"))
+			conf += fmt.Sprintf("sandbox: off\ninvestigator: {agent: exec, command: [bash, %s]}\n",
+				w.path("agent"))
 		} else {
 			conf += "sandbox: off\ninvestigator: {agent: search, on: nats}\n"
 		}
-		if err := errors.Join(os.Mkdir(w.path(home), 0o700), os.WriteFile(w.path(home, "config.yaml"), []byte(conf), 0o600)); err != nil {
+		if err := errors.Join(os.Mkdir(w.path(home), 0o700),
+			os.WriteFile(w.path(home, "config.yaml"), []byte(conf), 0o600)); err != nil {
 			return nil, err
 		}
 	}
@@ -86,9 +89,11 @@ func (w *natsWorld) code() error {
 	err := errors.Join(os.Mkdir(w.path("code"), 0o755), os.WriteFile(w.path("agent"), []byte(script), 0o600))
 	for n := range 40 {
 		src := fmt.Sprintf("package code\n\n// %[1]s is how often loader %03[2]d tries.\nconst %[1]s = %[2]d\n", token(n), n)
-		err = errors.Join(err, os.WriteFile(w.path("code", fmt.Sprintf("loader%03d.go", n)), []byte(src), 0o644))
+		err = errors.Join(err, os.WriteFile(w.path("code", fmt.Sprintf("loader%03d.go", n)),
+			[]byte(src), 0o644))
 	}
-	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one"}} {
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."},
+		{"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one"}} {
 		out, gerr := exec.Command("git", append([]string{"-C", w.path("code")}, args...)...).CombinedOutput()
 		if gerr != nil {
 			err = errors.Join(err, fmt.Errorf("git %q: %w: %s", args, gerr, out))
@@ -100,7 +105,8 @@ func (w *natsWorld) code() error {
 // command is a program of a home. Its words go to a file of the home.
 func (w *natsWorld) command(home, name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(w.bin, name), args...)
-	cmd.Env = append(os.Environ(), "PATH="+w.bin+":"+os.Getenv("PATH"), "TRI_HOME="+w.path(home), "GOMAXPROCS=1")
+	cmd.Env = append(os.Environ(), "PATH="+w.bin+":"+os.Getenv("PATH"), "TRI_HOME="+w.path(home),
+		"GOMAXPROCS=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	f, err := os.OpenFile(w.path(home+"-"+name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err == nil {
@@ -222,7 +228,8 @@ func natsLogs(o options) error {
 	err = sameFile(w.path("hub", "events.ndjson"), w.path("copy", "events.ndjson"), o.wait)
 	lost, doubled := control.judge()
 	fmt.Printf("nats logs: %d rounds in %v, kills %v, %d lines: copy equal %v; a control that trusts the server: %d of %d lost, %d doubled\n",
-		o.rounds, time.Since(begun).Round(time.Second), w.kills, appended.lines, err == nil, lost, control.sent, doubled)
+		o.rounds, time.Since(begun).Round(time.Second), w.kills, appended.lines, err == nil, lost,
+		control.sent, doubled)
 	count(counts{messages: appended.lines})
 	return err
 }
@@ -241,7 +248,9 @@ func sameFile(a, b string, wait time.Duration) error {
 			return h.Check(filepath.Base(b), 0) // its own sums
 		}
 		if !bytes.HasPrefix(x, y) || time.Now().After(end) {
-			return errors.Join(err1, err2, fmt.Errorf("the copy has %d bytes of %d, the same: %v", len(y), len(x), bytes.HasPrefix(x, y)))
+			return errors.Join(err1, err2,
+				fmt.Errorf("the copy has %d bytes of %d, the same: %v", len(y), len(x),
+					bytes.HasPrefix(x, y)))
 		}
 	}
 }
@@ -271,7 +280,8 @@ func natsCluster(o options) error {
 		want, at := size(w.path("hub", "events.ndjson")), time.Now()
 		for size(w.path("copy", "events.ndjson")) < want {
 			if time.Since(at) > o.wait {
-				return fmt.Errorf("nats cluster: the copy stays %d bytes behind", want-size(w.path("copy", "events.ndjson")))
+				return fmt.Errorf("nats cluster: the copy stays %d bytes behind",
+					want-size(w.path("copy", "events.ndjson")))
 			}
 			time.Sleep(5 * time.Millisecond)
 		}
@@ -279,10 +289,12 @@ func natsCluster(o options) error {
 		if err := n.start(); err != nil {
 			return err
 		}
-		time.Sleep(4 * time.Second) // until the three are equal again: a second death would be a loss of quorum
+		// until the three are equal again: a second death would be a loss of quorum
+		time.Sleep(4 * time.Second)
 	}
 	appended.stop()
 	err = sameFile(w.path("hub", "events.ndjson"), w.path("copy", "events.ndjson"), o.wait)
-	fmt.Printf("nats cluster of three: kills %v, %d lines: copy equal %v; behind after each kill %v\n", w.kills, appended.lines, err == nil, stalls)
+	fmt.Printf("nats cluster of three: kills %v, %d lines: copy equal %v; behind after each kill %v\n",
+		w.kills, appended.lines, err == nil, stalls)
 	return err
 }

@@ -39,7 +39,9 @@ func serve(t *testing.T) (dir, url string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(conf, []byte(strings.Replace(string(text), "0.0.0.0:4222", fmt.Sprint("127.0.0.1:", ports[0]), 1)), 0o600); err != nil {
+	if err := os.WriteFile(conf,
+		[]byte(strings.Replace(string(text), "0.0.0.0:4222", fmt.Sprint("127.0.0.1:", ports[0]), 1)),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(server, "-c", "nats-server.conf")
@@ -68,11 +70,12 @@ func connect(dir, url, name string, denied chan<- string) (*nats.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return nats.Connect(url, nats.RootCAs(filepath.Join(dir, "ca.pem")), key, nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-		if m := violation.FindStringSubmatch(err.Error()); m != nil && denied != nil {
-			denied <- strings.ToLower(m[1]) + " " + m[2]
-		}
-	}))
+	return nats.Connect(url, nats.RootCAs(filepath.Join(dir, "ca.pem")), key,
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			if m := violation.FindStringSubmatch(err.Error()); m != nil && denied != nil {
+				denied <- strings.ToLower(m[1]) + " " + m[2]
+			}
+		}))
 }
 
 var violation = regexp.MustCompile(`(?i)permissions violation for (publish|subscription) to "([^"]+)"`)
@@ -81,17 +84,22 @@ var violation = regexp.MustCompile(`(?i)permissions violation for (publish|subsc
 // of everything else that any role has, and of administration, nothing.
 func TestNatsRoles(t *testing.T) {
 	dir, url := serve(t)
-	roles := map[string]string{"hub": broker.RoleHub, "watch": broker.RoleWatch, "copy": broker.RoleCopy, "worker1": broker.RoleWorker}
+	roles := map[string]string{"hub": broker.RoleHub, "watch": broker.RoleWatch, "copy": broker.RoleCopy,
+		"worker1": broker.RoleWorker}
 	concrete := func(s string) string {
 		return strings.NewReplacer("*", "x", ">", "x").Replace(s)
 	}
 	all := map[string]bool{}
-	for _, s := range []string{"$JS.API.STREAM.DELETE.TRI_LOG_decisions", "$JS.API.STREAM.PURGE.TRI_LOG_decisions", "$JS.API.STREAM.UPDATE.TRI_LOG_decisions",
-		"$JS.API.STREAM.MSG.DELETE.TRI_LOG_decisions", "$JS.API.CONSUMER.CREATE.TRI_LOG_decisions", "$JS.API.CONSUMER.CREATE.TRI_RESULT.x",
-		"$JS.API.STREAM.MSG.GET.TRI_RESULT", "$JS.API.STREAM.NAMES", "$JS.API.ACCOUNT.PURGE.TRI", "$SYS.REQ.SERVER.PING", "tri.log.decisions.x", "other"} {
+	for _, s := range []string{"$JS.API.STREAM.DELETE.TRI_LOG_decisions",
+		"$JS.API.STREAM.PURGE.TRI_LOG_decisions", "$JS.API.STREAM.UPDATE.TRI_LOG_decisions",
+		"$JS.API.STREAM.MSG.DELETE.TRI_LOG_decisions", "$JS.API.CONSUMER.CREATE.TRI_LOG_decisions",
+		"$JS.API.CONSUMER.CREATE.TRI_RESULT.x",
+		"$JS.API.STREAM.MSG.GET.TRI_RESULT", "$JS.API.STREAM.NAMES", "$JS.API.ACCOUNT.PURGE.TRI",
+		"$SYS.REQ.SERVER.PING", "tri.log.decisions.x", "other"} {
 		all["publish "+s] = true
 	}
-	for _, s := range []string{">", "tri.>", "tri.work.*", "tri.result.*", "$JS.EVENT.>", "_INBOX.>", "tri.part.>"} {
+	for _, s := range []string{">", "tri.>", "tri.work.*", "tri.result.*", "$JS.EVENT.>", "_INBOX.>",
+		"tri.part.>"} {
 		all["subscription "+s] = true
 	}
 	rights := map[string]map[string]bool{}
@@ -110,10 +118,12 @@ func TestNatsRoles(t *testing.T) {
 	}
 	// What is never so, whatever the lists say.
 	for name, never := range map[string][]string{
-		"worker1": {"publish tri.log.decisions", "publish $JS.API.DIRECT.GET.TRI_LOG_events", "publish tri.work.x", "publish $JS.API.DIRECT.GET.TRI_RESULT.x", "subscription tri.log.*"},
-		"watch":   {"publish $JS.API.DIRECT.GET.TRI_LOG_replies", "publish tri.log.decisions", "publish tri.log.replies", "subscription tri.log.*"},
-		"copy":    {"publish tri.log.events", "publish tri.work.x", "publish tri.result.x"},
-		"hub":     {"publish tri.result.x", "publish tri.start.x.x"},
+		"worker1": {"publish tri.log.decisions", "publish $JS.API.DIRECT.GET.TRI_LOG_events",
+			"publish tri.work.x", "publish $JS.API.DIRECT.GET.TRI_RESULT.x", "subscription tri.log.*"},
+		"watch": {"publish $JS.API.DIRECT.GET.TRI_LOG_replies", "publish tri.log.decisions",
+			"publish tri.log.replies", "subscription tri.log.*"},
+		"copy": {"publish tri.log.events", "publish tri.work.x", "publish tri.result.x"},
+		"hub":  {"publish tri.result.x", "publish tri.start.x.x"},
 	} {
 		for _, s := range never {
 			if covers(rights[name], s) {
@@ -201,7 +211,9 @@ func covers(rights map[string]bool, s string) bool {
 func TestNatsFork(t *testing.T) {
 	dir, url := serve(t)
 	open := func(role string) *broker.Conn {
-		c, err := broker.Open(t.Context(), config.Nats{URL: url, SeedFile: filepath.Join(dir, role+".seed"), CAFile: filepath.Join(dir, "ca.pem"), Replicas: 1, LeaseS: 2}, "test", t.Logf)
+		c, err := broker.Open(t.Context(),
+			config.Nats{URL: url, SeedFile: filepath.Join(dir, role+".seed"),
+				CAFile: filepath.Join(dir, "ca.pem"), Replicas: 1, LeaseS: 2}, "test", t.Logf)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,7 +256,8 @@ func TestNatsFork(t *testing.T) {
 	if err := p.Run(t.Context(), done); !errors.Is(err, broker.ErrReplaced) {
 		t.Errorf("a log that was replaced: %v", err)
 	}
-	if err := (&broker.Publisher{Conn: p.Conn, Name: "../x", File: log, Say: t.Logf}).Run(t.Context(), done); err == nil {
+	if err := (&broker.Publisher{Conn: p.Conn, Name: "../x", File: log, Say: t.Logf}).Run(t.Context(),
+		done); err == nil {
 		t.Error("any name is taken for a log's")
 	}
 }

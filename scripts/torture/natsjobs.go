@@ -60,7 +60,8 @@ func newAppender(name string, seed uint64) *appender {
 				return
 			case <-time.After(3 * time.Millisecond):
 			}
-			line := fmt.Sprintf(`{"n":%d,"at":%d,"pad":"%s"}`+"\n", n, time.Now().UnixNano(), strings.Repeat("x", (n*int(seed+7))%900))
+			line := fmt.Sprintf(`{"n":%d,"at":%d,"pad":"%s"}`+"\n", n, time.Now().UnixNano(),
+				strings.Repeat("x", (n*int(seed+7))%900))
 			half := len(line) / 2
 			_, err1 := io.WriteString(f, line[:half])
 			_, err2 := io.WriteString(f, line[half:])
@@ -94,7 +95,8 @@ func newNaive(conf string) (*naive, error) {
 	if err != nil {
 		return nil, err
 	}
-	nc, err := nats.Connect("nats://"+listens.FindStringSubmatch(string(text))[1], nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond), nats.RetryOnFailedConnect(true))
+	nc, err := nats.Connect("nats://"+listens.FindStringSubmatch(string(text))[1], nats.MaxReconnects(-1),
+		nats.ReconnectWait(50*time.Millisecond), nats.RetryOnFailedConnect(true))
 	if err != nil {
 		return nil, err
 	}
@@ -112,13 +114,17 @@ func newNaive(conf string) (*naive, error) {
 		}
 	}
 	again := func() {
-		_, _ = js.CreateOrUpdateStream(context.Background(), jetstream.StreamConfig{Name: "CONTROL", Subjects: []string{"control"}})
-		_, _ = js.CreateOrUpdateConsumer(context.Background(), "CONTROL", jetstream.ConsumerConfig{Durable: "copy", AckPolicy: jetstream.AckExplicitPolicy, AckWait: time.Second})
+		_, _ = js.CreateOrUpdateStream(context.Background(),
+			jetstream.StreamConfig{Name: "CONTROL", Subjects: []string{"control"}})
+		_, _ = js.CreateOrUpdateConsumer(context.Background(), "CONTROL",
+			jetstream.ConsumerConfig{Durable: "copy", AckPolicy: jetstream.AckExplicitPolicy,
+				AckWait: time.Second})
 	}
 	c.ended.Go(func() {
 		for !over() {
 			time.Sleep(3 * time.Millisecond)
-			if _, err := js.Publish(context.Background(), "control", fmt.Append(nil, c.sent), jetstream.WithMsgID(fmt.Sprint(c.sent))); err != nil {
+			if _, err := js.Publish(context.Background(), "control", fmt.Append(nil, c.sent),
+				jetstream.WithMsgID(fmt.Sprint(c.sent))); err != nil {
 				again()
 				continue
 			}
@@ -198,7 +204,8 @@ func natsJobs(o options) error {
 		hands.Go(func() {
 			for n := range next {
 				results[n] = map[string]bool{}
-				for try := 0; len(results[n]) == 0 && time.Since(begun) < o.wait+time.Duration(o.rounds)*time.Second; try++ {
+				for try := 0; len(results[n]) == 0 &&
+					time.Since(begun) < o.wait+time.Duration(o.rounds)*time.Second; try++ {
 					relays.Add(1)
 					r := w.relay(n, strings.TrimSpace(string(head)), try == 0 && (n+hand)%3 == 0)
 					if r == nil {
@@ -247,7 +254,8 @@ func natsJobs(o options) error {
 	}
 	starts, _ := os.ReadFile(w.path("starts"))
 	fmt.Printf("nats jobs: %d jobs in %v, kills %v, %d relays of which %d were killed or failed, runs started %d: results lost %d, both workers killed %d\n",
-		jobs, time.Since(begun).Round(time.Second), w.kills, relays.Load(), resultless.Load(), bytes.Count(starts, []byte("\n")), lost, failed)
+		jobs, time.Since(begun).Round(time.Second), w.kills, relays.Load(), resultless.Load(),
+		bytes.Count(starts, []byte("\n")), lost, failed)
 	if lost > 0 {
 		return fmt.Errorf("nats jobs: %d results lost", lost)
 	}
@@ -258,8 +266,10 @@ func natsJobs(o options) error {
 func (w *natsWorld) relay(n int, commit string, killed bool) *remote.Result {
 	sum := sha256.Sum256(fmt.Appendf(nil, "job %d of %s", n, w.dir))
 	o := remote.Order{
-		V: remote.Version, ID: hex.EncodeToString(sum[:16]), Run: "r", Agent: "exec", Sandbox: "off", Codebase: "code", Commit: commit,
-		Prompt: fmt.Sprint("job ", n), SessionID: "0b6f6f5e-6c1d-4d8e-9a43-0f6f3f8f2a10", Schema: json.RawMessage(`{}`),
+		V: remote.Version, ID: hex.EncodeToString(sum[:16]), Run: "r", Agent: "exec", Sandbox: "off",
+		Codebase: "code", Commit: commit,
+		Prompt: fmt.Sprint("job ", n), SessionID: "0b6f6f5e-6c1d-4d8e-9a43-0f6f3f8f2a10",
+		Schema: json.RawMessage(`{}`),
 	}
 	cmd := w.command("hub", "tri-nats", "run")
 	in, err1 := cmd.StdinPipe()
@@ -301,7 +311,8 @@ func natsDispatch(o options) error {
 	var events bytes.Buffer
 	for i := range n {
 		seq := events.Len()
-		fmt.Fprintf(&events, `{"platform":"local","chat_id":"dev","chat_name":"dev","message_id":"%d","create_time":"%s","msg_type":"text","content":"how often does loader %03d try?","thread_id":null,"sender":{"id":"u%d","type":"user"},"mentions":[],"seq":%d,"is_question":true,"classification":"actionable","reasons":[]}`+"\n",
+		fmt.Fprintf(&events,
+			`{"platform":"local","chat_id":"dev","chat_name":"dev","message_id":"%d","create_time":"%s","msg_type":"text","content":"how often does loader %03d try?","thread_id":null,"sender":{"id":"u%d","type":"user"},"mentions":[],"seq":%d,"is_question":true,"classification":"actionable","reasons":[]}`+"\n",
 			i, time.Now().UTC().Format(time.RFC3339), i, i, seq)
 	}
 	plain := w.path("hub", "events.ndjson")

@@ -100,13 +100,16 @@ func table(names []string, all map[string]*tally) (faults int) {
 	fmt.Fprintln(w, "file system\tlives\tcuts\tat first start\tslow disk\tafter status 0\tkills too\tevents told\tmoves\tapprovals\tposts\treplies\tlost\tfaults\t")
 	var sum tally
 	row := func(name string, t *tally) {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", name, t.lives, t.cuts, t.first, t.slow, t.exits, t.kills,
-			t.told.events, t.told.moves, t.told.approvals, t.told.posts, t.told.replies, t.lost, len(t.faults))
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", name, t.lives, t.cuts,
+			t.first, t.slow, t.exits, t.kills,
+			t.told.events, t.told.moves, t.told.approvals, t.told.posts, t.told.replies, t.lost,
+			len(t.faults))
 	}
 	for _, name := range names {
 		t := all[name]
 		row(name, t)
-		sum.lives, sum.cuts, sum.first, sum.slow, sum.exits, sum.kills = sum.lives+t.lives, sum.cuts+t.cuts, sum.first+t.first, sum.slow+t.slow, sum.exits+t.exits, sum.kills+t.kills
+		sum.lives, sum.cuts, sum.first, sum.slow, sum.exits, sum.kills = sum.lives+t.lives, sum.cuts+t.cuts,
+			sum.first+t.first, sum.slow+t.slow, sum.exits+t.exits, sum.kills+t.kills
 		sum.told.add(t.told)
 		sum.lost += t.lost
 		sum.faults = append(sum.faults, t.faults...)
@@ -124,7 +127,8 @@ func lifeOf(o options, s system) (*life, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &life{world: w, held: map[string]bool{}, images: filepath.Join(w.dir, "images"), mnt: filepath.Join(w.dir, "disk")}
+	l := &life{world: w, held: map[string]bool{}, images: filepath.Join(w.dir, "images"),
+		mnt: filepath.Join(w.dir, "disk")}
 	// The images are in memory where that can be: it is they that are copied.
 	if dir, err := os.MkdirTemp("/dev/shm", "torture"); err == nil {
 		l.images = dir
@@ -157,7 +161,8 @@ func live(o options, s system, cuts int, t *tally) error {
 	for n := 0; n < cuts && len(t.faults) == had; n++ {
 		told, err := l.untilCut()
 		if harmed(err) {
-			fmt.Printf("%s, seed %d: the file system has harmed itself, which ends this life: %v\n", s.name, o.seed, err)
+			fmt.Printf("%s, seed %d: the file system has harmed itself, which ends this life: %v\n",
+				s.name, o.seed, err)
 			return nil
 		}
 		if err != nil {
@@ -210,13 +215,15 @@ func (l *life) slowDown() {
 		return
 	}
 	delay := []time.Duration{2, 20, 100}[l.rng.IntN(3)] * time.Millisecond
-	l.slow = []string{"", "tri-watch", "tri-classify", "tri-dispatch", "tri-reply", "tri-approve"}[l.rng.IntN(6)]
+	l.slow = []string{"", "tri-watch", "tri-classify", "tri-dispatch", "tri-reply",
+		"tri-approve"}[l.rng.IntN(6)]
 	l.through = injected(fmt.Sprintf("delay_enter=%d", delay.Microseconds()))
 }
 
 // injected has fsync do something else.
 func injected(what string) []string {
-	return []string{"strace", "-f", "--seccomp-bpf", "-qqq", "-o", "/dev/null", "-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:" + what}
+	return []string{"strace", "-f", "--seccomp-bpf", "-qqq", "-o", "/dev/null", "-e", "trace=fsync,fdatasync",
+		"-e", "inject=fsync,fdatasync:" + what}
 }
 
 // controls are the same in a world where fsync does nothing. A test that loses
@@ -229,7 +236,8 @@ func controls(o options, s system) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("control on %s: fsync does nothing: of %d that ended with status 0 the work of %d is lost\n", s.name, len(exits()), len(lost))
+	fmt.Printf("control on %s: fsync does nothing: of %d that ended with status 0 the work of %d is lost\n",
+		s.name, len(exits()), len(lost))
 	if len(lost) == 0 {
 		return errors.New("without fsync nothing was lost: a loss could not be seen here")
 	}

@@ -181,7 +181,10 @@ func (w *world) heard() error {
 
 // printedAll: what was read is all that there was to print, in whole records.
 func (w *world) printedAll(ends map[string]*reader) (said string, err error) {
-	for _, p := range []struct{ stage, log string }{{"watch", "events.ndjson"}, {"reply", "replies.ndjson"}, {"dispatch", ""}, {"thread", ""}, {"classify", ""}} {
+	for _, p := range []struct {
+		stage, log string
+	}{{"watch", "events.ndjson"}, {"reply", "replies.ndjson"}, {"dispatch", ""}, {"thread", ""},
+		{"classify", ""}} {
 		n, err := ends[p.stage].records()
 		if err != nil {
 			return "", fmt.Errorf("%s printed: %w", p.stage, err)

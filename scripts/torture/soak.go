@@ -55,11 +55,13 @@ func soakDay(o options) error {
 		return err
 	}
 	defer t.close()
-	d := &day{timed: t, begun: start, end: start.Add(o.span), fate: map[string]string{}, count: map[string]int{}, restart: start.Add(time.Hour)}
+	d := &day{timed: t, begun: start, end: start.Add(o.span), fate: map[string]string{},
+		count: map[string]int{}, restart: start.Add(time.Hour)}
 	t.extra = append(t.extra, "TZ=UTC")
 	// What the processor does takes so much longer by this clock; it is not what is tried.
 	patient := "investigator: {hard_cap_runtime_min: 600, stall_min: 600}\nvalidator: {hard_cap_runtime_min: 600}"
-	if err := errors.Join(t.set("grace_s: 0", "grace_s: 60", patient), t.set("offer_expires_h: 1000000", "offer_expires_h: 5", ""), t.up()); err != nil {
+	if err := errors.Join(t.set("grace_s: 0", "grace_s: 60", patient),
+		t.set("offer_expires_h: 1000000", "offer_expires_h: 5", ""), t.up()); err != nil {
 		return err
 	}
 	if err := d.live(); err != nil {
@@ -181,7 +183,8 @@ func (d *day) measure(now time.Time) error {
 	if n := len(d.samples); n > 0 && now.Sub(d.begun) < d.samples[n-1].at+time.Hour {
 		return nil
 	}
-	s := sample{at: now.Sub(d.begun), said: d.said, rss: map[string]int64{}, fds: map[string]int{}, threads: map[string]int{}}
+	s := sample{at: now.Sub(d.begun), said: d.said, rss: map[string]int64{}, fds: map[string]int{},
+		threads: map[string]int{}}
 	for _, st := range d.stages {
 		proc := fmt.Sprintf("/proc/%d/", st.cmd.Process.Pid)
 		status, err := os.ReadFile(proc + "status")
@@ -251,7 +254,9 @@ func (d *day) excuse() error {
 }
 
 func (d *day) print(took time.Duration) {
-	fmt.Printf("soak: %v by its own clock in %v: %d messages, %d questions; %v\n", d.clock.now().Sub(d.begun).Round(time.Minute), took.Round(time.Second), d.said, len(d.questions), d.count)
+	fmt.Printf("soak: %v by its own clock in %v: %d messages, %d questions; %v\n",
+		d.clock.now().Sub(d.begun).Round(time.Minute), took.Round(time.Second), d.said,
+		len(d.questions), d.count)
 	fmt.Printf("%5s %9s %9s", "hour", "messages", "disk KB")
 	for _, st := range d.stages {
 		fmt.Printf("  %-20s", st.name+" MB/fds/threads")
@@ -263,7 +268,8 @@ func (d *day) print(took time.Duration) {
 		}
 		fmt.Printf("%5.0f %9d %9d", s.at.Hours(), s.said, s.disk/1e3)
 		for _, st := range d.stages {
-			fmt.Printf("  %-20s", fmt.Sprintf("%.0f/%d/%d", float64(s.rss[st.name])/1024, s.fds[st.name], s.threads[st.name]))
+			fmt.Printf("  %-20s", fmt.Sprintf("%.0f/%d/%d", float64(s.rss[st.name])/1024, s.fds[st.name],
+				s.threads[st.name]))
 		}
 		fmt.Println()
 	}
@@ -284,7 +290,8 @@ func (d *day) grown() error {
 	for _, s := range d.samples {
 		for _, st := range d.stages {
 			if s.rss[st.name] > mostMemory || s.fds[st.name] > mostFiles || s.threads[st.name] > mostThreads {
-				errs = append(errs, fmt.Errorf("hour %.0f: %s has %d KB, %d files, %d threads", s.at.Hours(), st.name, s.rss[st.name], s.fds[st.name], s.threads[st.name]))
+				errs = append(errs, fmt.Errorf("hour %.0f: %s has %d KB, %d files, %d threads", s.at.Hours(),
+					st.name, s.rss[st.name], s.fds[st.name], s.threads[st.name]))
 			}
 		}
 	}

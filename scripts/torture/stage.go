@@ -31,9 +31,11 @@ func (w *world) stages() []*stage {
 	ev, cl := w.path("events.ndjson"), w.path("events-classified.ndjson")
 	return []*stage{
 		{name: "watch", args: append([]string{"tri-watch", "--config", w.configFile()}, w.chat.watch()...)},
-		{name: "thread", args: []string{"tri-thread", "--follow", "--out", w.path("events-threaded.ndjson"), ev}},
+		{name: "thread", args: []string{"tri-thread", "--follow", "--out",
+			w.path("events-threaded.ndjson"), ev}},
 		{name: "turn", args: []string{"tri-turn", "--follow", "--out", w.classified(), w.threaded()}},
-		{name: "classify", args: []string{"tri-classify", "--config", w.configFile(), "--follow", "--out", cl, w.classified()}},
+		{name: "classify", args: []string{"tri-classify", "--config", w.configFile(), "--follow", "--out", cl,
+			w.classified()}},
 		{name: "dispatch", args: []string{"tri-dispatch", "--config", w.configFile(), cl}},
 		{name: "reply", args: []string{"tri-reply", "--config", w.configFile()}},
 	}
@@ -56,7 +58,8 @@ func (s *stage) start(w *world) error {
 	defer s.mu.Unlock()
 	s.cmd = w.command(s.args...)
 	if s.fds > 0 {
-		limited := exec.Command("prlimit", append([]string{fmt.Sprint("--nofile=", s.fds), "--", s.cmd.Path}, s.args[1:]...)...)
+		limited := exec.Command("prlimit",
+			append([]string{fmt.Sprint("--nofile=", s.fds), "--", s.cmd.Path}, s.args[1:]...)...)
 		limited.Dir, limited.Env, s.cmd = s.cmd.Dir, s.cmd.Env, limited
 	}
 	s.kept.Reset()

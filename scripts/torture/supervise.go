@@ -65,7 +65,8 @@ func supervise(o options) error {
 		took := away[name]
 		slices.Sort(took)
 		deaths[name], all = len(took), append(all, took...)
-		fmt.Printf("kill -9: %-10s %4d times, back in %v at the median, %v at most\n", name, len(took), took[len(took)/2].Round(time.Millisecond), took[len(took)-1].Round(time.Millisecond))
+		fmt.Printf("kill -9: %-10s %4d times, back in %v at the median, %v at most\n", name, len(took),
+			took[len(took)/2].Round(time.Millisecond), took[len(took)-1].Round(time.Millisecond))
 	}
 	err = w.judge(deaths)
 	return errors.Join(err, tooLong(all))
@@ -172,10 +173,12 @@ func (w *world) atRest() error {
 			return err
 		}
 		u.cpu -= before[i].cpu
-		fmt.Printf("at rest: %-10s %6.1f MB, %6.3f%% of a core\n", names[i], u.pss/1e3, 100*u.cpu/w.rest.Seconds())
+		fmt.Printf("at rest: %-10s %6.1f MB, %6.3f%% of a core\n", names[i], u.pss/1e3,
+			100*u.cpu/w.rest.Seconds())
 		all.cpu, all.pss = all.cpu+u.cpu, all.pss+u.pss
 	}
-	fmt.Printf("at rest: %d processes, %.0f MB resident (PSS), %.2f%% of a core over %v\n", len(pids), all.pss/1e3, 100*all.cpu/w.rest.Seconds(), w.rest)
+	fmt.Printf("at rest: %d processes, %.0f MB resident (PSS), %.2f%% of a core over %v\n", len(pids),
+		all.pss/1e3, 100*all.cpu/w.rest.Seconds(), w.rest)
 	return nil
 }
 

@@ -16,7 +16,8 @@ import (
 )
 
 // calls are the system calls of the write paths.
-var calls = []string{"openat", "mkdirat", "write", "fsync", "ftruncate", "renameat", "unlinkat", "flock", "close"}
+var calls = []string{"openat", "mkdirat", "write", "fsync", "ftruncate", "renameat", "unlinkat",
+	"flock", "close"}
 
 // faults are what strace does to one of them. A kill fires before the call.
 var faults = []string{"signal=SIGKILL", "error=EIO", "error=ENOSPC"}
@@ -37,17 +38,23 @@ func paths() []path {
 		{"tri-thread", func(w *world) []string {
 			return []string{"tri-thread", "--out", w.path("events-threaded.ndjson"), w.path("events.ndjson")}
 		}, threaded},
-		{"tri-turn", func(w *world) []string { return []string{"tri-turn", "--out", w.classified(), w.threaded()} }, turned},
+		{"tri-turn", func(w *world) []string {
+			return []string{"tri-turn", "--out", w.classified(), w.threaded()}
+		}, turned},
 		{"tri-classify", func(w *world) []string {
-			return []string{"tri-classify", "--config", w.configFile(), "--out", w.path("events-classified.ndjson"), w.classified()}
+			return []string{"tri-classify", "--config", w.configFile(), "--out",
+				w.path("events-classified.ndjson"), w.classified()}
 		}, classified},
 		{"tri-dispatch", func(w *world) []string {
-			return []string{"tri-dispatch", "--once", "--config", w.configFile(), w.path("events-classified.ndjson")}
+			return []string{"tri-dispatch", "--once", "--config", w.configFile(),
+				w.path("events-classified.ndjson")}
 		}, dispatched},
 		{"tri-approve", func(w *world) []string {
 			return []string{"tri-approve", "approve", "--yes", "--config", w.configFile(), w.key(0)}
 		}, approved},
-		{"tri-reply", func(w *world) []string { return []string{"tri-reply", "--once", "--config", w.configFile()} }, replied},
+		{"tri-reply", func(w *world) []string {
+			return []string{"tri-reply", "--once", "--config", w.configFile()}
+		}, replied},
 	}
 }
 
@@ -58,7 +65,10 @@ func syscalls(o options) error {
 		return err
 	}
 	defer w.close()
-	for _, say := range []func() error{w.ask, func() error { _, err := w.chat.say("ben", "ok thanks"); return err }, w.ask} {
+	for _, say := range []func() error{w.ask, func() error {
+		_, err := w.chat.say("ben", "ok thanks")
+		return err
+	}, w.ask} {
 		if err := say(); err != nil {
 			return err
 		}
@@ -122,7 +132,8 @@ func (w *world) strike(p path, call, fault string, k int) (struck bool, wrong, e
 	}
 	defer os.RemoveAll(c.dir)
 	trace := filepath.Join(c.dir, "trace")
-	args := []string{"-f", "-qq", "-o", trace, "-e", "trace=" + call, "-e", fmt.Sprintf("inject=%s:%s:when=%d", call, fault, k)}
+	args := []string{"-f", "-qq", "-o", trace, "-e", "trace=" + call, "-e",
+		fmt.Sprintf("inject=%s:%s:when=%d", call, fault, k)}
 	cmd := c.command(p.args(c)...)
 	traced := exec.Command("strace", append(args, cmd.Args...)...)
 	traced.Dir, traced.Env = cmd.Dir, append(cmd.Env, "TRI_ONE_THREAD=1", "GOMAXPROCS=1")
@@ -161,7 +172,8 @@ func (w *world) copy() (*world, error) {
 	c.dir, c.home = dir, filepath.Join(dir, "home")
 	c.chat = &local{filepath.Join(dir, "chat")}
 	for _, part := range []string{"home", "chat"} {
-		if out, err := exec.Command("cp", "-a", filepath.Join(w.dir, part), dir).CombinedOutput(); err != nil {
+		if out, err := exec.Command("cp", "-a", filepath.Join(w.dir, part),
+			dir).CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("copy: %w: %s", err, out)
 		}
 	}
@@ -265,7 +277,8 @@ func (w *world) draftOf(n int) (told bool, err error) {
 	if err := json.Unmarshal(b, &t); err != nil {
 		return false, err
 	}
-	if t.Badge == "failed" && (strings.Contains(t.InvestigatorError, "input/output error") || strings.Contains(t.InvestigatorError, "no space left")) {
+	if t.Badge == "failed" && (strings.Contains(t.InvestigatorError, "input/output error") ||
+		strings.Contains(t.InvestigatorError, "no space left")) {
 		return true, nil
 	}
 	if t.DraftPending == nil || !strings.Contains(*t.DraftPending, w.questions[n].tokens[0]) {

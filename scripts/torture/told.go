@@ -20,7 +20,8 @@ import (
 type facts struct{ events, moves, approvals, posts, replies int }
 
 func (f *facts) add(g facts) {
-	f.events, f.moves, f.approvals, f.posts, f.replies = f.events+g.events, f.moves+g.moves, f.approvals+g.approvals, f.posts+g.posts, f.replies+g.replies
+	f.events, f.moves, f.approvals, f.posts, f.replies = f.events+g.events, f.moves+g.moves,
+		f.approvals+g.approvals, f.posts+g.posts, f.replies+g.replies
 }
 
 func (f *facts) sum() int { return f.events + f.moves + f.approvals + f.posts + f.replies }
@@ -114,14 +115,17 @@ func (l *life) printed(stage string) (lines [][]byte, err error) {
 
 // missing says which of what was told is not on the disk.
 func (l *life) missing(t *told) (faults []string) {
-	fault := func(format string, args ...any) { faults = append(faults, "lost: "+fmt.Sprintf(format, args...)) }
+	fault := func(format string, args ...any) {
+		faults = append(faults, "lost: "+fmt.Sprintf(format, args...))
+	}
 	log, err := os.ReadFile(l.path("events.ndjson"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		fault("%v", err)
 	}
 	for _, e := range t.events {
 		var at struct{ Seq int }
-		if err := json.Unmarshal(e, &at); err != nil || at.Seq > len(log) || !bytes.HasPrefix(log[at.Seq:], e) {
+		if err := json.Unmarshal(e, &at); err != nil || at.Seq > len(log) ||
+			!bytes.HasPrefix(log[at.Seq:], e) {
 			fault("tri-watch printed an event that is not at its offset: %.200s", e)
 		}
 	}
@@ -238,7 +242,8 @@ func readJSON(name string, v any) error {
 
 // mended are findings that a pipeline mends when it starts: it was cut between
 // two steps.
-var mended = []string{"its file is not there", "it is not what the journal says", "a file of it stands in open"}
+var mended = []string{"its file is not there", "it is not what the journal says",
+	"a file of it stands in open"}
 
 // verify has tri-report look at the home as the cut has left it.
 func (l *life) verify() (faults []string) {

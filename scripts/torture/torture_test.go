@@ -20,7 +20,8 @@ func TestQuick(t *testing.T) {
 	}{{"follow", 12, 0}, {"stop", 12, 16}, {"readers", 0, 16}, {"kill", 12, 12}} {
 		t.Run(tt.part, func(t *testing.T) {
 			t.Parallel()
-			o := options{bin: bin, rounds: tt.rounds, messages: tt.messages, seed: 1, chat: "local", sandbox: "off", wait: 2 * time.Minute}
+			o := options{bin: bin, rounds: tt.rounds, messages: tt.messages, seed: 1, chat: "local",
+				sandbox: "off", wait: 2 * time.Minute}
 			if err := o.absolute(); err != nil {
 				t.Fatal(err)
 			}
@@ -78,8 +79,10 @@ func TestTooLong(t *testing.T) {
 		away []time.Duration
 		bad  bool
 	}{
-		{nil, true}, {[]time.Duration{1, 2, 20 * time.Second}, false}, {[]time.Duration{1, 2, time.Minute}, true},
-		{[]time.Duration{3 * time.Second, 1, 3 * time.Second}, true}, {[]time.Duration{2 * time.Second}, false},
+		{nil, true}, {[]time.Duration{1, 2, 20 * time.Second}, false},
+		{[]time.Duration{1, 2, time.Minute}, true},
+		{[]time.Duration{3 * time.Second, 1, 3 * time.Second}, true},
+		{[]time.Duration{2 * time.Second}, false},
 	} {
 		if err := tooLong(tt.away); (err != nil) != tt.bad {
 			t.Errorf("%v: %v", tt.away, err)
@@ -88,7 +91,8 @@ func TestTooLong(t *testing.T) {
 }
 
 func TestHarmed(t *testing.T) {
-	for text, want := range map[string]bool{"renameat a b: structure needs cleaning": true, "renameat a b: input/output error": false} {
+	for text, want := range map[string]bool{"renameat a b: structure needs cleaning": true,
+		"renameat a b: input/output error": false} {
 		if harmed(errors.New(text)) != want {
 			t.Errorf("%s: %v", text, !want)
 		}

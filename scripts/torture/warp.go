@@ -40,7 +40,8 @@ var warpEdits = map[string][][2]string{
 	"os/stat_linux.go": {{"time.Unix(fs.sys.Mtim.Unix())", "time.Warped(fs.sys.Mtim.Unix())"}},
 }
 
-var warpedPrograms = []string{"watch", "thread", "turn", "classify", "dispatch", "reply", "approve", "health", "report"}
+var warpedPrograms = []string{"watch", "thread", "turn", "classify", "dispatch", "reply", "approve",
+	"health", "report"}
 
 // withWarped makes o's programs those with another clock, for the time of a call:
 // those in o.warped, built there where they are not, or else in a folder that goes
@@ -72,7 +73,8 @@ func buildWarped(bin string) error {
 	if err != nil {
 		return err
 	}
-	args := []string{"build", "-trimpath", "-buildvcs=false", "-tags", "urfave_cli_no_docs", "-overlay", overlay, "-o", bin + "/"}
+	args := []string{"build", "-trimpath", "-buildvcs=false", "-tags", "urfave_cli_no_docs", "-overlay",
+		overlay, "-o", bin + "/"}
 	for _, name := range warpedPrograms {
 		args = append(args, "./cmd/tri-"+name)
 	}
@@ -102,7 +104,9 @@ func warpOverlay(dir string) (string, error) {
 		text := string(b)
 		for _, edit := range edits {
 			if !strings.Contains(text, edit[0]) {
-				e = errors.Join(e, fmt.Errorf("%s of this Go has no %q: look how it reads the clock, and mend warp.go", name, edit[0]))
+				e = errors.Join(e,
+					fmt.Errorf("%s of this Go has no %q: look how it reads the clock, and mend warp.go",
+						name, edit[0]))
 			}
 			text = strings.ReplaceAll(text, edit[0], edit[1])
 		}
@@ -138,7 +142,8 @@ func newClock(dir string, start time.Time, rate int64) (*clock, error) {
 	if err := f.Truncate(1 << 16); err != nil {
 		return nil, err
 	}
-	if c.mem, err = syscall.Mmap(int(f.Fd()), 0, 1<<16, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED); err != nil {
+	if c.mem, err = syscall.Mmap(int(f.Fd()), 0, 1<<16, syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_SHARED); err != nil {
 		return nil, err
 	}
 	c.page = (*warpPage)(unsafe.Pointer(&c.mem[0]))
@@ -161,7 +166,8 @@ func (c *clock) turn(t warpTurn) {
 func (c *clock) jump(d time.Duration) {
 	wall, mono := clocks()
 	t := c.page.at[c.page.turns-1]
-	c.turn(warpTurn{wall, mono, t.toWall + (wall-t.wall)*t.rate + int64(d), t.toMono + (mono-t.mono)*t.rate, t.rate})
+	c.turn(warpTurn{wall, mono, t.toWall + (wall-t.wall)*t.rate + int64(d),
+		t.toMono + (mono-t.mono)*t.rate, t.rate})
 }
 
 // now is what the clock shows.
@@ -175,7 +181,8 @@ func (c *clock) now() time.Time {
 func clocks() (wall, mono int64) {
 	var ts syscall.Timespec
 	const monotonic = 1
-	if _, _, no := syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, monotonic, uintptr(unsafe.Pointer(&ts)), 0); no != 0 {
+	if _, _, no := syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, monotonic, uintptr(unsafe.Pointer(&ts)),
+		0); no != 0 {
 		panic(no)
 	}
 	return time.Now().UnixNano(), ts.Nano()

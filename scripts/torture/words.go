@@ -48,7 +48,8 @@ func saidToRuns(o options) error {
 	count(counts{messages: kept.words, lost: kept.lost})
 	fmt.Printf("words: %d stories, %d words, %d runs, killed: %d tellers, %d wrappers, %d agents: %d lost\n",
 		o.rounds, kept.words, kept.runs, kept.killed[0], kept.killed[1], kept.killed[2], kept.lost)
-	fmt.Printf("words: without the log, %d stories, %d words: %d lost\n", control.rounds, without.words, without.lost)
+	fmt.Printf("words: without the log, %d stories, %d words: %d lost\n", control.rounds, without.words,
+		without.lost)
 	real, err := saidToDispatcher(o)
 	if err != nil {
 		return err
@@ -122,7 +123,8 @@ func tellOnce(o options, seed uint64, control bool) (wordTally, error) {
 	if !o.keep {
 		defer os.RemoveAll(dir)
 	}
-	t := &telling{rng: rand.New(rand.NewPCG(seed, 7)), agent: []string{"native", "legs"}[seed%2], control: control, kills: 6}
+	t := &telling{rng: rand.New(rand.NewPCG(seed, 7)), agent: []string{"native", "legs"}[seed%2],
+		control: control, kills: 6}
 	if control {
 		t.agent = "native"
 	}
@@ -240,7 +242,8 @@ func (t *telling) tell(id string) error {
 // kill kills the wrapper, or the agent that it supervises, at once or when a file of the run changes.
 func (t *telling) kill(id string, wrapper *exec.Cmd) {
 	dir := t.home.Path("runs/" + id)
-	if name := []string{"", "words.ndjson", "heard.ndjson", "checkpoint.json", "raw/stream.jsonl"}[t.rng.IntN(5)]; name != "" {
+	if name := []string{"", "words.ndjson", "heard.ndjson", "checkpoint.json",
+		"raw/stream.jsonl"}[t.rng.IntN(5)]; name != "" {
 		was, _ := os.Stat(filepath.Join(dir, name)) // not there yet
 		for end := time.Now().Add(50 * time.Millisecond); time.Now().Before(end); time.Sleep(100 * time.Microsecond) {
 			now, err := os.Stat(filepath.Join(dir, name))
@@ -298,7 +301,8 @@ func wordsPart(args []string) error {
 		}
 		var words []record.Word
 		for _, w := range args[3:] {
-			words = append(words, record.Word{ID: record.WordID("words", w, ""), Kind: []string{record.Append, record.Redirect}[len(w)%2], By: "asker", Text: w})
+			words = append(words, record.Word{ID: record.WordID("words", w, ""),
+				Kind: []string{record.Append, record.Redirect}[len(w)%2], By: "asker", Text: w})
 		}
 		_, err = record.Tell(h, args[2], time.Now(), words...)
 		return errors.Join(err, h.Close())
@@ -314,7 +318,8 @@ func wordsWrapper(dir, id, kind string, control bool) error {
 		return err
 	}
 	own, err := record.Begin(h, id)
-	for end := time.Now().Add(10 * time.Second); errors.Is(err, durable.ErrLocked) && time.Now().Before(end); {
+	for end := time.Now().Add(10 * time.Second); errors.Is(err, durable.ErrLocked) &&
+		time.Now().Before(end); {
 		time.Sleep(2 * time.Millisecond) // the agent of a wrapper that was killed holds it
 		own, err = record.Begin(h, id)
 	}
@@ -333,11 +338,13 @@ func wordsWrapper(dir, id, kind string, control bool) error {
 		return err
 	}
 	name := map[string]string{"native": "claude", "legs": "exec"}[kind]
-	a, err := agents.New(config.Agent{Agent: name, Command: []string{self, "words-part", "agent", kind}}, "off")
+	a, err := agents.New(config.Agent{Agent: name, Command: []string{self, "words-part", "agent", kind}},
+		"off")
 	if err != nil {
 		return err
 	}
-	task := agent.Task{Prompt: string(prompt), Codebase: h.Path("code"), Dir: own.Dir(), SessionID: own.SessionID, Hold: own.Hold()}
+	task := agent.Task{Prompt: string(prompt), Codebase: h.Path("code"), Dir: own.Dir(),
+		SessionID: own.SessionID, Hold: own.Hold()}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	if control {
@@ -377,10 +384,12 @@ func trusting(ctx context.Context, a agent.Agent, t *agent.Task) (agent.Agent, e
 	words := make(chan agent.Word)
 	t.Words = words
 	t.Heard = func(id, how string) {
-		_ = log.Note(record.Heard{ID: id, At: time.Now().UTC().Format(time.RFC3339), How: how, Leg: 1}) // a control
+		// a control
+		_ = log.Note(record.Heard{ID: id, At: time.Now().UTC().Format(time.RFC3339), How: how, Leg: 1})
 	}
 	go func() {
-		_ = record.FollowWords(ctx, t.Dir, len(before), func(w record.Word) error { // it ends with the process
+		// it ends with the process
+		_ = record.FollowWords(ctx, t.Dir, len(before), func(w record.Word) error {
 			words <- agent.Word{ID: w.ID, Kind: w.Kind, Text: w.Text}
 			return nil
 		})
@@ -402,8 +411,11 @@ func wordsAgent(kind string) error {
 		if !returns {
 			return said
 		}
-		b, _ := json.Marshal(draft.Return{Confidence: "low", ConfidenceReason: "r", SummaryForOrchestrator: "s", DraftReply: said + " .", // plain values
-			DraftLanguage: "en", EvidenceRefs: []draft.Ref{}, OpenQuestions: []string{}, InvestigatorRound: 1})
+		// plain values
+		b, _ := json.Marshal(draft.Return{Confidence: "low", ConfidenceReason: "r",
+			SummaryForOrchestrator: "s", DraftReply: said + " .",
+			DraftLanguage: "en", EvidenceRefs: []draft.Ref{}, OpenQuestions: []string{},
+			InvestigatorRound: 1})
 		return string(b)
 	}
 	if kind == "legs" {

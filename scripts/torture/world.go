@@ -60,13 +60,16 @@ func newWorld(o options) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &world{options: o, dir: dir, home: filepath.Join(dir, "home"), codebase: filepath.Join(dir, "code"), rng: rand.New(rand.NewPCG(o.seed, o.seed))}
-	if err := errors.Join(os.Mkdir(w.home, 0o700), os.MkdirAll(filepath.Join(w.codebase, "src"), 0o755)); err != nil {
+	w := &world{options: o, dir: dir, home: filepath.Join(dir, "home"), codebase: filepath.Join(dir, "code"),
+		rng: rand.New(rand.NewPCG(o.seed, o.seed))}
+	if err := errors.Join(os.Mkdir(w.home, 0o700),
+		os.MkdirAll(filepath.Join(w.codebase, "src"), 0o755)); err != nil {
 		return nil, err
 	}
 	for n := range o.messages + 1 {
 		src := fmt.Sprintf("package src\n\n// %[1]s is how often loader %03[2]d tries.\nconst %[1]s = %[2]d\n", token(n), n)
-		if err := os.WriteFile(filepath.Join(w.codebase, "src", fmt.Sprintf("loader%03d.go", n)), []byte(src), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(w.codebase, "src", fmt.Sprintf("loader%03d.go", n)), []byte(src),
+			0o644); err != nil {
 			return nil, err
 		}
 	}
@@ -101,7 +104,8 @@ func (w *world) configure() error {
 
 // talk says one more thing.
 func (w *world) talk() error {
-	chatter := []string{"good morning", "ok thanks", "👍", "the build is green again", "lunch at noon", "haha", "deploying the docs now", "merged, thanks all"}
+	chatter := []string{"good morning", "ok thanks", "👍", "the build is green again", "lunch at noon", "haha",
+		"deploying the docs now", "merged, thanks all"}
 	w.said++
 	switch n := w.rng.IntN(20); {
 	case n < 5:
@@ -161,7 +165,8 @@ func (w *world) command(args ...string) *exec.Cmd {
 	}
 	cmd := exec.Command(full[0], full[1:]...)
 	cmd.Dir = w.dir
-	cmd.Env = append([]string{"PATH=" + w.bin + ":" + os.Getenv("PATH"), "HOME=" + w.dir, "TRI_HOME=" + w.home, "TRI_USER=operator", "NO_COLOR=1"}, slices.Concat(w.chat.env(), w.extra)...)
+	cmd.Env = append([]string{"PATH=" + w.bin + ":" + os.Getenv("PATH"), "HOME=" + w.dir,
+		"TRI_HOME=" + w.home, "TRI_USER=operator", "NO_COLOR=1"}, slices.Concat(w.chat.env(), w.extra)...)
 	return cmd
 }
 

@@ -125,7 +125,8 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 func (c *Client) reach() []string {
 	var at []string
 	for _, name := range c.program.Env {
-		if value := os.Getenv(name); strings.HasPrefix(value, "http://") || strings.HasPrefix(value, "https://") {
+		if value := os.Getenv(name); strings.HasPrefix(value, "http://") ||
+			strings.HasPrefix(value, "https://") {
 			at = append(at, agent.Endpoint(value)...)
 		}
 	}

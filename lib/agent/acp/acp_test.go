@@ -67,7 +67,8 @@ func beProgram(argv []string) int {
 		case "session/prompt":
 			return prompted(argv, args, h.Params.Prompt[0].Text)
 		default:
-			fmt.Printf(`{"jsonrpc":"2.0","id":%d,"error":{"code":-32601,"message":"Method not found"}}`+"\n", h.ID)
+			fmt.Printf(`{"jsonrpc":"2.0","id":%d,"error":{"code":-32601,"message":"Method not found"}}`+"\n",
+				h.ID)
 		}
 	}
 }
@@ -93,7 +94,9 @@ func chunk(kind, text string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":%q,"update":{"sessionUpdate":%q,"content":{"type":"text","text":%s}}}}`, sessionID, kind, words)
 }
 
-var newClient = agenttest.Maker(New, func(c *Client) (linger, grace *time.Duration) { return &c.program.Linger, &c.program.Grace })
+var newClient = agenttest.Maker(New, func(c *Client) (linger, grace *time.Duration) {
+	return &c.program.Linger, &c.program.Grace
+})
 
 func TestConformance(t *testing.T) {
 	self, err := os.Executable()
@@ -111,7 +114,8 @@ func TestConformance(t *testing.T) {
 			first, last := text[:len(text)/2], text[len(text)/2:]
 			return chunk("agent_message_chunk", first) + "\n" + chunk("agent_message_chunk", last) + "\n" +
 				`{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"usage_update","used":53,"size":200000,"cost":{"amount":0.5,"currency":"USD"}}}}` + "\n" +
-				answered(3) + answered(4) // the prompt is the third request, or the fourth of a session that was loaded
+				// the prompt is the third request, or the fourth of a session that was loaded
+				answered(3) + answered(4)
 		},
 		Act: func(thought, tool, file string) string {
 			return chunk("agent_thought_chunk", thought) + "\n" +

@@ -56,7 +56,8 @@ func (c *conversation) begin(in io.WriteCloser, s *program.Seen) {
 		"protocolVersion": 1, "clientInfo": object{"name": "tri", "version": "1"},
 		// If we served reads, Gemini CLI could not distinguish a missing file from other errors,
 		// and would create no new file: where it writes, it must read by itself.
-		"clientCapabilities": object{"fs": object{"readTextFile": !c.turn.Task.Write, "writeTextFile": c.turn.Task.Write}, "terminal": false},
+		"clientCapabilities": object{"fs": object{"readTextFile": !c.turn.Task.Write,
+			"writeTextFile": c.turn.Task.Write}, "terminal": false},
 	}, c.initialized)
 }
 
@@ -151,7 +152,8 @@ func (c *conversation) initialized(h *rpc.Message) error {
 		return agent.Fail(agent.ToolError, fmt.Errorf("its hello: %w", err))
 	}
 	if hello.ProtocolVersion != 1 {
-		return agent.Fail(agent.ToolError, fmt.Errorf("it speaks version %d of the protocol, and we 1", hello.ProtocolVersion))
+		return agent.Fail(agent.ToolError,
+			fmt.Errorf("it speaks version %d of the protocol, and we 1", hello.ProtocolVersion))
 	}
 	switch {
 	case !c.turn.Again:
@@ -168,7 +170,8 @@ func (c *conversation) initialized(h *rpc.Message) error {
 func (c *conversation) place() object {
 	servers := []object{}
 	for _, s := range c.turn.Task.Servers {
-		servers = append(servers, object{"name": s.Name, "command": s.Command[0], "args": s.Command[1:], "env": []object{}})
+		servers = append(servers, object{"name": s.Name, "command": s.Command[0], "args": s.Command[1:],
+			"env": []object{}})
 	}
 	return object{"cwd": c.turn.Task.Codebase, "mcpServers": servers}
 }
@@ -246,7 +249,8 @@ func (c *conversation) opened(id string, h *rpc.Message) error {
 
 // say sends a prompt.
 func (c *conversation) say(word, text string) error {
-	id, err := c.peer.Ask("session/prompt", object{"sessionId": c.id, "prompt": []object{{"type": "text", "text": text}}})
+	id, err := c.peer.Ask("session/prompt",
+		object{"sessionId": c.id, "prompt": []object{{"type": "text", "text": text}}})
 	c.open = append(c.open, prompt{id, word})
 	if word != "" {
 		c.turn.Task.Hear(word, record.Sent)
@@ -281,7 +285,8 @@ func (c *conversation) ended(i int, h *rpc.Message) error {
 	var end struct {
 		StopReason string `json:"stopReason"`
 	}
-	stopped := h.Error != nil && h.Error.Code == rpc.Internal || json.Unmarshal(h.Result, &end) == nil && end.StopReason == "cancelled"
+	stopped := h.Error != nil && h.Error.Code == rpc.Internal ||
+		json.Unmarshal(h.Result, &end) == nil && end.StopReason == "cancelled"
 	if !stopped && h.Error == nil && p.word != "" {
 		c.turn.Task.Hear(p.word, record.Taken)
 	}

@@ -30,7 +30,8 @@ func TestSpareSessions(t *testing.T) {
 		spareSessions(home)
 	}
 	for _, file := range []string{
-		filepath.Join(chats, "session-2000-01-01T00-00-0b6f6f5e.jsonl"), filepath.Join(chats, "session-notes.txt"),
+		filepath.Join(chats, "session-2000-01-01T00-00-0b6f6f5e.jsonl"),
+		filepath.Join(chats, "session-notes.txt"),
 		filepath.Join(outside, "chats/session-2026-11-21T18-17-0b6f6f5e.jsonl"),
 	} {
 		if text, err := os.ReadFile(file); err != nil || string(text) != "kept" {

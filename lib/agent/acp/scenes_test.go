@@ -78,19 +78,28 @@ var scenes = map[string]func(p *speaker){
 		prompt := p.open("true")
 		var got strings.Builder
 		for _, kind := range []string{"read", "search", "edit", "delete", "execute", "fetch", "other", ""} {
-			fmt.Fprintln(&got, kind, p.ask("session/request_permission", `{"toolCall":{"kind":"`+kind+`","title":"t"},`+options+`}`))
+			fmt.Fprintln(&got, kind, p.ask("session/request_permission",
+				`{"toolCall":{"kind":"`+kind+`","title":"t"},`+options+`}`))
 		}
 		for _, title := range []string{"peer_find", "find (peer MCP Server)", "find", "peer_erase"} {
-			fmt.Fprintln(&got, title, p.ask("session/request_permission", `{"toolCall":{"kind":"other","title":"`+title+`"},`+options+`}`))
+			fmt.Fprintln(&got, title, p.ask("session/request_permission",
+				`{"toolCall":{"kind":"other","title":"`+title+`"},`+options+`}`))
 		}
-		fmt.Fprintln(&got, "as Qwen Code", p.ask("session/request_permission", `{"toolCall":{"kind":"other","title":"{}"},"options":[{"optionId":"all","kind":"allow_always","name":"Always Allow in project: find"},{"optionId":"yes","kind":"allow_once","name":"Allow"}]}`))
-		fmt.Fprintln(&got, "shell", p.ask("session/request_permission", `{"toolCall":{"kind":"execute","title":"peer_find"},`+options+`}`))
-		fmt.Fprintln(&got, "no options", p.ask("session/request_permission", `{"toolCall":{"kind":"read"},"options":[]}`))
-		for _, params := range []string{`{"path":"a.txt"}`, `{"path":"a.txt","line":2,"limit":1}`, `{"path":".env"}`, `{"path":"none.txt"}`, `{"path":"../x"}`, `{"path":".agents/n"}`, `{"path":7}`} {
+		fmt.Fprintln(&got, "as Qwen Code",
+			p.ask("session/request_permission",
+				`{"toolCall":{"kind":"other","title":"{}"},"options":[{"optionId":"all","kind":"allow_always","name":"Always Allow in project: find"},{"optionId":"yes","kind":"allow_once","name":"Allow"}]}`))
+		fmt.Fprintln(&got, "shell", p.ask("session/request_permission",
+			`{"toolCall":{"kind":"execute","title":"peer_find"},`+options+`}`))
+		fmt.Fprintln(&got, "no options", p.ask("session/request_permission",
+			`{"toolCall":{"kind":"read"},"options":[]}`))
+		for _, params := range []string{`{"path":"a.txt"}`, `{"path":"a.txt","line":2,"limit":1}`,
+			`{"path":".env"}`, `{"path":"none.txt"}`, `{"path":"../x"}`, `{"path":".agents/n"}`,
+			`{"path":7}`} {
 			fmt.Fprintln(&got, "read", params, p.ask("fs/read_text_file", params))
 		}
 		for _, path := range []string{"new.txt", "../out.txt", ".git/hooks/x"} {
-			fmt.Fprintln(&got, "write", path, p.ask("fs/write_text_file", `{"path":"`+path+`","content":"made"}`))
+			fmt.Fprintln(&got, "write", path,
+				p.ask("fs/write_text_file", `{"path":"`+path+`","content":"made"}`))
 		}
 		fmt.Fprintln(&got, "terminal", p.ask("terminal/create", `{"command":"id"}`))
 		p.note("got", got.String())
@@ -133,7 +142,8 @@ var scenes = map[string]func(p *speaker){
 		p.answer(`{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}`)
 		h := p.hear()
 		p.say(`{"jsonrpc":"2.0","id":%s,"result":{"sessionId":"s-1"}}`, h.ID)
-		past := [][2]string{{"user_message_chunk", "hi"}, {"agent_message_chunk", "long ago {}"}, {"user_message_chunk", "what?"}, {"agent_message_chunk", `{"answer":"many"}`}}
+		past := [][2]string{{"user_message_chunk", "hi"}, {"agent_message_chunk", "long ago {}"},
+			{"user_message_chunk", "what?"}, {"agent_message_chunk", `{"answer":"many"}`}}
 		if h.Method == "session/new" {
 			past = nil
 		}
@@ -199,10 +209,17 @@ var scenes = map[string]func(p *speaker){
 		p.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"the model is gone"}}`, second.ID)
 		p.hear()
 	},
-	"old":         func(p *speaker) { p.answer(`{"protocolVersion":0}`); p.hear() },
-	"no hello":    func(p *speaker) { p.answer(`"hi"`); p.hear() },
-	"hostile id":  func(p *speaker) { p.answer(`{"protocolVersion":1}`); p.answer(`{"sessionId":"../../x"}`); p.hear() },
-	"not in":      func(p *speaker) { p.answer(`{"protocolVersion":1}`); p.refuse(needsLogin, "log in first") },
+	"old":      func(p *speaker) { p.answer(`{"protocolVersion":0}`); p.hear() },
+	"no hello": func(p *speaker) { p.answer(`"hi"`); p.hear() },
+	"hostile id": func(p *speaker) {
+		p.answer(`{"protocolVersion":1}`)
+		p.answer(`{"sessionId":"../../x"}`)
+		p.hear()
+	},
+	"not in": func(p *speaker) {
+		p.answer(`{"protocolVersion":1}`)
+		p.refuse(needsLogin, "log in first")
+	},
 	"model fails": func(p *speaker) { p.refusePrompt(rpc.Internal, "the model is gone") },
 	"too long":    func(p *speaker) { p.end(p.open("true").ID, "", "max_tokens") },
 	"refuses":     func(p *speaker) { p.end(p.open("true").ID, "", "refusal") },
@@ -220,18 +237,21 @@ func (p *speaker) refusePrompt(code int, message string) {
 }
 
 // scene runs one, and gives back what the program noted.
-func scene(t *testing.T, ctx context.Context, name string, change func(*agent.Task)) (agent.Result, string, error) {
+func scene(t *testing.T, ctx context.Context, name string,
+	change func(*agent.Task)) (agent.Result, string, error) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := errors.Join(os.WriteFile(filepath.Join(dir, "a.txt"), []byte("one\ntwo\nthree\n"), 0o600), os.WriteFile(filepath.Join(dir, ".env"), []byte("secret"), 0o600)); err != nil {
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "a.txt"), []byte("one\ntwo\nthree\n"), 0o600),
+		os.WriteFile(filepath.Join(dir, ".env"), []byte("secret"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	task := agent.Task{
-		Prompt: "what?", Codebase: dir, Dir: t.TempDir(), Tools: []string{"Read"}, Schema: []byte(`{}`), Hidden: []string{".agents"},
+		Prompt: "what?", Codebase: dir, Dir: t.TempDir(), Tools: []string{"Read"}, Schema: []byte(`{}`),
+		Hidden: []string{".agents"},
 		Check: func(v []byte) error {
 			if string(v) != `{"answer":42}` {
 				return errors.New("should be twice as good")
@@ -267,7 +287,8 @@ func TestTellsThatTimeIsUp(t *testing.T) {
 			}
 		}()
 	})
-	if !errors.Is(err, context.Canceled) || !strings.HasPrefix(got, "session/cancel") || !strings.Contains(got, `"s-1"`) {
+	if !errors.Is(err, context.Canceled) || !strings.HasPrefix(got, "session/cancel") ||
+		!strings.Contains(got, `"s-1"`) {
 		t.Errorf("told %q, %v", got, err)
 	}
 }
@@ -275,7 +296,8 @@ func TestTellsThatTimeIsUp(t *testing.T) {
 // A program without sessions receives the whole prompt again, and cannot resume.
 func TestForgets(t *testing.T) {
 	res, got, err := scene(t, context.Background(), "forgets", nil)
-	if err != nil || string(res.Value) != `{"answer":42}` || res.Usage.Turns != 2 || !res.Usage.TokensUnknown || res.Usage.CostUSD != nil {
+	if err != nil || string(res.Value) != `{"answer":42}` || res.Usage.Turns != 2 ||
+		!res.Usage.TokensUnknown || res.Usage.CostUSD != nil {
 		t.Fatalf("%+v, %v", res, err)
 	}
 	for _, want := range []string{"what?", `{\"answer\":\"many\"}`, "twice as good"} {
@@ -283,7 +305,9 @@ func TestForgets(t *testing.T) {
 			t.Errorf("%q is not in %q", want, got)
 		}
 	}
-	_, _, err = scene(t, context.Background(), "forgets", func(t *agent.Task) { t.Resume, t.SessionID = true, "s-1" })
+	_, _, err = scene(t, context.Background(), "forgets", func(t *agent.Task) {
+		t.Resume, t.SessionID = true, "s-1"
+	})
 	if !errors.Is(err, agent.ErrNoResume) {
 		t.Errorf("resume: %v", err)
 	}
@@ -307,7 +331,8 @@ func TestTokensOfEachCallAndToolsToldLate(t *testing.T) {
 }
 
 func TestLastWords(t *testing.T) {
-	if res, _, err := scene(t, context.Background(), "last words before a tool", nil); err != nil || string(res.Value) != `{"answer":42}` {
+	if res, _, err := scene(t, context.Background(), "last words before a tool", nil); err != nil ||
+		string(res.Value) != `{"answer":42}` {
 		t.Errorf("%+v, %v", res, err)
 	}
 }
@@ -328,7 +353,8 @@ func TestFailures(t *testing.T) {
 		{"odd", agent.Unknown, sysexit.Unavailable, "lunch"},
 	} {
 		_, _, err := scene(t, context.Background(), tt.name, nil)
-		if status, _ := sysexit.Of(err); err == nil || status != tt.status || agent.FailureKind(err) != tt.kind || !strings.Contains(err.Error(), tt.want) {
+		if status, _ := sysexit.Of(err); err == nil || status != tt.status ||
+			agent.FailureKind(err) != tt.kind || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: status %d, kind %s, %v", tt.name, status, agent.FailureKind(err), err)
 		}
 	}
@@ -337,7 +363,8 @@ func TestFailures(t *testing.T) {
 // TestWords: what is said is a second prompt, whatever the program makes of the first.
 func TestWords(t *testing.T) {
 	for name, kind := range map[string]string{
-		"folds": record.Append, "aborts": record.Append, "two turns": record.Append, "is corrected": record.Redirect, "fails when told": record.Append,
+		"folds": record.Append, "aborts": record.Append, "two turns": record.Append,
+		"is corrected": record.Redirect, "fails when told": record.Append,
 	} {
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		words := make(chan agent.Word)
@@ -363,7 +390,9 @@ func TestWords(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || string(res.Value) != `{"answer":42}` || heard != "sent taken" || !strings.Contains(got, "auth service") || strings.HasPrefix(got, "session/cancel") != (kind == record.Redirect) {
+		if err != nil || string(res.Value) != `{"answer":42}` || heard != "sent taken" ||
+			!strings.Contains(got, "auth service") ||
+			strings.HasPrefix(got, "session/cancel") != (kind == record.Redirect) {
 			t.Errorf("%s: %q, %q, heard %q, %v", name, res.Value, got, heard, err)
 		}
 	}

@@ -29,13 +29,21 @@ func TestAnswersByTheRule(t *testing.T) {
 			changes, file = `"yes"`, "{}"
 		}
 		for _, want := range []string{
-			`read {"outcome":{"optionId":"yes"`, `search {"outcome":{"optionId":"yes"`, `edit {"outcome":{"optionId":` + changes, `delete {"outcome":{"optionId":` + changes,
-			`execute {"outcome":{"optionId":"no"`, `fetch {"outcome":{"optionId":"no"`, `other {"outcome":{"optionId":"no"`, "\n {\"outcome\":{\"optionId\":\"no\"",
-			`peer_find {"outcome":{"optionId":"yes"`, `find (peer MCP Server) {"outcome":{"optionId":"yes"`, "\nfind {\"outcome\":{\"optionId\":\"no\"",
-			`peer_erase {"outcome":{"optionId":"no"`, `shell {"outcome":{"optionId":"no"`, `as Qwen Code {"outcome":{"optionId":"yes"`,
-			`no options {"outcome":{"outcome":"cancelled"`, `{"path":"a.txt"} {"content":"one\ntwo\nthree\n"}`, `"limit":1} {"content":"two\n"}`,
-			`{"path":".env"} error: `, `{"path":"none.txt"} error: Resource not found: `, `{"path":"../x"} error: `, `{"path":".agents/n"} error: `, `{"path":7} error: `, "terminal error: ",
-			"write new.txt " + map[bool]string{true: file, false: "error: " + file}[write], "write ../out.txt error: ", "write .git/hooks/x error: ",
+			`read {"outcome":{"optionId":"yes"`, `search {"outcome":{"optionId":"yes"`,
+			`edit {"outcome":{"optionId":` + changes, `delete {"outcome":{"optionId":` + changes,
+			`execute {"outcome":{"optionId":"no"`, `fetch {"outcome":{"optionId":"no"`,
+			`other {"outcome":{"optionId":"no"`, "\n {\"outcome\":{\"optionId\":\"no\"",
+			`peer_find {"outcome":{"optionId":"yes"`, `find (peer MCP Server) {"outcome":{"optionId":"yes"`,
+			"\nfind {\"outcome\":{\"optionId\":\"no\"",
+			`peer_erase {"outcome":{"optionId":"no"`, `shell {"outcome":{"optionId":"no"`,
+			`as Qwen Code {"outcome":{"optionId":"yes"`,
+			`no options {"outcome":{"outcome":"cancelled"`,
+			`{"path":"a.txt"} {"content":"one\ntwo\nthree\n"}`, `"limit":1} {"content":"two\n"}`,
+			`{"path":".env"} error: `, `{"path":"none.txt"} error: Resource not found: `,
+			`{"path":"../x"} error: `, `{"path":".agents/n"} error: `, `{"path":7} error: `,
+			"terminal error: ",
+			"write new.txt " + map[bool]string{true: file, false: "error: " + file}[write],
+			"write ../out.txt error: ", "write .git/hooks/x error: ",
 		} {
 			if !strings.Contains(got, want) {
 				t.Errorf("write %v: %q is not in\n%s", write, want, got)
@@ -44,7 +52,8 @@ func TestAnswersByTheRule(t *testing.T) {
 		if strings.Contains(got, "secret") {
 			t.Error("a secret was read")
 		}
-		if text, err := os.ReadFile(filepath.Join(codebase, "new.txt")); (err == nil && string(text) == "made") != write {
+		if text, err := os.ReadFile(filepath.Join(codebase, "new.txt")); (err == nil &&
+			string(text) == "made") != write {
 			t.Errorf("write %v: %q, %v", write, text, err)
 		}
 	}
@@ -63,7 +72,8 @@ func FuzzServe(f *testing.F) {
 	}
 	f.Cleanup(func() { tree.Close() })
 	for _, seed := range [][2]string{
-		{"fs/read_text_file", `{"path":"../outside","line":-1,"limit":-1}`}, {"fs/write_text_file", `{"path":"../outside","content":"x"}`},
+		{"fs/read_text_file", `{"path":"../outside","line":-1,"limit":-1}`},
+		{"fs/write_text_file", `{"path":"../outside","content":"x"}`},
 		{"session/request_permission", `{"options":[{}]}`}, {"fs/read_text_file", `[]`},
 	} {
 		f.Add(seed[0], []byte(seed[1]))

@@ -102,15 +102,18 @@ func newBench(t *testing.T, s Suite) *bench {
 	t.Setenv("AGENTTEST_TOKEN", "must not be seen")
 	t.Setenv("CLAUDECODE", "1")
 	for name, text := range map[string]string{
-		"good": good, "bad": bad, "half": good[:9], "two": good + "\n" + bad, "prose": "Here {it} is:\n```json\n" + good + "\n```\nDone.",
+		"good": good, "bad": bad, "half": good[:9], "two": good + "\n" + bad,
+		"prose": "Here {it} is:\n```json\n" + good + "\n```\nDone.",
 		"words": "I would rather not.",
 	} {
 		b.write(name, s.Say(text))
 	}
 	b.task = agent.Task{
-		Prompt: "what is the answer?\n$(touch pwned) `id` 'x\n", Question: "what is the answer?", Codebase: b.codebase,
-		Schema: schema, Check: check, Tools: []string{"Read"}, Dir: run, SessionID: "0b6f6f5e-6c1d-4d8e-9a43-0f6f3f8f2a10",
-		Watch: func(e agent.Event) { b.seen = append(b.seen, e) },
+		Prompt: "what is the answer?\n$(touch pwned) `id` 'x\n", Question: "what is the answer?",
+		Codebase: b.codebase,
+		Schema:   schema, Check: check, Tools: []string{"Read"}, Dir: run,
+		SessionID: "0b6f6f5e-6c1d-4d8e-9a43-0f6f3f8f2a10",
+		Watch:     func(e agent.Event) { b.seen = append(b.seen, e) },
 	}
 	return b
 }
@@ -140,7 +143,8 @@ func (b *bench) read(name string) string {
 func (b *bench) run(ctx context.Context, script string) (agent.Result, error) {
 	b.Helper()
 	path := filepath.Join(b.dir, "program")
-	if err := os.WriteFile(path, []byte("D='"+b.dir+"'\n"+b.suite.Begin+"\n"+script+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("D='"+b.dir+"'\n"+b.suite.Begin+"\n"+script+"\n"),
+		0o600); err != nil {
 		b.Fatal(err)
 	}
 	a := b.suite.Make(b.T, []string{"bash", path}, b.suite.sandbox)
@@ -188,7 +192,8 @@ func run(t *testing.T, s Suite) {
 	t.Run("endpoint refuses", func(t *testing.T) { refuses(t, s) })
 	t.Run("hostile output", func(t *testing.T) { hostile(t, s) })
 	t.Run("is not there", func(t *testing.T) {
-		_, err := s.Make(t, []string{"/nonexistent/agent"}, s.sandbox).Run(context.Background(), newBench(t, s).task)
+		_, err := s.Make(t, []string{"/nonexistent/agent"}, s.sandbox).Run(context.Background(),
+			newBench(t, s).task)
 		if status, _ := sysexit.Of(err); status != sysexit.Unavailable {
 			t.Errorf("%v", err)
 		}
@@ -248,7 +253,8 @@ func failures(t *testing.T, s Suite) {
 			if err == nil {
 				t.Fatalf("value %q", res.Value)
 			}
-			if status, ok := sysexit.Of(err); !ok || status != sysexit.Unavailable || !strings.Contains(err.Error(), tt.want) {
+			if status, ok := sysexit.Of(err); !ok || status != sysexit.Unavailable ||
+				!strings.Contains(err.Error(), tt.want) {
 				t.Errorf("status %d, error %v; want 69 and %q", status, err, tt.want)
 			}
 			if kind := agent.FailureKind(err); tt.kind != "" && kind != tt.kind {
@@ -301,13 +307,15 @@ func timeIsUp(t *testing.T, s Suite) {
 
 func sees(t *testing.T, s Suite) {
 	b := newBench(t, s)
-	if _, err := b.run(context.Background(), `cat >$D/stdin; pwd >$D/pwd; env >$D/env; printf '%s\n' "$@" >$D/args; cat $D/good`); err != nil {
+	if _, err := b.run(context.Background(),
+		`cat >$D/stdin; pwd >$D/pwd; env >$D/env; printf '%s\n' "$@" >$D/args; cat $D/good`); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.read("stdin"); got != b.task.Prompt {
 		t.Errorf("standard input %q, want the prompt", got)
 	}
-	if args := b.read("args"); strings.Contains(args, "pwned") || strings.Contains(args, "what is the answer") {
+	if args := b.read("args"); strings.Contains(args, "pwned") ||
+		strings.Contains(args, "what is the answer") {
 		t.Errorf("chat text among the arguments: %q", args)
 	}
 	if got := strings.TrimSpace(b.read("pwd")); got != b.codebase {
@@ -347,7 +355,8 @@ func holds(t *testing.T, s Suite) {
 			t.Error(err)
 		}
 	}
-	if _, err := b.run(context.Background(), `until test -e $D/go; do sleep 0.01; done; cat $D/good`); err != nil {
+	if _, err := b.run(context.Background(),
+		`until test -e $D/go; do sleep 0.01; done; cat $D/good`); err != nil {
 		t.Fatal(err)
 	}
 	if again := lock(t, name); again == nil {

@@ -12,7 +12,8 @@ import (
 // Maker returns a function that makes agents for a Suite, or for an adapter's own tests, with the
 // adapter's constructor: argv is their program, sandbox "off" or "required". times returns the
 // pointers to the agent's linger and grace times, which are shortened.
-func Maker[A agent.Agent](build func(config.Agent, string) (A, error), times func(A) (linger, grace *time.Duration)) func(t *testing.T, argv []string, sandbox string) A {
+func Maker[A agent.Agent](build func(config.Agent, string) (A, error),
+	times func(A) (linger, grace *time.Duration)) func(t *testing.T, argv []string, sandbox string) A {
 	return func(t *testing.T, argv []string, sandbox string) A {
 		t.Helper()
 		a, err := build(config.Agent{Command: argv, Env: []string{Variable}}, sandbox)
@@ -26,7 +27,8 @@ func Maker[A agent.Agent](build func(config.Agent, string) (A, error), times fun
 }
 
 // As adapts a Maker to Suite.Make.
-func As[A agent.Agent](build func(t *testing.T, argv []string, sandbox string) A) func(t *testing.T, argv []string, sandbox string) agent.Agent {
+func As[A agent.Agent](build func(t *testing.T, argv []string, sandbox string) A) func(t *testing.T,
+	argv []string, sandbox string) agent.Agent {
 	return func(t *testing.T, argv []string, sandbox string) agent.Agent { return build(t, argv, sandbox) }
 }
 

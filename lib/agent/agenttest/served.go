@@ -44,7 +44,8 @@ func served(t *testing.T, s Suite) {
 	t.Setenv("AGENTTEST_KEY", "key-of-the-server")
 	script := filepath.Join(t.TempDir(), "server.sh")
 	b.writeAt(script, toolServer)
-	b.task.Servers = []agent.Server{{Name: "peer", Command: []string{"bash", script}, Env: []string{"AGENTTEST_KEY"}, Tools: []string{"find"}}}
+	b.task.Servers = []agent.Server{{Name: "peer", Command: []string{"bash", script},
+		Env: []string{"AGENTTEST_KEY"}, Tools: []string{"find"}}}
 	b.write("asks", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}
 {"jsonrpc":"2.0","id":2,"method":"tools/list"}
 {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"erase","arguments":{}}}
@@ -59,7 +60,8 @@ func served(t *testing.T, s Suite) {
 			t.Errorf("%q is not in %q", want, answers)
 		}
 	}
-	if strings.Count(answers, "called, ") != 1 || strings.Contains(b.read("env"), "key-of-the-server") || b.read("told") != "" {
+	if strings.Count(answers, "called, ") != 1 || strings.Contains(b.read("env"), "key-of-the-server") ||
+		b.read("told") != "" {
 		t.Errorf("answers %q, told %q", answers, b.read("told"))
 	}
 }

@@ -70,7 +70,8 @@ func (s *steering) await(ctx context.Context, name string) {
 }
 
 // steer runs a script as the program of a wrapped agent.
-func (s *steering) steer(ctx context.Context, wrap func(agent.Agent) agent.Agent, script string) (agent.Result, error) {
+func (s *steering) steer(ctx context.Context, wrap func(agent.Agent) agent.Agent,
+	script string) (agent.Result, error) {
 	s.Helper()
 	s.write("program", "D='"+s.dir+"'\n"+s.suite.Begin+"\n"+script+"\n")
 	inner := s.suite.Make(s.T, []string{"bash", filepath.Join(s.dir, "program")}, s.suite.sandbox)
@@ -108,7 +109,8 @@ func steered(t *testing.T, s Suite) {
 	for _, tt := range []struct{ name, kind, script, heard string }{
 		{"a word", record.Append, `sleep 900; }`, "prompt2"},
 		{"a correction", record.Redirect, `trap '' TERM; sleep 900; sleep 900; }`, "prompt2"},
-		{"the program dies", record.Append, `until test -e $D/said; do sleep 0.01; done; kill -9 $$; }`, "prompt2"},
+		{"the program dies", record.Append, `until test -e $D/said; do sleep 0.01; done; kill -9 $$; }`,
+			"prompt2"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newSteering(t, s)
@@ -117,14 +119,17 @@ func steered(t *testing.T, s Suite) {
 				b.say(tt.kind, "only the \x1b[31mauth service")
 				b.write("said", "")
 			}()
-			res, err := b.steer(t.Context(), legs, first+tt.script+`; printf '%s\n' "$@" >$D/args; cat >$D/stdin; cat $D/good`)
+			res, err := b.steer(t.Context(), legs,
+				first+tt.script+`; printf '%s\n' "$@" >$D/args; cat >$D/stdin; cat $D/good`)
 			if err != nil || string(res.Value) != good {
 				t.Fatalf("%q, %v", res.Value, err)
 			}
-			if in := b.read("stdin"); !strings.Contains(in, "=== begin word") || !strings.Contains(in, "auth service") || strings.Contains(in, "\x1b") {
+			if in := b.read("stdin"); !strings.Contains(in, "=== begin word") ||
+				!strings.Contains(in, "auth service") || strings.Contains(in, "\x1b") {
 				t.Errorf("the second leg is told %q", in)
 			}
-			if name := b.find(agent.Started).SessionID; resumes && name != "" && !strings.Contains(b.read("args"), name) {
+			if name := b.find(agent.Started).SessionID; resumes && name != "" &&
+				!strings.Contains(b.read("args"), name) {
 				t.Errorf("session %q goes on with the arguments %q", name, b.read("args"))
 			}
 			if got := b.heard(); !strings.HasSuffix(got, tt.heard) {
@@ -158,7 +163,8 @@ func steered(t *testing.T, s Suite) {
 		b.say(record.Append, "only the auth service")
 		b.seen = nil
 		res, err := b.steer(t.Context(), legs, `cat >$D/stdin; cat $D/good`)
-		if err != nil || string(res.Value) != good || !strings.Contains(b.read("stdin"), "auth service") || b.heard() != "prompt2" {
+		if err != nil || string(res.Value) != good || !strings.Contains(b.read("stdin"), "auth service") ||
+			b.heard() != "prompt2" {
 			t.Errorf("%q, %q, %v", res.Value, b.heard(), err)
 		}
 	})

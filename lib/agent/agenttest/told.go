@@ -91,7 +91,8 @@ func usage(t *testing.T, s Suite) {
 		t.Fatal(err)
 	}
 	u := res.Usage
-	if known := u.InputTokens > 0 && u.OutputTokens > 0 && !u.TokensUnknown; known != s.Tokens || u.TokensUnknown == s.Tokens {
+	if known := u.InputTokens > 0 && u.OutputTokens > 0 && !u.TokensUnknown; known != s.Tokens ||
+		u.TokensUnknown == s.Tokens {
 		t.Errorf("usage %+v, want tokens: %v", u, s.Tokens)
 	}
 	if (u.CostUSD != nil) != s.Cost {
@@ -138,7 +139,8 @@ func resumes(t *testing.T, s Suite) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if second.SessionID != first.SessionID || s.Begin == "" && !strings.Contains(b.read("args1"), first.SessionID) {
+	if second.SessionID != first.SessionID || s.Begin == "" &&
+		!strings.Contains(b.read("args1"), first.SessionID) {
 		t.Errorf("session %q goes on as %q, arguments %q", first.SessionID, second.SessionID, b.read("args1"))
 	}
 	for _, hostile := range []string{"--help", "-x", "../../x", "a b", "", "x\ny"} {
@@ -154,7 +156,8 @@ func words(t *testing.T, s Suite) {
 	b := newBench(t, s)
 	b.task.Schema, b.task.Check = nil, nil
 	res, err := b.run(context.Background(), `echo x >>$D/calls; cat $D/words`)
-	if err != nil || strings.TrimSpace(res.Text) != "I would rather not." || res.Value != nil || b.read("calls") != "x\n" {
+	if err != nil || strings.TrimSpace(res.Text) != "I would rather not." || res.Value != nil ||
+		b.read("calls") != "x\n" {
 		t.Errorf("text %q, value %q, %v", res.Text, res.Value, err)
 	}
 }
@@ -164,7 +167,8 @@ func writes(t *testing.T, s Suite) {
 	told := func(write bool) string {
 		b := newBench(t, s)
 		b.task.Write, b.task.Hidden = write, []string{".agents"}
-		_, err := b.run(context.Background(), `printf '%s\n' "$@" >$D/args; find "$HOME" -path "$D" -prune -o -type f -exec cat {} + >>$D/args; env | grep -v MARK= >>$D/args; cat $D/good`)
+		_, err := b.run(context.Background(),
+			`printf '%s\n' "$@" >$D/args; find "$HOME" -path "$D" -prune -o -type f -exec cat {} + >>$D/args; env | grep -v MARK= >>$D/args; cat $D/good`)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,11 +197,13 @@ func mayWrite(t *testing.T, s Suite) {
 	for _, write := range []bool{false, true} {
 		b := newBench(t, s)
 		secret := filepath.Join(b.codebase, ".agents", "plan.md")
-		if err := errors.Join(os.Mkdir(filepath.Dir(secret), 0o700), os.WriteFile(secret, []byte("do not read"), 0o600)); err != nil {
+		if err := errors.Join(os.Mkdir(filepath.Dir(secret), 0o700),
+			os.WriteFile(secret, []byte("do not read"), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 		b.task.Write, b.task.Hidden = write, []string{".agents"}
-		if _, err := b.run(context.Background(), `touch made; cat .agents/plan.md >$D/seen; cat $D/good`); err != nil {
+		if _, err := b.run(context.Background(),
+			`touch made; cat .agents/plan.md >$D/seen; cat $D/good`); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := os.Stat(filepath.Join(b.codebase, "made")); (err == nil) != write {
@@ -217,11 +223,14 @@ func refuses(t *testing.T, s Suite) {
 	for _, tt := range []struct {
 		http, status int
 		hint         bool
-	}{{401, sysexit.Config, true}, {429, sysexit.TempFail, false}, {529, sysexit.TempFail, false}, {400, sysexit.Unavailable, false}} {
+	}{{401, sysexit.Config, true}, {429, sysexit.TempFail, false}, {529, sysexit.TempFail, false},
+		{400, sysexit.Unavailable, false}} {
 		b := newBench(t, s)
 		_, err := b.run(context.Background(), s.Refuse(tt.http))
-		if status, _ := sysexit.Of(err); status != tt.status || (len(sysexit.Hints(err)) > 0) != tt.hint || agent.FailureKind(err) != agent.ToolError {
-			t.Errorf("HTTP %d: status %d, kind %q, hints %q: %v", tt.http, status, agent.FailureKind(err), sysexit.Hints(err), err)
+		if status, _ := sysexit.Of(err); status != tt.status || (len(sysexit.Hints(err)) > 0) != tt.hint ||
+			agent.FailureKind(err) != agent.ToolError {
+			t.Errorf("HTTP %d: status %d, kind %q, hints %q: %v", tt.http, status, agent.FailureKind(err),
+				sysexit.Hints(err), err)
 		}
 		b.endsWith(agent.Failed)
 	}

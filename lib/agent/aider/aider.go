@@ -28,8 +28,10 @@ import (
 // always are the arguments of every run: it asks no questions, and neither commits, fetches nor
 // reports anything.
 var always = []string{
-	"--yes-always", "--no-stream", "--no-pretty", "--no-fancy-input", "--no-auto-commits", "--no-dirty-commits", "--no-gitignore",
-	"--no-check-update", "--no-show-release-notes", "--no-analytics", "--no-suggest-shell-commands", "--no-detect-urls",
+	"--yes-always", "--no-stream", "--no-pretty", "--no-fancy-input", "--no-auto-commits",
+	"--no-dirty-commits", "--no-gitignore",
+	"--no-check-update", "--no-show-release-notes", "--no-analytics", "--no-suggest-shell-commands",
+	"--no-detect-urls",
 	"--no-show-model-warnings", "--no-auto-lint", "--no-auto-test",
 }
 
@@ -65,7 +67,8 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 func (c *Client) call(t program.Turn) (program.Call, error) {
 	call := program.Call{Reach: c.reach(), Line: line, Exit: exit}
 	files := map[string]string{
-		"--message-file": t.Prompt, "--config": "", "--env-file": "", "--aiderignore": unseen + strings.Join(t.Task.Hidden, "\n") + "\n",
+		"--message-file": t.Prompt, "--config": "", "--env-file": "",
+		"--aiderignore": unseen + strings.Join(t.Task.Hidden, "\n") + "\n",
 	}
 	call.Args = append([]string{}, always...)
 	for _, option := range []string{"--message-file", "--config", "--env-file", "--aiderignore"} {
@@ -75,7 +78,8 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 		}
 		call.Args = append(call.Args, option, name)
 	}
-	call.Args = append(call.Args, "--chat-history-file", filepath.Join(t.Home, "aider", "chat.md"), "--input-history-file", filepath.Join(t.Home, "aider", "input"))
+	call.Args = append(call.Args, "--chat-history-file", filepath.Join(t.Home, "aider", "chat.md"),
+		"--input-history-file", filepath.Join(t.Home, "aider", "input"))
 	if !t.Task.Write {
 		call.Args = append(call.Args, "--chat-mode", "ask", "--dry-run")
 	}
@@ -87,7 +91,8 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 
 // reach returns the endpoints of the models whose keys it usually takes.
 func (c *Client) reach() []string {
-	return append(c.program.Endpoint("https://api.openai.com", "OPENAI_API_BASE"), c.program.Endpoint("https://api.anthropic.com", "ANTHROPIC_API_BASE")...)
+	return append(c.program.Endpoint("https://api.openai.com", "OPENAI_API_BASE"),
+		c.program.Endpoint("https://api.anthropic.com", "ANTHROPIC_API_BASE")...)
 }
 
 var (
@@ -99,8 +104,9 @@ var (
 
 // statuses maps the program's names of endpoint errors to HTTP statuses.
 var statuses = map[string]int{
-	"Authentication": 401, "PermissionDenied": 403, "NotFound": 404, "RateLimit": 429, "BadRequest": 400, "ContextWindowExceeded": 400,
-	"InternalServer": 500, "ServiceUnavailable": 503, "APIConnection": 0, "Timeout": 504,
+	"Authentication": 401, "PermissionDenied": 403, "NotFound": 404, "RateLimit": 429, "BadRequest": 400,
+	"ContextWindowExceeded": 400,
+	"InternalServer":        500, "ServiceUnavailable": 503, "APIConnection": 0, "Timeout": 504,
 }
 
 func line(line []byte, s *program.Seen) {
@@ -113,7 +119,8 @@ func line(line []byte, s *program.Seen) {
 		s.Milestone(text)
 	case wrong.MatchString(text):
 		s.Milestone(text)
-		s.Err = program.Refused(statuses[wrong.FindStringSubmatch(text)[1]], text, "OPENAI_API_KEY or ANTHROPIC_API_KEY")
+		s.Err = program.Refused(statuses[wrong.FindStringSubmatch(text)[1]], text,
+			"OPENAI_API_KEY or ANTHROPIC_API_KEY")
 	case about.MatchString(text):
 		s.Milestone(text)
 	default:

@@ -9,16 +9,20 @@ import (
 	"tri/lib/agent/program"
 )
 
-var newClient = agenttest.Maker(New, func(c *Client) (linger, grace *time.Duration) { return &c.program.Linger, &c.program.Grace })
+var newClient = agenttest.Maker(New, func(c *Client) (linger, grace *time.Duration) {
+	return &c.program.Linger, &c.program.Grace
+})
 
 func TestConformance(t *testing.T) {
 	agenttest.Run(t, agenttest.Suite{
 		Make: agenttest.As(newClient),
 		Say: func(said string) string {
-			return "Aider v0.86.1\nMain model: m with diff edit format\nGit repo: .git with 2 files\n\n" + said + "\n\nTokens: 1.2k sent, 300 received. Cost: $0.25 message, $0.50 session.\n"
+			return "Aider v0.86.1\nMain model: m with diff edit format\nGit repo: .git with 2 files\n\n" +
+				said + "\n\nTokens: 1.2k sent, 300 received. Cost: $0.25 message, $0.50 session.\n"
 		},
 		Refuse: func(status int) string {
-			name := map[int]string{401: "Authentication", 429: "RateLimit", 529: "InternalServer", 400: "BadRequest"}[status]
+			name := map[int]string{401: "Authentication", 429: "RateLimit", 529: "InternalServer",
+				400: "BadRequest"}[status]
 			return "echo 'litellm." + name + "Error: no'"
 		},
 		Cost: true, Plain: true,

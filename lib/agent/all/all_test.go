@@ -21,9 +21,11 @@ func TestNew(t *testing.T) {
 	if a, err := New(config.Agent{Agent: None}, ""); a != nil || err != nil {
 		t.Errorf("none: %v, %v", a, err)
 	}
-	for _, cfg := range []config.Agent{{Agent: "nobody"}, {Agent: "exec"}, {Agent: "acp"}, {Agent: "api", BaseURL: "http://localhost"}} {
+	for _, cfg := range []config.Agent{{Agent: "nobody"}, {Agent: "exec"}, {Agent: "acp"},
+		{Agent: "api", BaseURL: "http://localhost"}} {
 		a, err := New(cfg, "off")
-		if status, _ := sysexit.Of(err); a != nil || status != sysexit.Config || len(sysexit.Hints(err)) == 0 {
+		if status, _ := sysexit.Of(err); a != nil || status != sysexit.Config ||
+			len(sysexit.Hints(err)) == 0 {
 			t.Errorf("%+v: %v, %v", cfg, a, err)
 		}
 	}
@@ -33,7 +35,8 @@ func TestNew(t *testing.T) {
 func TestKeys(t *testing.T) {
 	for _, name := range Names() {
 		keys := config.Agent{Agent: name}.Keys()
-		if want := !slices.Contains([]string{"search", "cline", "acp", "api", "exec"}, name); (len(keys) > 0) != want {
+		if want := !slices.Contains([]string{"search", "cline", "acp", "api", "exec"},
+			name); (len(keys) > 0) != want {
 			t.Errorf("%s: keys %q", name, keys)
 		}
 		own := config.Agent{Agent: name, Env: []string{"MY_MODEL", "MY_KEY"}}
@@ -48,8 +51,10 @@ func TestAbilities(t *testing.T) {
 	for _, tt := range []struct {
 		name             string
 		resumes, servers bool
-	}{{"search", false, false}, {"exec", false, false}, {"claude", true, true}, {"api", true, true}, {"cline", false, true}} {
-		a, err := New(config.Agent{Agent: tt.name, Command: []string{"true"}, Model: "m", BaseURL: "http://localhost"}, "off")
+	}{{"search", false, false}, {"exec", false, false}, {"claude", true, true}, {"api", true, true},
+		{"cline", false, true}} {
+		a, err := New(config.Agent{Agent: tt.name, Command: []string{"true"}, Model: "m",
+			BaseURL: "http://localhost"}, "off")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -86,7 +86,8 @@ func (anthropic) message(m message, last bool) anthropicMessage {
 	}
 	var blocks []block
 	for _, r := range m.Results {
-		blocks = append(blocks, block{Type: "tool_result", ToolUseID: r.ID, Content: cmp.Or(r.Text, "(nothing)"), IsError: r.Fault})
+		blocks = append(blocks, block{Type: "tool_result", ToolUseID: r.ID,
+			Content: cmp.Or(r.Text, "(nothing)"), IsError: r.Fault})
 	}
 	if m.Text != "" || len(blocks) == 0 {
 		blocks = append(blocks, block{Type: "text", Text: cmp.Or(m.Text, "(nothing)")})

@@ -60,7 +60,8 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 func newClient(cfg config.Agent, sandbox string, o httpapi.Options) (*Client, error) {
 	c := &Client{cfg: cfg, sandbox: sandbox}
 	if cfg.Model == "" {
-		return nil, sysexit.Hint(sysexit.With(sysexit.Config, errors.New("agent api: no model")), "name one under `model:`: there is none that every endpoint has")
+		return nil, sysexit.Hint(sysexit.With(sysexit.Config, errors.New("agent api: no model")),
+			"name one under `model:`: there is none that every endpoint has")
 	}
 	u, err := url.Parse(cfg.BaseURL)
 	if err != nil {
@@ -94,7 +95,8 @@ func newClient(cfg config.Agent, sandbox string, o httpapi.Options) (*Client, er
 
 // Ability returns what the client supports.
 func (c *Client) Ability() agent.Ability {
-	return agent.Ability{Resumes: true, Servers: true, Cost: c.cfg.Prices != nil, Steers: agent.Next, Forks: true}
+	return agent.Ability{Resumes: true, Servers: true, Cost: c.cfg.Prices != nil,
+		Steers: agent.Next, Forks: true}
 }
 
 // Run converses with the model until it has answered. A value that fails t.Check is sent back
@@ -126,7 +128,8 @@ func cost(p *config.Prices, u usage) float64 {
 	if p.CacheWrite != nil {
 		write = *p.CacheWrite
 	}
-	return (float64(u.input)*p.Input + float64(u.cacheRead)*read + float64(u.cacheWrite)*write + float64(u.output)*p.Output) / 1e6
+	return (float64(u.input)*p.Input + float64(u.cacheRead)*read + float64(u.cacheWrite)*write +
+		float64(u.output)*p.Output) / 1e6
 }
 
 // count adds the usage of one answer.
@@ -182,7 +185,8 @@ func (r *run) see(e agent.Event) {
 		e.Text = e.Text[:most]
 	}
 	if u := r.res.Usage; u.Turns > 0 {
-		e.Usage = &draft.Usage{InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, TokensUnknown: u.TokensUnknown, CostUSD: u.CostUSD, Turns: u.Turns}
+		e.Usage = &draft.Usage{InputTokens: u.InputTokens, OutputTokens: u.OutputTokens,
+			TokensUnknown: u.TokensUnknown, CostUSD: u.CostUSD, Turns: u.Turns}
 	}
 	r.task.See(e)
 }

@@ -26,11 +26,15 @@ func TestValues(t *testing.T) {
 		}{
 			{"by the tool", []say{{tool: "answer", input: good}}, 1},
 			{"in words", []say{{text: "Here {it} is:\n```json\n" + good + "\n```\nDone."}}, 1},
-			{"by a tool, mended when told", []say{{tool: "answer", input: bad}, {tool: "answer", input: good}}, 2},
+			{"by a tool, mended when told",
+				[]say{{tool: "answer", input: bad}, {tool: "answer", input: good}}, 2},
 			{"in words, mended when told", []say{{text: bad}, {text: good}}, 2},
-			{"words first, then the tool", []say{{text: "I would rather not."}, {tool: "answer", input: good}}, 2},
-			{"after looking", []say{{tool: "grep", input: `{"pattern":"MaxRetries"}`}, {tool: "read_file", input: `{"path":"retry.go"}`}, {tool: "answer", input: good}}, 3},
-			{"after a slip", []say{{tool: "read", input: `{}`}, {tool: "grep", input: `{"patern":"x"}`}, {tool: "answer", input: good}}, 3},
+			{"words first, then the tool",
+				[]say{{text: "I would rather not."}, {tool: "answer", input: good}}, 2},
+			{"after looking", []say{{tool: "grep", input: `{"pattern":"MaxRetries"}`},
+				{tool: "read_file", input: `{"path":"retry.go"}`}, {tool: "answer", input: good}}, 3},
+			{"after a slip", []say{{tool: "read", input: `{}`}, {tool: "grep", input: `{"patern":"x"}`},
+				{tool: "answer", input: good}}, 3},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
 				b := newBench(t, api, tt.script...)
@@ -40,8 +44,10 @@ func TestValues(t *testing.T) {
 				}
 				n := int64(tt.turns)
 				u := res.Usage
-				want := map[string]float64{"anthropic": 0.0012 + 0.000003 + 0.005, "openai": 0.0012 + 0.000003 + 0.005}[api] * float64(n)
-				if u.Turns != tt.turns || u.InputTokens != 123*n || u.OutputTokens != 50*n || u.TokensUnknown || *u.CostUSD < want-1e-9 || *u.CostUSD > want+1e-9 {
+				want := map[string]float64{"anthropic": 0.0012 + 0.000003 + 0.005,
+					"openai": 0.0012 + 0.000003 + 0.005}[api] * float64(n)
+				if u.Turns != tt.turns || u.InputTokens != 123*n || u.OutputTokens != 50*n ||
+					u.TokensUnknown || *u.CostUSD < want-1e-9 || *u.CostUSD > want+1e-9 {
 					t.Errorf("usage %+v, cost %v, want %v", u, *u.CostUSD, want)
 				}
 				if res.Model != "stub-1" || res.SessionID != b.task.SessionID || len(b.heard) != tt.turns {
@@ -63,26 +69,37 @@ func TestFailures(t *testing.T) {
 		asked  int
 	}{
 		{"wrong twice", []say{{text: bad}}, sysexit.Unavailable, agent.Abort, "twice", 2},
-		{"wrong twice by the tool", []say{{tool: "answer", input: bad}}, sysexit.Unavailable, agent.Abort, "twice", 2},
+		{"wrong twice by the tool", []say{{tool: "answer", input: bad}}, sysexit.Unavailable,
+			agent.Abort, "twice", 2},
 		{"half an object", []say{{text: good[:9]}}, sysexit.Unavailable, agent.Abort, "half", 2},
 		{"two objects", []say{{text: good + good}}, sysexit.Unavailable, agent.Abort, "more than one", 2},
 		{"says nothing", []say{{}}, sysexit.Unavailable, agent.Abort, "no JSON object", 2},
-		{"an answer that is no object", []say{{tool: "answer", input: `[1]`}}, sysexit.Unavailable, agent.Abort, "no JSON object", 2},
-		{"bad key", []say{{status: 401, text: "no: " + key + many}}, sysexit.Config, agent.ToolError, "(the key)", 1},
-		{"no such model", []say{{status: 404, text: "model: stub"}}, sysexit.Config, agent.ToolError, "model: stub", 1},
-		{"bad request", []say{{status: 400, text: "too long"}}, sysexit.Unavailable, agent.ToolError, "too long", 1},
-		{"overloaded for good", []say{{status: 529, text: "Overloaded"}}, sysexit.TempFail, agent.ToolError, "Overloaded", maxTries},
-		{"asked to wait too long", []say{{status: 429, text: "slow", header: map[string]string{"Retry-After": "280"}}}, sysexit.TempFail, agent.ToolError, "slow", 1},
+		{"an answer that is no object", []say{{tool: "answer", input: `[1]`}}, sysexit.Unavailable,
+			agent.Abort, "no JSON object", 2},
+		{"bad key", []say{{status: 401, text: "no: " + key + many}}, sysexit.Config, agent.ToolError,
+			"(the key)", 1},
+		{"no such model", []say{{status: 404, text: "model: stub"}}, sysexit.Config, agent.ToolError,
+			"model: stub", 1},
+		{"bad request", []say{{status: 400, text: "too long"}}, sysexit.Unavailable, agent.ToolError,
+			"too long", 1},
+		{"overloaded for good", []say{{status: 529, text: "Overloaded"}}, sysexit.TempFail, agent.ToolError,
+			"Overloaded", maxTries},
+		{"asked to wait too long",
+			[]say{{status: 429, text: "slow", header: map[string]string{"Retry-After": "280"}}},
+			sysexit.TempFail, agent.ToolError, "slow", 1},
 		{"no JSON", []say{{raw: "<html>"}}, sysexit.Unavailable, agent.ToolError, "read answer", 1},
 		{"no content", []say{{raw: "{}"}}, sysexit.Unavailable, agent.ToolError, "read answer", 1},
-		{"never ends", []say{{tool: "list", input: `{}`}}, sysexit.Unavailable, agent.Timeout, "after 60 turns", maxTurns},
+		{"never ends", []say{{tool: "list", input: `{}`}}, sysexit.Unavailable, agent.Timeout,
+			"after 60 turns", maxTurns},
 	} {
 		each(t, func(t *testing.T, api string) {
 			t.Run(tt.name, func(t *testing.T) {
 				b := newBench(t, api, tt.script...)
 				res, err := b.run()
-				if status, _ := sysexit.Of(err); status != tt.status || agent.FailureKind(err) != tt.kind || err == nil || !strings.Contains(err.Error(), tt.want) {
-					t.Errorf("status %d, kind %s, %v; want %d, %s, %q", status, agent.FailureKind(err), err, tt.status, tt.kind, tt.want)
+				if status, _ := sysexit.Of(err); status != tt.status || agent.FailureKind(err) != tt.kind ||
+					err == nil || !strings.Contains(err.Error(), tt.want) {
+					t.Errorf("status %d, kind %s, %v; want %d, %s, %q", status, agent.FailureKind(err), err,
+						tt.status, tt.kind, tt.want)
 				}
 				if len(b.heard) != tt.asked || res.Value != nil {
 					t.Errorf("asked %d times, want %d; value %q", len(b.heard), tt.asked, res.Value)
@@ -103,10 +120,12 @@ func TestFailures(t *testing.T) {
 
 func TestCutAndRefused(t *testing.T) {
 	for _, tt := range []struct{ api, why, want string }{
-		{"anthropic", "max_tokens", "cut off"}, {"anthropic", "refusal", "refused"}, {"openai", "length", "cut off"}, {"openai", "content_filter", "refused"},
+		{"anthropic", "max_tokens", "cut off"}, {"anthropic", "refusal", "refused"},
+		{"openai", "length", "cut off"}, {"openai", "content_filter", "refused"},
 	} {
 		b := newBench(t, tt.api, say{text: good, why: tt.why})
-		if _, err := b.run(); agent.FailureKind(err) != agent.Abort || !strings.Contains(err.Error(), tt.want) {
+		if _, err := b.run(); agent.FailureKind(err) != agent.Abort ||
+			!strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v", tt.why, err)
 		}
 	}
@@ -114,7 +133,9 @@ func TestCutAndRefused(t *testing.T) {
 
 func TestAsksAgain(t *testing.T) {
 	each(t, func(t *testing.T, api string) {
-		b := newBench(t, api, say{status: 529, text: "Overloaded"}, say{status: 429, text: "slow", header: map[string]string{"Retry-After": "7"}}, say{status: 500}, say{tool: "answer", input: good})
+		b := newBench(t, api, say{status: 529, text: "Overloaded"},
+			say{status: 429, text: "slow", header: map[string]string{"Retry-After": "7"}}, say{status: 500},
+			say{tool: "answer", input: good})
 		res, err := b.run()
 		if err != nil || string(res.Value) != good {
 			t.Fatalf("%q, %v", res.Value, err)
@@ -143,7 +164,8 @@ func TestUnknownUsage(t *testing.T) {
 		}
 		b = newBench(t, api, say{tool: "answer", input: good})
 		b.client.cfg.Prices = nil
-		if res, err := b.run(); err != nil || res.Usage.TokensUnknown || res.Usage.CostUSD != nil || b.client.Ability().Cost {
+		if res, err := b.run(); err != nil || res.Usage.TokensUnknown || res.Usage.CostUSD != nil ||
+			b.client.Ability().Cost {
 			t.Errorf("without prices: %+v, %v", res.Usage, err)
 		}
 	})
@@ -181,7 +203,8 @@ func TestTimeIsUp(t *testing.T) {
 
 func TestWhatTheEndpointIsTold(t *testing.T) {
 	each(t, func(t *testing.T, api string) {
-		b := newBench(t, api, say{tool: "list", input: `{}`}, say{tool: "read_file", input: `{"path":".env"}`}, say{tool: "answer", input: good})
+		b := newBench(t, api, say{tool: "list", input: `{}`},
+			say{tool: "read_file", input: `{"path":".env"}`}, say{tool: "answer", input: good})
 		if _, err := b.run(); err != nil {
 			t.Fatal(err)
 		}
@@ -201,18 +224,21 @@ func TestWhatTheEndpointIsTold(t *testing.T) {
 		if want := []string{"read_file", "grep", "glob", "list", "answer"}; !slices.Equal(names, want) {
 			t.Errorf("tools %q, want %q", names, want)
 		}
-		if strings.Contains(b.heard[0], "$schema") || strings.Contains(b.heard[0], "$id") || !strings.Contains(b.heard[0], "what is the answer?") {
+		if strings.Contains(b.heard[0], "$schema") || strings.Contains(b.heard[0], "$id") ||
+			!strings.Contains(b.heard[0], "what is the answer?") {
 			t.Errorf("first request %s", b.heard[0])
 		}
 		last := b.heard[2]
-		if !strings.Contains(last, "retry.go") || strings.Contains(last, ".agents") || strings.Contains(last, "KEY=secret") || !strings.Contains(last, "not to be seen") {
+		if !strings.Contains(last, "retry.go") || strings.Contains(last, ".agents") ||
+			strings.Contains(last, "KEY=secret") || !strings.Contains(last, "not to be seen") {
 			t.Errorf("last request %s", last)
 		}
 		if api == "anthropic" && !strings.Contains(last, `"signature":"c2ln"`) {
 			t.Errorf("the model's own words are not given back as they were: %s", last)
 		}
 		h := b.headers[0]
-		if got := h.Get("X-Api-Key") + h.Get("Authorization"); got != map[string]string{"anthropic": key, "openai": "Bearer " + key}[api] {
+		if got := h.Get("X-Api-Key") + h.Get("Authorization"); got != map[string]string{"anthropic": key,
+			"openai": "Bearer " + key}[api] {
 			t.Errorf("key %q", got)
 		}
 		kept, err := os.ReadFile(filepath.Join(b.task.Dir, "transcript.ndjson"))
@@ -224,7 +250,8 @@ func TestWhatTheEndpointIsTold(t *testing.T) {
 
 func TestResumes(t *testing.T) {
 	each(t, func(t *testing.T, api string) {
-		b := newBench(t, api, say{tool: "list", input: `{}`}, say{tool: "answer", input: good}, say{text: good})
+		b := newBench(t, api, say{tool: "list", input: `{}`}, say{tool: "answer", input: good},
+			say{text: good})
 		if _, err := b.run(); err != nil {
 			t.Fatal(err)
 		}
@@ -234,7 +261,8 @@ func TestResumes(t *testing.T) {
 			t.Fatalf("%q, %+v, %v", res.Value, res.Usage, err)
 		}
 		told := b.heard[2]
-		if !strings.Contains(told, "what is the answer?") || !strings.Contains(told, "retry.go") || !strings.Contains(told, "and once more?") || !strings.Contains(told, "taken") {
+		if !strings.Contains(told, "what is the answer?") || !strings.Contains(told, "retry.go") ||
+			!strings.Contains(told, "and once more?") || !strings.Contains(told, "taken") {
 			t.Errorf("told %s", told)
 		}
 		b.task.SessionID = "11111111-2222-4333-8444-555555555555"
@@ -249,7 +277,8 @@ func TestResumes(t *testing.T) {
 }
 
 func TestEvents(t *testing.T) {
-	b := newBench(t, "anthropic", say{text: "let me look", tool: "read_file", input: `{"path":"retry.go"}`}, say{tool: "answer", input: good})
+	b := newBench(t, "anthropic", say{text: "let me look", tool: "read_file", input: `{"path":"retry.go"}`},
+		say{tool: "answer", input: good})
 	if _, err := b.run(); err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +286,8 @@ func TestEvents(t *testing.T) {
 	for _, e := range b.events {
 		kinds = append(kinds, strings.TrimSpace(e.Kind+" "+e.Tool+" "+e.Text))
 	}
-	want := []string{"started", "thought  let me look", "tool read_file retry.go", "milestone  turn 1", "result  let me look"}
+	want := []string{"started", "thought  let me look", "tool read_file retry.go", "milestone  turn 1",
+		"result  let me look"}
 	if !slices.Equal(kinds, want) {
 		t.Errorf("%q, want %q", kinds, want)
 	}
@@ -269,7 +299,11 @@ func TestEvents(t *testing.T) {
 func TestRefusesWhatItCannot(t *testing.T) {
 	b := newBench(t, "anthropic", say{tool: "answer", input: good})
 	for _, change := range []func(*agent.Task){
-		func(t *agent.Task) { t.Write = true }, func(t *agent.Task) { t.Tools = []string{"ReadFile"} }, func(t *agent.Task) { t.Schema = []byte("{") },
+		func(t *agent.Task) {
+			t.Write = true
+		}, func(t *agent.Task) {
+			t.Tools = []string{"ReadFile"}
+		}, func(t *agent.Task) { t.Schema = []byte("{") },
 		func(t *agent.Task) { t.Codebase = "/nonexistent" },
 	} {
 		task := b.task
@@ -283,14 +317,17 @@ func TestRefusesWhatItCannot(t *testing.T) {
 	}
 	t.Setenv("TEST_KEY", "")
 	for _, cfg := range []config.Agent{
-		{Model: "m", BaseURL: "https://x", KeyEnv: "TEST_KEY"}, {BaseURL: "http://localhost"}, {Model: "m", BaseURL: "://"},
-		{Model: "m", BaseURL: "http://localhost", API: "gpt"}, {Model: "m", BaseURL: "http://localhost", KeyFile: "/nonexistent"},
+		{Model: "m", BaseURL: "https://x", KeyEnv: "TEST_KEY"}, {BaseURL: "http://localhost"},
+		{Model: "m", BaseURL: "://"},
+		{Model: "m", BaseURL: "http://localhost", API: "gpt"},
+		{Model: "m", BaseURL: "http://localhost", KeyFile: "/nonexistent"},
 	} {
 		if _, err := New(cfg, "off"); err == nil {
 			t.Errorf("%+v was taken", cfg)
 		}
 	}
-	if _, err := New(config.Agent{Model: "m", BaseURL: "http://localhost:11434/v1", API: "openai"}, "off"); err != nil {
+	if _, err := New(config.Agent{Model: "m", BaseURL: "http://localhost:11434/v1", API: "openai"},
+		"off"); err != nil {
 		t.Errorf("a model on this machine needs no key: %v", err)
 	}
 }

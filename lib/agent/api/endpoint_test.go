@@ -61,7 +61,8 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if e.asked != nil {
 		e.asked <- struct{}{}
 	}
-	if want := map[string]string{"anthropic": "/v1/messages", "openai": "/v1/chat/completions"}[e.api]; r.URL.Path != want {
+	if want := map[string]string{"anthropic": "/v1/messages",
+		"openai": "/v1/chat/completions"}[e.api]; r.URL.Path != want {
 		e.Errorf("path %q, want %q", r.URL.Path, want)
 	}
 	s := e.script[min(n, len(e.script)-1)]
@@ -80,7 +81,8 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"type":"error","error":{"type":"x","message":%q}}`, s.text)
 		return
 	}
-	json.NewEncoder(w).Encode(map[string]func(say, int) any{"anthropic": sayAnthropic, "openai": sayOpenAI}[e.api](s, n))
+	json.NewEncoder(w).Encode(map[string]func(say, int) any{"anthropic": sayAnthropic,
+		"openai": sayOpenAI}[e.api](s, n))
 }
 
 type obj = map[string]any
@@ -92,11 +94,13 @@ func sayAnthropic(s say, n int) any {
 	}
 	if s.tool != "" {
 		blocks = append(blocks, obj{"type": "thinking", "thinking": "hm", "signature": "c2ln"},
-			obj{"type": "tool_use", "id": fmt.Sprint("t", n), "name": s.tool, "input": json.RawMessage(s.input)})
+			obj{"type": "tool_use", "id": fmt.Sprint("t", n), "name": s.tool,
+				"input": json.RawMessage(s.input)})
 	}
 	answer := obj{"model": "stub-1", "content": blocks, "stop_reason": s.why}
 	if !s.silent {
-		answer["usage"] = obj{"input_tokens": 100, "cache_creation_input_tokens": 20, "cache_read_input_tokens": 3, "output_tokens": 50}
+		answer["usage"] = obj{"input_tokens": 100, "cache_creation_input_tokens": 20,
+			"cache_read_input_tokens": 3, "output_tokens": 50}
 	}
 	return answer
 }
@@ -104,11 +108,13 @@ func sayAnthropic(s say, n int) any {
 func sayOpenAI(s say, n int) any {
 	m := obj{"role": "assistant", "content": s.text}
 	if s.tool != "" {
-		m["tool_calls"] = []obj{{"id": fmt.Sprint("t", n), "type": "function", "function": obj{"name": s.tool, "arguments": s.input}}}
+		m["tool_calls"] = []obj{{"id": fmt.Sprint("t", n), "type": "function",
+			"function": obj{"name": s.tool, "arguments": s.input}}}
 	}
 	answer := obj{"model": "stub-1", "choices": []obj{{"message": m, "finish_reason": s.why}}}
 	if !s.silent {
-		answer["usage"] = obj{"prompt_tokens": 123, "completion_tokens": 50, "prompt_tokens_details": obj{"cached_tokens": 3}}
+		answer["usage"] = obj{"prompt_tokens": 123, "completion_tokens": 50,
+			"prompt_tokens_details": obj{"cached_tokens": 3}}
 	}
 	return answer
 }
@@ -128,26 +134,31 @@ func newBench(t *testing.T, api string, script ...say) *bench {
 	srv := httptest.NewServer(b.endpoint)
 	t.Cleanup(srv.Close)
 	t.Setenv("TEST_KEY", key)
-	cfg := config.Agent{API: api, BaseURL: srv.URL, KeyEnv: "TEST_KEY", Model: "stub", Prices: &config.Prices{Input: 10, Output: 100, CacheRead: new(1.0)}}
+	cfg := config.Agent{API: api, BaseURL: srv.URL, KeyEnv: "TEST_KEY", Model: "stub",
+		Prices: &config.Prices{Input: 10, Output: 100, CacheRead: new(1.0)}}
 	if api == "openai" {
 		cfg.BaseURL += "/v1"
 	}
 	var err error
-	b.client, err = newClient(cfg, "off", httpapi.Options{Sleep: func(_ context.Context, d time.Duration) error {
-		b.waits = append(b.waits, d)
-		return nil
-	}})
+	b.client, err = newClient(cfg, "off",
+		httpapi.Options{Sleep: func(_ context.Context, d time.Duration) error {
+			b.waits = append(b.waits, d)
+			return nil
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := errors.Join(os.WriteFile(filepath.Join(dir, "retry.go"), []byte("const MaxRetries = 5\n"), 0o600),
-		os.WriteFile(filepath.Join(dir, ".env"), []byte("KEY=secret\n"), 0o600), os.MkdirAll(filepath.Join(dir, ".agents/x"), 0o700),
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "retry.go"),
+		[]byte("const MaxRetries = 5\n"), 0o600),
+		os.WriteFile(filepath.Join(dir, ".env"), []byte("KEY=secret\n"), 0o600),
+		os.MkdirAll(filepath.Join(dir, ".agents/x"), 0o700),
 	); err != nil {
 		t.Fatal(err)
 	}
 	b.task = agent.Task{
-		Prompt: "what is the answer?", Codebase: dir, Dir: t.TempDir(), SessionID: "0b6f6f5e-6c1d-4d8e-9a43-0f6f3f8f2a10", Hidden: []string{".agents"},
+		Prompt: "what is the answer?", Codebase: dir, Dir: t.TempDir(),
+		SessionID: "0b6f6f5e-6c1d-4d8e-9a43-0f6f3f8f2a10", Hidden: []string{".agents"},
 		Schema: []byte(`{"$schema":"x","$id":"y","type":"object","properties":{"answer":{"type":"integer"}}}`), Tools: []string{"Read", "Grep", "Glob", "Bash"},
 		Check: func(v []byte) error {
 			var value struct{ Answer int }

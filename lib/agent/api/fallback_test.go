@@ -72,19 +72,23 @@ func TestFallback(t *testing.T) {
 			}
 			if !c.falls {
 				if err == nil || len(second.heard) > 0 {
-					t.Errorf("%s: %q, %v, the second was asked %d times", c.name, res.Value, err, len(second.heard))
+					t.Errorf("%s: %q, %v, the second was asked %d times", c.name, res.Value, err,
+						len(second.heard))
 				}
 				return
 			}
-			if err != nil || string(res.Value) != good || res.Usage.Turns != 2 || res.Usage.InputTokens != 246 || !res.Usage.CostAtLeast || *res.Usage.CostUSD == 0 {
+			if err != nil || string(res.Value) != good || res.Usage.Turns != 2 ||
+				res.Usage.InputTokens != 246 || !res.Usage.CostAtLeast || *res.Usage.CostUSD == 0 {
 				t.Errorf("%s: %q, %v, %+v", c.name, res.Value, err, res.Usage)
 			}
-			if len(second.heard) != 1 || !strings.Contains(second.heard[0], "MaxRetries") || strings.Contains(second.heard[0], "c2ln") {
+			if len(second.heard) != 1 || !strings.Contains(second.heard[0], "MaxRetries") ||
+				strings.Contains(second.heard[0], "c2ln") {
 				t.Errorf("%s: the second was told %q", c.name, second.heard)
 			}
 			said := ""
 			for _, e := range b.events {
-				if e.Kind == agent.Milestone && strings.Contains(e.Text, "second is asked; spent so far: 1 turns, 173 tokens") {
+				if e.Kind == agent.Milestone && strings.Contains(e.Text,
+					"second is asked; spent so far: 1 turns, 173 tokens") {
 					said = e.Text
 				}
 			}
@@ -99,7 +103,8 @@ func TestFallback(t *testing.T) {
 // endpoints repeat it.
 func TestKeysNowhere(t *testing.T) {
 	each(t, func(t *testing.T, api string) {
-		b := newBench(t, api, say{tool: "read_file", input: `{"path":"retry.go"}`}, say{status: 503, text: "bad key " + key})
+		b := newBench(t, api, say{tool: "read_file", input: `{"path":"retry.go"}`},
+			say{status: 503, text: "bad key " + key})
 		second := fallBack(t, b, api, say{status: 401, text: "wrong: " + secondKey})
 		_, err := b.run()
 		if err == nil {
@@ -120,7 +125,9 @@ func TestKeysNowhere(t *testing.T) {
 			t.Fatal(werr)
 		}
 		for _, k := range []string{key, secondKey} {
-			for _, form := range []string{k, base64.StdEncoding.EncodeToString([]byte(k)), base64.RawURLEncoding.EncodeToString([]byte(k)), hex.EncodeToString([]byte(k)), url.QueryEscape(k)} {
+			for _, form := range []string{k, base64.StdEncoding.EncodeToString([]byte(k)),
+				base64.RawURLEncoding.EncodeToString([]byte(k)), hex.EncodeToString([]byte(k)),
+				url.QueryEscape(k)} {
 				for where, text := range all {
 					if strings.Contains(text, form) {
 						t.Errorf("%s has %s", where, form)
@@ -140,7 +147,8 @@ func TestNoConnection(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	cfg := b.client.cfg
-	cfg.BaseURL, cfg.Fallback = gone.URL, []config.Endpoint{{BaseURL: b.client.cfg.BaseURL, Model: "stub", KeyEnv: "TEST_KEY"}}
+	cfg.BaseURL, cfg.Fallback = gone.URL,
+		[]config.Endpoint{{BaseURL: b.client.cfg.BaseURL, Model: "stub", KeyEnv: "TEST_KEY"}}
 	var err error
 	if b.client, err = newClient(cfg, "off", httpapi.Options{Sleep: b.client.web.Sleep}); err != nil {
 		t.Fatal(err)

@@ -59,13 +59,15 @@ func resume(t agent.Task) ([]message, *kept, error) {
 			return nil, k, sysexit.With(sysexit.IO, fmt.Errorf("read session: %w", err))
 		}
 		if s.ID != t.SessionID {
-			return nil, k, sysexit.With(sysexit.Unavailable, fmt.Errorf("session %q is not there: %w", t.SessionID, agent.ErrNoResume))
+			return nil, k, sysexit.With(sysexit.Unavailable,
+				fmt.Errorf("session %q is not there: %w", t.SessionID, agent.ErrNoResume))
 		}
 	}
 	if t.Dir == "" {
 		return s.Messages, k, nil
 	}
-	f, err := os.OpenFile(filepath.Join(t.Dir, "transcript.ndjson"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	f, err := os.OpenFile(filepath.Join(t.Dir, "transcript.ndjson"),
+		os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, k, sysexit.With(sysexit.IO, fmt.Errorf("keep transcript: %w", err))
 	}

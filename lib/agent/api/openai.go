@@ -62,7 +62,8 @@ func (o openai) body(q question) any {
 		body.MaxTokens, body.MaxCompletionTokens = 0, q.most
 	}
 	for _, t := range q.tools {
-		body.Tools = append(body.Tools, openaiTool{"function", openaiFunction{t.name, t.description, t.schema}})
+		body.Tools = append(body.Tools, openaiTool{"function",
+			openaiFunction{t.name, t.description, t.schema}})
 	}
 	body.Messages = append(body.Messages, words("system", system))
 	for _, m := range q.messages {
@@ -124,7 +125,8 @@ func (openai) read(answer []byte) (reply, error) {
 		r.Text = *m.Content
 	}
 	for i, c := range m.ToolCalls {
-		r.Calls = append(r.Calls, call{cmp.Or(c.ID, fmt.Sprintf("call_%d", i)), c.Function.Name, arguments(c.Function.Arguments)})
+		r.Calls = append(r.Calls, call{cmp.Or(c.ID, fmt.Sprintf("call_%d", i)), c.Function.Name,
+			arguments(c.Function.Arguments)})
 	}
 	switch {
 	case m.Refusal != "":
@@ -135,7 +137,8 @@ func (openai) read(answer []byte) (reply, error) {
 		r.why = refused
 	}
 	if u := a.Usage; u != nil {
-		r.usage = usage{input: max(u.Prompt-u.Details.Cached, 0), cacheRead: u.Details.Cached, output: u.Completion, told: true}
+		r.usage = usage{input: max(u.Prompt-u.Details.Cached, 0), cacheRead: u.Details.Cached,
+			output: u.Completion, told: true}
 	}
 	return r, nil
 }

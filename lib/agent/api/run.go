@@ -133,7 +133,8 @@ func (r *run) hear(ctx context.Context, rep reply) (*message, error) {
 	case rep.why == refused:
 		return nil, abort("the model refused: %q", brief(rep.Text))
 	case rep.why == cut:
-		return nil, sysexit.Hint(abort("its answer was cut off at %d tokens", r.most()), "max_output_tokens in the configuration is the limit of one answer")
+		return nil, sysexit.Hint(abort("its answer was cut off at %d tokens", r.most()),
+			"max_output_tokens in the configuration is the limit of one answer")
 	case len(rep.Calls) > maxCalls:
 		return nil, abort("it asked for %d tools at once", len(rep.Calls))
 	case len(rep.Calls) > 0:
@@ -258,8 +259,9 @@ func (r *run) ask(ctx context.Context) (reply, error) {
 		for i := range r.messages {
 			r.messages[i].Raw = nil // in the other endpoint's words
 		}
-		r.see(agent.Event{Kind: agent.Milestone, Text: fmt.Sprintf("%s does not answer, %s is asked; spent so far: %d turns, %d tokens: %v",
-			was, r.c.cfg.Model, u.Turns, u.InputTokens+u.OutputTokens, err)})
+		r.see(agent.Event{Kind: agent.Milestone,
+			Text: fmt.Sprintf("%s does not answer, %s is asked; spent so far: %d turns, %d tokens: %v",
+				was, r.c.cfg.Model, u.Turns, u.InputTokens+u.OutputTokens, err)})
 	}
 }
 
@@ -271,7 +273,8 @@ func passing(err error) bool {
 		return true
 	}
 	s := no.Status
-	return s == http.StatusTooManyRequests || s == http.StatusRequestTimeout || s == http.StatusNotFound || s >= 500
+	return s == http.StatusTooManyRequests || s == http.StatusRequestTimeout ||
+		s == http.StatusNotFound || s >= 500
 }
 
 // askOne asks one endpoint. If it is busy, the request is repeated after the time that it asks for.
@@ -299,7 +302,8 @@ func (r *run) askOne(ctx context.Context) (rep reply, elsewhere bool, err error)
 		if !again {
 			return reply{}, passing(err), c.refusal(err)
 		}
-		r.see(agent.Event{Kind: agent.Milestone, Text: fmt.Sprintf("asked again in %v: %v", wait.Round(time.Second), c.refusal(err))})
+		r.see(agent.Event{Kind: agent.Milestone,
+			Text: fmt.Sprintf("asked again in %v: %v", wait.Round(time.Second), c.refusal(err))})
 		if err := c.web.Sleep(ctx, wait); err != nil {
 			return reply{}, false, err
 		}
@@ -317,7 +321,8 @@ func (c *Client) again(err error, try int) (time.Duration, bool) {
 		return c.web.Backoff(try), true
 	}
 	// 529 is Anthropic's status for overloaded.
-	if s := busy.Status; s != http.StatusTooManyRequests && s != http.StatusRequestTimeout && s < 500 || busy.After > maxWait {
+	if s := busy.Status; s != http.StatusTooManyRequests && s != http.StatusRequestTimeout && s < 500 ||
+		busy.After > maxWait {
 		return 0, false
 	}
 	return max(busy.After, c.web.Backoff(try)), true
@@ -343,11 +348,14 @@ func (c *Client) refusal(err error) error {
 	err = agent.Fail(agent.ToolError, c.clean(fmt.Errorf("status %d: %q", no.Status, brief(text))))
 	switch {
 	case no.Status == http.StatusUnauthorized || no.Status == http.StatusForbidden:
-		return sysexit.Hint(sysexit.With(sysexit.Config, err), "the key was refused: set $"+cmp.Or(c.cfg.KeyEnv, "the variable of key_env")+", or name a key_file of mode 0600")
+		return sysexit.Hint(sysexit.With(sysexit.Config, err),
+			"the key was refused: set $"+cmp.Or(c.cfg.KeyEnv, "the variable of key_env")+
+				", or name a key_file of mode 0600")
 	case no.Status == http.StatusTooManyRequests || no.Status >= 500:
 		return sysexit.With(sysexit.TempFail, err)
 	case no.Status == http.StatusNotFound:
-		return sysexit.Hint(sysexit.With(sysexit.Config, err), "no such model or address: look at model, api and base_url in the configuration")
+		return sysexit.Hint(sysexit.With(sysexit.Config, err),
+			"no such model or address: look at model, api and base_url in the configuration")
 	}
 	return sysexit.With(sysexit.Unavailable, err)
 }

@@ -27,7 +27,8 @@ func (r *run) serve(ctx context.Context) (tools []tool, end func(), err error) {
 			return nil, end, ctx.Err()
 		}
 		if err != nil {
-			r.see(agent.Event{Kind: agent.Milestone, Text: fmt.Sprintf("tool server %s is left out: %v", s.Name, err)})
+			r.see(agent.Event{Kind: agent.Milestone,
+				Text: fmt.Sprintf("tool server %s is left out: %v", s.Name, err)})
 			continue
 		}
 		ends = append(ends, peer.Close)
@@ -51,13 +52,15 @@ func (r *run) serve(ctx context.Context) (tools []tool, end func(), err error) {
 func wrap(server string, peer *toolserver.Peer, t toolserver.Tool) (tool, error) {
 	name := "mcp__" + server + "__" + strings.ReplaceAll(t.Name, ".", "_")
 	if len(name) > 64 {
-		return tool{}, fmt.Errorf("tool %s of server %s is left out: its name is too long", brief(t.Name), server)
+		return tool{}, fmt.Errorf("tool %s of server %s is left out: its name is too long",
+			brief(t.Name), server)
 	}
-	return tool{name: name, description: t.Description, schema: t.Schema, call: func(ctx context.Context, input json.RawMessage) (string, error) {
-		text, failed, err := peer.Call(ctx, t.Name, input)
-		if failed {
-			err = errors.New(brief(text))
-		}
-		return text, err
-	}}, nil
+	return tool{name: name, description: t.Description, schema: t.Schema,
+		call: func(ctx context.Context, input json.RawMessage) (string, error) {
+			text, failed, err := peer.Call(ctx, t.Name, input)
+			if failed {
+				err = errors.New(brief(text))
+			}
+			return text, err
+		}}, nil
 }

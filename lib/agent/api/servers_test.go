@@ -34,14 +34,18 @@ func toolServer() *mcp.Server {
 	}
 	add("search.logs", nil, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{
-			&mcp.TextContent{Text: "found: " + string(r.Params.Arguments) + " token=" + os.Getenv("TEST_KEY") + os.Getenv("LOGS_TOKEN")}, &mcp.ImageContent{Data: []byte("x"), MIMEType: "image/png"},
+			&mcp.TextContent{Text: "found: " + string(r.Params.Arguments) + " token=" +
+				os.Getenv("TEST_KEY") + os.Getenv("LOGS_TOKEN")},
+			&mcp.ImageContent{Data: []byte("x"), MIMEType: "image/png"},
 		}}, nil
 	})
 	add("fails", nil, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "no such index"}}}, nil
+		return &mcp.CallToolResult{IsError: true,
+			Content: []mcp.Content{&mcp.TextContent{Text: "no such index"}}}, nil
 	})
 	add("floods", nil, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: strings.Repeat("x", 2<<20)}}}, nil
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: strings.Repeat("x",
+			2<<20)}}}, nil
 	})
 	add("wipe", &mcp.ToolAnnotations{DestructiveHint: new(true)}, nil)
 	add("create_issue", nil, nil)
@@ -84,10 +88,12 @@ func TestServers(t *testing.T) {
 					t.Errorf("%s is offered", tool)
 				}
 			}
-			if !strings.Contains(b.heard[0], `"mcp__logs__search_logs"`) || !strings.Contains(b.heard[0], "says search.logs") {
+			if !strings.Contains(b.heard[0], `"mcp__logs__search_logs"`) ||
+				!strings.Contains(b.heard[0], "says search.logs") {
 				t.Errorf("offered %s", b.heard[0])
 			}
-			for i, want := range []string{`found: {\"query\":\"timeout\"}`, "no such index", `no tool is called \"mcp__logs__create_issue\"`, "(cut here"} {
+			for i, want := range []string{`found: {\"query\":\"timeout\"}`, "no such index",
+				`no tool is called \"mcp__logs__create_issue\"`, "(cut here"} {
 				if !strings.Contains(b.heard[i+1], want) {
 					t.Errorf("request %d lacks %q: %.2000s", i+1, want, b.heard[i+1])
 				}
@@ -113,14 +119,16 @@ func TestServersThatFail(t *testing.T) {
 	astray := httptest.NewServer(http.RedirectHandler("http://127.0.0.1:1/", http.StatusTemporaryRedirect))
 	defer astray.Close()
 	for _, s := range []agent.Server{
-		{Command: []string{"/nonexistent/server"}}, {Command: []string{"false"}}, {Command: []string{"bash", "-c", "echo hello; echo oops >&2"}},
+		{Command: []string{"/nonexistent/server"}}, {Command: []string{"false"}},
+		{Command: []string{"bash", "-c", "echo hello; echo oops >&2"}},
 		{URL: "http://127.0.0.1:1/"}, {URL: astray.URL},
 	} {
 		s.Name, s.Tools = "logs", []string{"search"}
 		b := newBench(t, "anthropic", say{tool: "answer", input: good})
 		b.task.Servers = []agent.Server{s}
 		res, err := b.run()
-		if err != nil || string(res.Value) != good || !strings.Contains(fmt.Sprint(b.events), "logs is left out") {
+		if err != nil || string(res.Value) != good ||
+			!strings.Contains(fmt.Sprint(b.events), "logs is left out") {
 			t.Errorf("%q %s: %q, %v, events %v", s.Command, s.URL, res.Value, err, b.events)
 		}
 	}

@@ -88,7 +88,8 @@ func grepTool(tree *codebase.Tree) tool {
 			if err != nil {
 				return "", err
 			}
-			return lines(tree.Grep(ctx, codebase.Query{Pattern: in.Pattern, Path: in.Path, Glob: in.Glob, IgnoreCase: in.IgnoreCase}))
+			return lines(tree.Grep(ctx, codebase.Query{Pattern: in.Pattern, Path: in.Path, Glob: in.Glob,
+				IgnoreCase: in.IgnoreCase}))
 		},
 	}
 }

@@ -13,7 +13,8 @@ import (
 // TestWords: a word is in the next request, and one that comes with the answer in one more.
 func TestWords(t *testing.T) {
 	each(t, func(t *testing.T, api string) {
-		b := newBench(t, api, say{tool: "list", input: `{}`}, say{tool: "answer", input: good}, say{tool: "answer", input: good})
+		b := newBench(t, api, say{tool: "list", input: `{}`}, say{tool: "answer", input: good},
+			say{tool: "answer", input: good})
 		words := make(chan agent.Word, 2)
 		var ears []string
 		b.task.Words = words
@@ -39,7 +40,8 @@ func TestWords(t *testing.T) {
 		if err != nil || string(res.Value) != good || len(b.heard) != 3 {
 			t.Fatalf("%q, %d requests, %v", res.Value, len(b.heard), err)
 		}
-		if strings.Contains(b.heard[0], "auth service") || !strings.Contains(b.heard[1], "auth service") || strings.Contains(b.heard[1], "and v2") || !strings.Contains(b.heard[2], "and v2") {
+		if strings.Contains(b.heard[0], "auth service") || !strings.Contains(b.heard[1], "auth service") ||
+			strings.Contains(b.heard[1], "and v2") || !strings.Contains(b.heard[2], "and v2") {
 			t.Errorf("%q", b.heard)
 		}
 		if got := strings.Join(ears, ", "); got != "w-1 sent, w-1 taken, w-2 sent, w-2 taken" {
@@ -64,12 +66,14 @@ func TestFork(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := read(t, filepath.Join(runs, "one", sessionFile))
-		b.task.Dir, b.task.SessionID, b.task.Prompt = filepath.Join(runs, "two"), "another-session", "did it go through?"
+		b.task.Dir, b.task.SessionID, b.task.Prompt = filepath.Join(runs, "two"), "another-session",
+			"did it go through?"
 		b.task.Fork, b.task.From = true, &record.Checkpoint{RunID: "one", SessionID: first.SessionID}
 		if _, err := b.run(); err != nil {
 			t.Fatal(err)
 		}
-		if last := b.heard[len(b.heard)-1]; !strings.Contains(last, "did it go through") || !strings.Contains(last, "taken") {
+		if last := b.heard[len(b.heard)-1]; !strings.Contains(last, "did it go through") ||
+			!strings.Contains(last, "taken") {
 			t.Errorf("%q", last)
 		}
 		if after := read(t, filepath.Join(runs, "one", sessionFile)); after != before {

@@ -40,7 +40,8 @@ var set = []string{
 
 // private are files that must not be read even in the codebase. It keeps an honest agent from
 // quoting them; the sandbox confines any other.
-var private = []string{"**/.env", "**/.env.*", "**/*.pem", "**/*.key", "**/id_rsa*", "**/.netrc", "**/.git/**"}
+var private = []string{"**/.env", "**/.env.*", "**/*.pem", "**/*.key", "**/id_rsa*", "**/.netrc",
+	"**/.git/**"}
 
 // Client runs the program. It is safe for concurrent use.
 type Client struct{ program program.Program }
@@ -62,15 +63,18 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 		return nil, err
 	}
 	p.Servers, p.Since, p.LoginAt = true, program.CostSince, ".claude/.credentials.json"
-	p.Models = []program.Model{{Key: "ANTHROPIC_API_KEY", Header: program.XAPIKey, Base: "ANTHROPIC_BASE_URL", Usual: "https://api.anthropic.com"},
-		{Key: "ANTHROPIC_AUTH_TOKEN", Header: program.Bearer, Base: "ANTHROPIC_BASE_URL", Usual: "https://api.anthropic.com"}}
+	p.Models = []program.Model{{Key: "ANTHROPIC_API_KEY", Header: program.XAPIKey, Base: "ANTHROPIC_BASE_URL",
+		Usual: "https://api.anthropic.com"},
+		{Key: "ANTHROPIC_AUTH_TOKEN", Header: program.Bearer, Base: "ANTHROPIC_BASE_URL",
+			Usual: "https://api.anthropic.com"}}
 	return &Client{p}, nil
 }
 
 // Ability returns what the program supports.
 func (c *Client) Ability() agent.Ability {
 	return agent.Ability{
-		Resumes: true, Commands: true, Writes: true, Servers: true, Cost: true, Narrows: true, Steers: agent.Next, Forks: true,
+		Resumes: true, Commands: true, Writes: true, Servers: true, Cost: true, Narrows: true,
+		Steers: agent.Next, Forks: true,
 	}
 }
 
@@ -96,7 +100,8 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 	if err != nil {
 		return call, err
 	}
-	call.Args = append([]string{"-p", "--output-format", "stream-json", "--verbose", "--strict-mcp-config", "--permission-prompts", "none"}, input...)
+	call.Args = append([]string{"-p", "--output-format", "stream-json", "--verbose", "--strict-mcp-config",
+		"--permission-prompts", "none"}, input...)
 	call.Args = append(call.Args, settings...)
 	if schema := plain(t.Task.Schema); schema != "" {
 		call.Args = append(call.Args, "--json-schema", schema)
@@ -185,7 +190,9 @@ func allowed(t agent.Task) ([]string, error) {
 	allow := []string{}
 	for _, command := range t.Shell {
 		if command == "" || strings.ContainsAny(command, "()*\n") {
-			return nil, sysexit.With(sysexit.Config, fmt.Errorf("a command that it may run is called %q: want its first words, without ( ) or *", command))
+			return nil, sysexit.With(sysexit.Config,
+				fmt.Errorf("a command that it may run is called %q: want its first words, without ( ) or *",
+					command))
 		}
 		allow = append(allow, "Bash("+command+")", "Bash("+command+" *)")
 	}

@@ -15,7 +15,9 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-var newClient = agenttest.Maker(New, func(c *Client) (linger, grace *time.Duration) { return &c.program.Linger, &c.program.Grace })
+var newClient = agenttest.Maker(New, func(c *Client) (linger, grace *time.Duration) {
+	return &c.program.Linger, &c.program.Grace
+})
 
 func TestConformance(t *testing.T) {
 	agenttest.Run(t, agenttest.Suite{
@@ -24,10 +26,13 @@ func TestConformance(t *testing.T) {
 		Say: func(text string) string {
 			// Keys in the order of 2.1.329, where the type is not the first.
 			return `{"type":"system","subtype":"init","model":"stub"}` + "\n" +
-				`{"duration_ms":3,"is_error":false,"num_turns":1,"result":` + agenttest.Quote(text) + `,"subtype":"success","type":"result","usage":{"input_tokens":5,"output_tokens":7},"total_cost_usd":0.5}` + "\n"
+				`{"duration_ms":3,"is_error":false,"num_turns":1,"result":` + agenttest.Quote(text) +
+				`,"subtype":"success","type":"result","usage":{"input_tokens":5,"output_tokens":7},"total_cost_usd":0.5}` + "\n"
 		},
 		Act: func(thought, tool, file string) string {
-			return `{"type":"assistant","message":{"id":"m1","content":[{"type":"text","text":` + agenttest.Quote(thought) + `},{"type":"tool_use","name":` + agenttest.Quote(tool) + `,"input":{"file_path":` + agenttest.Quote(file) + `}}]}}` + "\n"
+			return `{"type":"assistant","message":{"id":"m1","content":[{"type":"text","text":` +
+				agenttest.Quote(thought) + `},{"type":"tool_use","name":` + agenttest.Quote(tool) +
+				`,"input":{"file_path":` + agenttest.Quote(file) + `}}]}}` + "\n"
 		},
 		Refuse: func(status int) string {
 			return fmt.Sprintf(`echo '{"subtype":"success","is_error":true,"api_error_status":%d,"result":"no","type":"result"}'; exit 1`, status)
@@ -63,11 +68,15 @@ func TestResultDecides(t *testing.T) {
 		{"bad key", `{"subtype":"success","is_error":true,"api_error_status":401,"result":"Invalid API key","type":"result"}`, "1", sysexit.Config, true},
 		{"overloaded", `{"subtype":"success","is_error":true,"api_error_status":529,"result":"Overloaded","type":"result"}`, "1", sysexit.TempFail, false},
 		{"bad request", `{"type":"result","subtype":"success","is_error":true,"api_error_status":400,"result":"no"}`, "1", sysexit.Unavailable, false},
-		{"too dear", `{"type":"result","subtype":"error_max_budget_usd","is_error":true}`, "1", sysexit.Unavailable, true},
-		{"too long", `{"type":"result","subtype":"error_max_turns","is_error":false}`, "1", sysexit.Unavailable, false},
+		{"too dear", `{"type":"result","subtype":"error_max_budget_usd","is_error":true}`, "1",
+			sysexit.Unavailable, true},
+		{"too long", `{"type":"result","subtype":"error_max_turns","is_error":false}`, "1",
+			sysexit.Unavailable, false},
 		{"no result", `{"type":"assistant"}`, "0", sysexit.Unavailable, false},
 		{"no such session", `not json`, "1", sysexit.Unavailable, false},
-		{"status after a good result", `{"type":"result","subtype":"success","is_error":false,"structured_output":{"a":1}}`, "4", sysexit.Unavailable, false},
+		{"status after a good result",
+			`{"type":"result","subtype":"success","is_error":false,"structured_output":{"a":1}}`, "4",
+			sysexit.Unavailable, false},
 	} {
 		c, _ := scripted(t, "cat <<'E'\n"+tt.line+"\nE\nexit "+tt.exit)
 		_, err := run(t, c, nil)
@@ -121,7 +130,8 @@ echo '{"type":"result","subtype":"success","is_error":false,"structured_output":
 		t.Fatal(err)
 	}
 	u := res.Usage
-	if string(res.Value) != `{"a":2}` || res.Model != "stub-1" || u.InputTokens != 30 || u.OutputTokens != 6 || u.Turns != 4 || *u.CostUSD != 0.75 {
+	if string(res.Value) != `{"a":2}` || res.Model != "stub-1" || u.InputTokens != 30 ||
+		u.OutputTokens != 6 || u.Turns != 4 || *u.CostUSD != 0.75 {
 		t.Errorf("%q %q %+v cost %v", res.Value, res.Model, u, *u.CostUSD)
 	}
 	told, _ := os.ReadFile(filepath.Join(dir, "told"))
@@ -134,12 +144,14 @@ echo '{"type":"result","subtype":"success","is_error":false,"structured_output":
 		t.Fatalf("%q, %v", args, err)
 	}
 	again, _ := os.ReadFile(args[1])
-	for _, want := range []string{"-p", "--verbose", "--restricted", "--strict-mcp-config", "Read,Grep", "--session-id\n11111111-"} {
+	for _, want := range []string{"-p", "--verbose", "--restricted", "--strict-mcp-config", "Read,Grep",
+		"--session-id\n11111111-"} {
 		if !strings.Contains(string(first), want) {
 			t.Errorf("%q is not among the arguments %q", want, first)
 		}
 	}
-	if !strings.Contains(string(again), "--resume\n11111111-") || strings.Contains(string(again), "--session-id") {
+	if !strings.Contains(string(again), "--resume\n11111111-") ||
+		strings.Contains(string(again), "--session-id") {
 		t.Errorf("second run: %q", again)
 	}
 }

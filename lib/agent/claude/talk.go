@@ -63,7 +63,8 @@ func (t *talk) word(w agent.Word, s *program.Seen) {
 	uuid := uuidOf(w.ID)
 	if w.Kind == record.Redirect && len(t.waiting) == 0 {
 		t.aborts++
-		t.write(message{Type: "control_request", RequestID: uuid, Request: map[string]any{"subtype": "interrupt"}}, s)
+		t.write(message{Type: "control_request", RequestID: uuid,
+			Request: map[string]any{"subtype": "interrupt"}}, s)
 	}
 	t.ids[uuid], t.waiting[uuid] = w.ID, true
 	t.user(uuid, w.Text, s)
@@ -87,7 +88,8 @@ func (t *talk) line(line []byte, s *program.Seen) {
 		t.timer = nil
 	}
 	if l.Type == "command_lifecycle" {
-		if id, ours := t.ids[l.Command]; ours && t.waiting[l.Command] && (l.State == "started" || l.State == "completed") {
+		if id, ours := t.ids[l.Command]; ours && t.waiting[l.Command] &&
+			(l.State == "started" || l.State == "completed") {
 			delete(t.waiting, l.Command)
 			t.turn.Task.Hear(id, record.Taken)
 		}

@@ -38,8 +38,11 @@ echo '{"type":"system","subtype":"init","model":"stub","session_id":"s-1"}'
 	}()
 	var ears []string
 	res, err = c.Run(ctx, agent.Task{
-		Prompt: "where?", Codebase: t.TempDir(), Dir: t.TempDir(), SessionID: "11111111-2222-4333-8444-555555555555",
-		Words: words, Heard: func(id, how string) { ears = append(ears, strings.TrimPrefix(id, "w-")+" "+how) },
+		Prompt: "where?", Codebase: t.TempDir(), Dir: t.TempDir(),
+		SessionID: "11111111-2222-4333-8444-555555555555",
+		Words:     words, Heard: func(id, how string) {
+			ears = append(ears, strings.TrimPrefix(id, "w-")+" "+how)
+		},
 	})
 	in, _ := os.ReadFile(filepath.Join(dir, "in")) // none if it read nothing
 	return res, string(in), strings.Join(ears, ", "), err
@@ -47,8 +50,10 @@ echo '{"type":"system","subtype":"init","model":"stub","session_id":"s-1"}'
 
 // TestTakesWords: a word is in the next call of the model, and the run ends with the result.
 func TestTakesWords(t *testing.T) {
-	res, said, heard, err := talking(t, `take; say append; take; life queued; life started; life completed; result done 0.5; cat >/dev/null`)
-	if err != nil || res.Text != "done" || heard != "append sent, append taken" || !strings.Contains(said, "only append") || !strings.Contains(said, "where?") {
+	res, said, heard, err := talking(t,
+		`take; say append; take; life queued; life started; life completed; result done 0.5; cat >/dev/null`)
+	if err != nil || res.Text != "done" || heard != "append sent, append taken" ||
+		!strings.Contains(said, "only append") || !strings.Contains(said, "where?") {
 		t.Errorf("%q, %q, %q, %v", res.Text, said, heard, err)
 	}
 	if *res.Usage.CostUSD != 0.5 || res.Usage.InputTokens != 5 {
@@ -58,8 +63,10 @@ func TestTakesWords(t *testing.T) {
 
 // TestTwoResults: a word that comes with the last answer begins a turn, whose result counts.
 func TestTwoResults(t *testing.T) {
-	res, _, heard, err := talking(t, `take; say append; take; life queued; result first 0.5; sleep 0.1; life started; result second 0.75; life completed; cat >/dev/null`)
-	if err != nil || res.Text != "second" || heard != "append sent, append taken" || res.Usage.InputTokens != 10 || *res.Usage.CostUSD != 0.75 {
+	res, _, heard, err := talking(t,
+		`take; say append; take; life queued; result first 0.5; sleep 0.1; life started; result second 0.75; life completed; cat >/dev/null`)
+	if err != nil || res.Text != "second" || heard != "append sent, append taken" ||
+		res.Usage.InputTokens != 10 || *res.Usage.CostUSD != 0.75 {
 		t.Errorf("%q, %q, %+v, %v", res.Text, heard, res.Usage, err)
 	}
 }
@@ -68,7 +75,8 @@ func TestTwoResults(t *testing.T) {
 func TestCorrection(t *testing.T) {
 	res, said, heard, err := talking(t, `take; say redirect; take; take
 echo '{"type":"result","subtype":"error_during_execution","is_error":true,"terminal_reason":"aborted_streaming"}'; life started; result done 0.5; cat >/dev/null`)
-	if err != nil || res.Text != "done" || heard != "redirect sent, redirect taken" || !strings.Contains(said, `"subtype":"interrupt"`) {
+	if err != nil || res.Text != "done" || heard != "redirect sent, redirect taken" ||
+		!strings.Contains(said, `"subtype":"interrupt"`) {
 		t.Errorf("%q, %q, %q, %v", res.Text, said, heard, err)
 	}
 }

@@ -93,8 +93,9 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 
 // endpoints are the endpoints of common providers.
 var endpoints = map[string]string{
-	"anthropic": "https://api.anthropic.com", "openai-native": "https://api.openai.com", "openrouter": "https://openrouter.ai",
-	"gemini": "https://generativelanguage.googleapis.com", "cline": "https://api.cline.bot",
+	"anthropic": "https://api.anthropic.com", "openai-native": "https://api.openai.com",
+	"openrouter": "https://openrouter.ai",
+	"gemini":     "https://generativelanguage.googleapis.com", "cline": "https://api.cline.bot",
 }
 
 // provider returns the login's provider and its endpoint.

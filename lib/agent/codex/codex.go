@@ -46,7 +46,8 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 		return nil, err
 	}
 	p.Baptizes, p.Servers, p.Since, p.LoginAt = true, true, program.TokensSince, ".codex/auth.json"
-	p.Models = []program.Model{{Key: "OPENAI_API_KEY", Header: program.Bearer, Base: "OPENAI_BASE_URL", Usual: endpoint}}
+	p.Models = []program.Model{{Key: "OPENAI_API_KEY", Header: program.Bearer, Base: "OPENAI_BASE_URL",
+		Usual: endpoint}}
 	return &Client{p}, nil
 }
 
@@ -62,7 +63,8 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 
 func (c *Client) call(t program.Turn) (program.Call, error) {
 	call := program.Call{
-		Set:   []string{"CODEX_HOME=" + filepath.Join(t.Home, ".codex"), "TMPDIR=" + filepath.Join(t.Home, "tmp")},
+		Set: []string{"CODEX_HOME=" + filepath.Join(t.Home, ".codex"),
+			"TMPDIR=" + filepath.Join(t.Home, "tmp")},
 		Reach: c.program.Endpoint(endpoint, "OPENAI_BASE_URL"), Line: line, Exit: exit,
 	}
 	if c.program.Login() != "" {
@@ -116,13 +118,15 @@ func (c *Client) settings(t program.Turn) []setting {
 			base = endpoint
 		}
 		const p = "model_providers.tri."
-		all = append(all, setting{"model_provider", "tri"}, setting{p + "name", "tri"}, setting{p + "base_url", base},
+		all = append(all, setting{"model_provider", "tri"}, setting{p + "name", "tri"},
+			setting{p + "base_url", base},
 			setting{p + "env_key", "OPENAI_API_KEY"}, setting{p + "wire_api", "responses"},
 			setting{p + "request_max_retries", 2}, setting{p + "stream_max_retries", 2})
 	}
 	for _, s := range t.Task.Servers {
 		p := "mcp_servers." + s.Name + "."
-		all = append(all, setting{p + "enabled_tools", s.Tools}, setting{p + "command", s.Command[0]}, setting{p + "args", s.Command[1:]})
+		all = append(all, setting{p + "enabled_tools", s.Tools}, setting{p + "command", s.Command[0]},
+			setting{p + "args", s.Command[1:]})
 	}
 	return all
 }

@@ -9,7 +9,9 @@ import (
 	"tri/lib/agent/program"
 )
 
-var newClient = agenttest.Maker(New, func(c *Client) (linger, grace *time.Duration) { return &c.program.Linger, &c.program.Grace })
+var newClient = agenttest.Maker(New, func(c *Client) (linger, grace *time.Duration) {
+	return &c.program.Linger, &c.program.Grace
+})
 
 func TestConformance(t *testing.T) {
 	agenttest.Run(t, agenttest.Suite{
@@ -24,8 +26,10 @@ func TestConformance(t *testing.T) {
 `
 		},
 		Act: func(thought, tool, file string) string {
-			return `{"type":"item.completed","item":{"type":"reasoning","text":` + agenttest.Quote(thought) + `}}
-{"type":"item.started","item":{"type":"mcp_tool_call","tool":` + agenttest.Quote(tool) + `,"arguments":{"path":` + agenttest.Quote(file) + `}}}
+			return `{"type":"item.completed","item":{"type":"reasoning","text":` +
+				agenttest.Quote(thought) + `}}
+{"type":"item.started","item":{"type":"mcp_tool_call","tool":` + agenttest.Quote(tool) +
+				`,"arguments":{"path":` + agenttest.Quote(file) + `}}}
 `
 		},
 		Refuse: func(status int) string {

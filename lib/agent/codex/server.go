@@ -44,7 +44,8 @@ func serve(t program.Turn, call *program.Call, settings []string) {
 
 func (v *server) begin(in io.WriteCloser, s *program.Seen) {
 	v.peer = rpc.NewPeer(in)
-	v.ask(s, "initialize", object{"clientInfo": object{"name": "tri", "version": "1"}, "capabilities": object{"experimentalApi": true}}, v.initialized)
+	v.ask(s, "initialize", object{"clientInfo": object{"name": "tri", "version": "1"},
+		"capabilities": object{"experimentalApi": true}}, v.initialized)
 }
 
 // ask sends a request; read gets its answer, also a fault.
@@ -125,7 +126,8 @@ func (v *server) word(w agent.Word, s *program.Seen) {
 		return // it is about to begin, or has just ended: see finish
 	}
 	if w.Kind == run.Redirect {
-		v.ask(s, "turn/interrupt", object{"threadId": v.thread, "turnId": v.active}, func(*rpc.Message, *program.Seen) {})
+		v.ask(s, "turn/interrupt", object{"threadId": v.thread, "turnId": v.active},
+			func(*rpc.Message, *program.Seen) {})
 		return
 	}
 	v.steer(w, s)
@@ -133,10 +135,12 @@ func (v *server) word(w agent.Word, s *program.Seen) {
 
 func (v *server) steer(w agent.Word, s *program.Seen) {
 	params := object{
-		"threadId": v.thread, "expectedTurnId": v.active, "clientUserMessageId": w.ID, "input": []object{{"type": "text", "text": w.Text}},
+		"threadId": v.thread, "expectedTurnId": v.active, "clientUserMessageId": w.ID,
+		"input": []object{{"type": "text", "text": w.Text}},
 	}
 	v.turn.Task.Hear(w.ID, run.Sent)
-	v.ask(s, "turn/steer", params, func(*rpc.Message, *program.Seen) {}) // refused: it waits for the next turn
+	// refused: it waits for the next turn
+	v.ask(s, "turn/steer", params, func(*rpc.Message, *program.Seen) {})
 }
 
 // taken notes that the model has a message.
@@ -210,7 +214,8 @@ func (v *server) line(line []byte, s *program.Seen) {
 		}
 		return
 	case len(m.ID) > 0: // it asks for a permission, which the settings have given or refused
-		err := v.peer.Answer(m.ID, nil, &rpc.Fault{Code: rpc.UnknownMethod, Message: "there is no " + m.Method})
+		err := v.peer.Answer(m.ID, nil, &rpc.Fault{Code: rpc.UnknownMethod,
+			Message: "there is no " + m.Method})
 		if err != nil {
 			v.fail(s, err)
 		}
@@ -248,7 +253,8 @@ func (v *server) notice(method string, n *notice, s *program.Seen) {
 	case "turn/completed":
 		switch {
 		case n.Turn.Status == "failed" && n.Turn.Error != nil:
-			v.fail(s, program.Refused(httpStatus(n.Turn.Error.Message), n.Turn.Error.Message, "OPENAI_API_KEY"))
+			v.fail(s, program.Refused(httpStatus(n.Turn.Error.Message), n.Turn.Error.Message,
+				"OPENAI_API_KEY"))
 		case n.Turn.Status == "interrupted" && len(v.waiting) == 0:
 			v.fail(s, agent.Fail(agent.Killed, errors.New("its turn was interrupted")))
 		default:

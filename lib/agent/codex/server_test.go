@@ -64,12 +64,17 @@ func TestServer(t *testing.T) {
 		{"a word", `say append; take; ok 4; user append; agent done; turn completed 1 completed; cat >/dev/null`, "turn/steer", "done", "append sent, append taken"},
 		{"a correction", `say redirect; take; ok 4; turn completed 1 interrupted; take; ok 5; turn started 2 inProgress; user redirect; agent done; turn completed 2 completed; cat >/dev/null`,
 			"turn/interrupt", "done", "redirect sent, redirect taken"},
-		{"a word that comes too late", `say append; take; echo '{"id":4,"error":{"code":-32600,"message":"no active turn to steer"}}'; agent first; turn completed 1 completed
-take; ok 5; turn started 2 inProgress; user append; agent second; turn completed 2 completed; cat >/dev/null`, "only append", "second", "append sent, append sent, append taken"},
-		{"a word before the turn", `say append; take; user append; agent done; turn completed 1 completed; cat >/dev/null`, "turn/steer", "done", "append sent, append taken"},
+		{"a word that comes too late",
+			`say append; take; echo '{"id":4,"error":{"code":-32600,"message":"no active turn to steer"}}'; agent first; turn completed 1 completed
+take; ok 5; turn started 2 inProgress; user append; agent second; turn completed 2 completed; cat >/dev/null`,
+			"only append", "second", "append sent, append sent, append taken"},
+		{"a word before the turn",
+			`say append; take; user append; agent done; turn completed 1 completed; cat >/dev/null`,
+			"turn/steer", "done", "append sent, append taken"},
 	} {
 		res, said, heard, err := served(t, tt.script)
-		if err != nil || res.Text != tt.text || heard != tt.heard || !strings.Contains(said, tt.want) || res.SessionID != "th-1" || res.Usage.InputTokens != 5 {
+		if err != nil || res.Text != tt.text || heard != tt.heard || !strings.Contains(said, tt.want) ||
+			res.SessionID != "th-1" || res.Usage.InputTokens != 5 {
 			t.Errorf("%s: %q, %q, %q, %+v, %v", tt.name, res.Text, said, heard, res.Usage, err)
 		}
 	}
@@ -81,14 +86,21 @@ func TestServerFails(t *testing.T) {
 		want         error
 		says         string
 	}{
-		{"no app-server", "#\n" + `echo "error: unrecognized subcommand 'app-server'" >&2; exit 2`, agent.ErrNoSteer, ""},
-		{"another protocol", "#\n" + `take; echo '{"id":1,"error":{"code":-32601,"message":"no"}}'; cat >/dev/null`, agent.ErrNoSteer, ""},
-		{"the turn fails", `echo '{"method":"turn/completed","params":{"turn":{"id":"t-1","status":"failed","error":{"message":"unexpected status 429 slow"}}}}'; cat >/dev/null`, nil, "429"},
-		{"a hostile name", "#\n" + `take; ok 1; take; take; ok 2 '{"thread":{"id":"../../x"}}'; cat >/dev/null`, nil, "no name"},
+		{"no app-server", "#\n" + `echo "error: unrecognized subcommand 'app-server'" >&2; exit 2`,
+			agent.ErrNoSteer, ""},
+		{"another protocol",
+			"#\n" + `take; echo '{"id":1,"error":{"code":-32601,"message":"no"}}'; cat >/dev/null`,
+			agent.ErrNoSteer, ""},
+		{"the turn fails",
+			`echo '{"method":"turn/completed","params":{"turn":{"id":"t-1","status":"failed","error":{"message":"unexpected status 429 slow"}}}}'; cat >/dev/null`, nil, "429"},
+		{"a hostile name",
+			"#\n" + `take; ok 1; take; take; ok 2 '{"thread":{"id":"../../x"}}'; cat >/dev/null`,
+			nil, "no name"},
 		{"it dies", `kill -9 $$`, nil, "137"},
 	} {
 		_, _, _, err := served(t, tt.script)
-		if err == nil || tt.want != nil && !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.says) {
+		if err == nil || tt.want != nil && !errors.Is(err, tt.want) ||
+			!strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
@@ -96,7 +108,8 @@ func TestServerFails(t *testing.T) {
 
 func FuzzServer(f *testing.F) {
 	for _, text := range []string{
-		`{"id":1,"result":{}}`, `{"method":"turn/completed","params":{"turn":{"status":"completed"}}}`, `{"id":"x","method":"ask"}`,
+		`{"id":1,"result":{}}`, `{"method":"turn/completed","params":{"turn":{"status":"completed"}}}`,
+		`{"id":"x","method":"ask"}`,
 		`{"method":"item/started","params":{"item":{"type":"commandExecution","commandActions":[{"type":"read","path":"a"}]}}}`, "{", "null",
 	} {
 		f.Add([]byte(text))

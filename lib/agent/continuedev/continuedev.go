@@ -32,7 +32,8 @@ import (
 )
 
 // tools maps a task's tools to the names that the program has for them.
-var tools = map[string][]string{"Read": {"Read", "List"}, "Grep": {"Search"}, "Glob": {"List"}, "Write": {"Edit", "MultiEdit", "Write"}}
+var tools = map[string][]string{"Read": {"Read", "List"}, "Grep": {"Search"}, "Glob": {"List"},
+	"Write": {"Edit", "MultiEdit", "Write"}}
 
 const (
 	sessions   = ".continue/sessions"
@@ -56,8 +57,10 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 		return nil, err
 	}
 	p.Baptizes, p.Servers, p.Since = true, true, program.TokensSince
-	p.Models = []program.Model{{Key: "OPENAI_API_KEY", Header: program.Bearer, Base: "OPENAI_BASE_URL", Usual: "https://api.openai.com/v1"},
-		{Key: "ANTHROPIC_API_KEY", Header: program.XAPIKey, Base: "ANTHROPIC_BASE_URL", Usual: "https://api.anthropic.com/v1"}}
+	p.Models = []program.Model{{Key: "OPENAI_API_KEY", Header: program.Bearer, Base: "OPENAI_BASE_URL",
+		Usual: "https://api.openai.com/v1"},
+		{Key: "ANTHROPIC_API_KEY", Header: program.XAPIKey, Base: "ANTHROPIC_BASE_URL",
+			Usual: "https://api.anthropic.com/v1"}}
 	return &Client{p}, nil
 }
 
@@ -94,7 +97,8 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 	if err != nil {
 		return call, err
 	}
-	if _, err := t.Write(".continue/permissions.yaml", []byte("allow: []\nask: []\nexclude: [\"*\"]\n")); err != nil {
+	if _, err := t.Write(".continue/permissions.yaml",
+		[]byte("allow: []\nask: []\nexclude: [\"*\"]\n")); err != nil {
 		return call, err
 	}
 	call.Args = []string{"--config", file, "--format", "json"}
@@ -113,7 +117,8 @@ func (c *Client) model(t program.Turn) (map[string]any, []string) {
 	provider, key, base, usual := "openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", "https://api.openai.com/v1"
 	name := c.program.Model
 	if strings.HasPrefix(name, "claude") {
-		provider, key, base, usual = "anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "https://api.anthropic.com/v1"
+		provider, key, base, usual = "anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL",
+			"https://api.anthropic.com/v1"
 	}
 	if name == "" {
 		name = "default"
@@ -123,8 +128,9 @@ func (c *Client) model(t program.Turn) (map[string]any, []string) {
 		at = usual
 	}
 	return map[string]any{
-		"name": name, "provider": provider, "model": name, "apiBase": at, "apiKey": "${{ secrets." + key + " }}",
-		"roles": []string{"chat", "edit", "apply"},
+		"name": name, "provider": provider, "model": name, "apiBase": at,
+		"apiKey": "${{ secrets." + key + " }}",
+		"roles":  []string{"chat", "edit", "apply"},
 	}, c.program.Endpoint(usual, base)
 }
 
@@ -206,12 +212,15 @@ func last(home string) (name string, err error) {
 		return "", err
 	}
 	files = slices.DeleteFunc(files, func(f os.FileInfo) bool {
-		return !f.Mode().IsRegular() || path.Ext(f.Name()) != ".json" || f.Name() == "sessions.json" || f.Size() > maxSession
+		return !f.Mode().IsRegular() || path.Ext(f.Name()) != ".json" || f.Name() == "sessions.json" ||
+			f.Size() > maxSession
 	})
 	if len(files) == 0 {
 		return "", os.ErrNotExist
 	}
-	return slices.MaxFunc(files, func(a, b os.FileInfo) int { return a.ModTime().Compare(b.ModTime()) }).Name(), nil
+	return slices.MaxFunc(files, func(a, b os.FileInfo) int {
+		return a.ModTime().Compare(b.ModTime())
+	}).Name(), nil
 }
 
 // newest refuses to resume a session that is not the newest.

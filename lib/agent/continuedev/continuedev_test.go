@@ -16,7 +16,9 @@ import (
 	"tri/lib/agent/program"
 )
 
-var newClient = agenttest.Maker(New, func(c *Client) (linger, grace *time.Duration) { return &c.program.Linger, &c.program.Grace })
+var newClient = agenttest.Maker(New, func(c *Client) (linger, grace *time.Duration) {
+	return &c.program.Linger, &c.program.Grace
+})
 
 func TestConformance(t *testing.T) {
 	agenttest.Run(t, agenttest.Suite{
@@ -27,7 +29,8 @@ func TestConformance(t *testing.T) {
 			if json.Valid([]byte(text)) {
 				return text + "\n"
 			}
-			return `{"response":` + agenttest.Quote(text) + `,"status":"success","note":"Response was not valid JSON, so it was wrapped in a JSON object"}` + "\n"
+			return `{"response":` + agenttest.Quote(text) +
+				`,"status":"success","note":"Response was not valid JSON, so it was wrapped in a JSON object"}` + "\n"
 		},
 		Refuse: func(status int) string {
 			return fmt.Sprintf(`echo '{"status":"error","message":"%d no"}' >&2; exit 1`, status)
@@ -82,12 +85,14 @@ func TestHostileHome(t *testing.T) {
 		t.Fatal(err)
 	}
 	moved := t.TempDir()
-	if err := errors.Join(os.Mkdir(filepath.Join(moved, ".continue"), 0o700), os.Symlink(filepath.Dir(out), filepath.Join(moved, sessions))); err != nil {
+	if err := errors.Join(os.Mkdir(filepath.Join(moved, ".continue"), 0o700),
+		os.Symlink(filepath.Dir(out), filepath.Join(moved, sessions))); err != nil {
 		t.Fatal(err)
 	}
 	for name, dir := range map[string]string{
 		"a link": linked, "a pipe": piped, "a folder that is elsewhere": moved,
-		"another name": home(t, map[string]string{"x.json": kept}), "no JSON": home(t, map[string]string{"79ad2959.json": "{"}),
+		"another name": home(t, map[string]string{"x.json": kept}),
+		"no JSON":      home(t, map[string]string{"79ad2959.json": "{"}),
 	} {
 		s := new(program.Seen)
 		end(program.Turn{Home: dir}, proc.Exit{}, s)
@@ -103,6 +108,7 @@ func FuzzEnd(f *testing.F) {
 	f.Fuzz(func(t *testing.T, out, stderr, file string) {
 		s := new(program.Seen)
 		s.Say(out)
-		end(program.Turn{Home: home(t, map[string]string{"79ad2959.json": file})}, proc.Exit{Stderr: stderr}, s)
+		end(program.Turn{Home: home(t, map[string]string{"79ad2959.json": file})},
+			proc.Exit{Stderr: stderr}, s)
 	})
 }

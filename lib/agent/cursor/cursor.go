@@ -63,7 +63,8 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 		},
 		Exit: exit,
 	}
-	text, err := json.Marshal(map[string]any{"version": 1, "editor": map[string]bool{"vimMode": false}, "permissions": permissions(t.Task)})
+	text, err := json.Marshal(map[string]any{"version": 1, "editor": map[string]bool{"vimMode": false},
+		"permissions": permissions(t.Task)})
 	if err != nil {
 		return call, sysexit.With(sysexit.Software, err)
 	}
@@ -96,7 +97,8 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 
 // permissions returns the program's permission rules.
 func permissions(t agent.Task) map[string][]string {
-	allow, deny := []string{"Read(**)"}, []string{"Read(**/.env*)", "Read(**/*.pem)", "Read(**/*.key)", "Read(**/.git/**)"}
+	allow, deny := []string{"Read(**)"}, []string{"Read(**/.env*)", "Read(**/*.pem)", "Read(**/*.key)",
+		"Read(**/.git/**)"}
 	for _, name := range t.Hidden {
 		deny = append(deny, "Read("+name+"/**)", "Write("+name+"/**)")
 	}

@@ -8,7 +8,9 @@ import (
 	"tri/lib/base/config"
 )
 
-var newClient = agenttest.Maker(New, func(c *Client) (linger, grace *time.Duration) { return &c.program.Linger, &c.program.Grace })
+var newClient = agenttest.Maker(New, func(c *Client) (linger, grace *time.Duration) {
+	return &c.program.Linger, &c.program.Grace
+})
 
 func TestConformance(t *testing.T) {
 	agenttest.Run(t, agenttest.Suite{

@@ -23,7 +23,8 @@ import (
 
 // tools maps a task's tools to the names that the program has for them.
 var tools = map[string][]string{
-	"Read": {"read_file", "list_directory"}, "Grep": {"grep_search"}, "Glob": {"glob"}, "Bash": {"run_shell_command"},
+	"Read": {"read_file", "list_directory"}, "Grep": {"grep_search"}, "Glob": {"glob"},
+	"Bash":  {"run_shell_command"},
 	"Write": {"replace", "write_file"},
 }
 
@@ -43,7 +44,8 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 		return nil, err
 	}
 	p.Servers, p.LoginAt, p.Obeys = true, ".gemini/oauth_creds.json", []string{".gemini"}
-	p.Models = []program.Model{{Key: "GEMINI_API_KEY", Header: program.GoogleKey, Base: "GOOGLE_GEMINI_BASE_URL", Usual: "https://generativelanguage.googleapis.com"}}
+	p.Models = []program.Model{{Key: "GEMINI_API_KEY", Header: program.GoogleKey,
+		Base: "GOOGLE_GEMINI_BASE_URL", Usual: "https://generativelanguage.googleapis.com"}}
 	return &Client{p}, nil
 }
 
@@ -73,7 +75,8 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 	if _, err := t.Write(".gemini/settings.json", text); err != nil {
 		return call, err
 	}
-	call.Args = []string{"--output-format", "stream-json", "--skip-trust", "--extensions", "none", "--approval-mode", "default"}
+	call.Args = []string{"--output-format", "stream-json", "--skip-trust", "--extensions", "none",
+		"--approval-mode", "default"}
 	if t.Task.Write {
 		call.Args[len(call.Args)-1] = "auto_edit"
 	}

@@ -9,7 +9,9 @@ import (
 	"tri/lib/agent/program"
 )
 
-var newClient = agenttest.Maker(New, func(c *Client) (linger, grace *time.Duration) { return &c.program.Linger, &c.program.Grace })
+var newClient = agenttest.Maker(New, func(c *Client) (linger, grace *time.Duration) {
+	return &c.program.Linger, &c.program.Grace
+})
 
 func TestConformance(t *testing.T) {
 	agenttest.Run(t, agenttest.Suite{
@@ -24,8 +26,10 @@ func TestConformance(t *testing.T) {
 `
 		},
 		Act: func(thought, tool, file string) string {
-			return `{"type":"message","role":"assistant","content":` + agenttest.Quote(thought) + `,"delta":true}
-{"type":"tool_use","tool_name":` + agenttest.Quote(tool) + `,"tool_id":"1","parameters":{"file_path":` + agenttest.Quote(file) + `}}
+			return `{"type":"message","role":"assistant","content":` + agenttest.Quote(thought) +
+				`,"delta":true}
+{"type":"tool_use","tool_name":` + agenttest.Quote(tool) + `,"tool_id":"1","parameters":{"file_path":` +
+				agenttest.Quote(file) + `}}
 `
 		},
 		Refuse: func(status int) string {

@@ -24,7 +24,8 @@ import (
 )
 
 // set applies to every run: no questions, no keyring, no telemetry.
-var set = []string{"GOOSE_MODE=auto", "GOOSE_DISABLE_KEYRING=1", "GOOSE_TELEMETRY_ENABLED=false", "NO_COLOR=1"}
+var set = []string{"GOOSE_MODE=auto", "GOOSE_DISABLE_KEYRING=1", "GOOSE_TELEMETRY_ENABLED=false",
+	"NO_COLOR=1"}
 
 // Client runs the program. It is safe for concurrent use.
 type Client struct{ program program.Program }
@@ -58,7 +59,8 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 func (c *Client) call(t program.Turn) (program.Call, error) {
 	r := &reader{}
 	call := program.Call{Set: set, Reach: c.reach(), Line: r.line}
-	call.Args = []string{"run", "-i", "-", "--quiet", "--output-format", "stream-json", "--with-builtin", "developer"}
+	call.Args = []string{"run", "-i", "-", "--quiet", "--output-format", "stream-json",
+		"--with-builtin", "developer"}
 	for _, s := range t.Task.Servers {
 		call.Args = append(call.Args, "--with-extension", strings.Join(s.Command, " "))
 	}

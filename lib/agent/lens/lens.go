@@ -65,7 +65,8 @@ func Open(h *durable.Home, cfg *config.Config, prompts *prompt.Set, r Room) (*Ro
 }
 
 // Configured opens the room if the configuration has lenses look at drafts; it is nil otherwise.
-func Configured(h *durable.Home, cfg *config.Config, prompts *prompt.Set, make func(config.Agent, string) (agent.Agent, error)) (*Room, error) {
+func Configured(h *durable.Home, cfg *config.Config, prompts *prompt.Set,
+	make func(config.Agent, string) (agent.Agent, error)) (*Room, error) {
 	if !cfg.Panel.Lenses.Any() {
 		return nil, nil
 	}
@@ -145,8 +146,10 @@ func each(n int, do func(int) error) error {
 
 // Contribute asks one persona. before are the contributions of the round before. An answer that cannot be
 // used is in the contribution's Error; the error means that the question could not be put.
-func (r *Room) Contribute(ctx context.Context, s Subject, a discussion.Ask, before []discussion.Contribution) (discussion.Contribution, error) {
-	c := discussion.Contribution{RunID: a.RunID, Persona: a.Persona, Lens: a.Lens, Round: a.Round, Says: []verdict.Objection{}}
+func (r *Room) Contribute(ctx context.Context, s Subject, a discussion.Ask,
+	before []discussion.Contribution) (discussion.Contribution, error) {
+	c := discussion.Contribution{RunID: a.RunID, Persona: a.Persona, Lens: a.Lens, Round: a.Round,
+		Says: []verdict.Objection{}}
 	p, err := persona.Find(r.Personas, a.Persona)
 	if err != nil {
 		return c, err
@@ -163,7 +166,8 @@ func (r *Room) Contribute(ctx context.Context, s Subject, a discussion.Ask, befo
 	}
 	said, err := r.ask(ctx, s, question{
 		id: a.RunID, persona: p, schema: saysSchema, check: s.checkSays,
-		template: "lens.md", data: map[string]any{"Persona": persona.Brief(p, mode), "Ask": cmp.Or(ask, "Is there a fault in it?"), "Parts": s.Parts, "Before": said(before)},
+		template: "lens.md", data: map[string]any{"Persona": persona.Brief(p, mode),
+			"Ask": cmp.Or(ask, "Is there a fault in it?"), "Parts": s.Parts, "Before": said(before)},
 	})
 	if err != nil {
 		return c, err
@@ -176,16 +180,21 @@ func (r *Room) Contribute(ctx context.Context, s Subject, a discussion.Ask, befo
 }
 
 // Rule asks the lead for a decision.
-func (r *Room) Rule(ctx context.Context, s Subject, a discussion.Ask, d discussion.Discussion) (discussion.Ruling, error) {
+func (r *Room) Rule(ctx context.Context, s Subject, a discussion.Ask,
+	d discussion.Discussion) (discussion.Ruling, error) {
 	out := discussion.Ruling{RunID: a.RunID, Persona: a.Persona, Round: a.Round, Reasons: []string{}}
 	p, err := persona.Find(r.Personas, a.Persona)
 	if err != nil {
 		return out, err
 	}
 	res, err := r.ask(ctx, s, question{
-		id: a.RunID, persona: p, schema: rulingSchema, check: func(b []byte) error { _, err := readRuling(b); return err },
+		id: a.RunID, persona: p, schema: rulingSchema, check: func(b []byte) error {
+			_, err := readRuling(b)
+			return err
+		},
 		template: "panel-lead.md", data: map[string]any{
-			"Persona": persona.Brief(p, s.Trigger), "Parts": s.Parts, "Before": said(d.Contributions), "Decisions": decisions(s.Trigger), "Round": a.Round},
+			"Persona": persona.Brief(p, s.Trigger), "Parts": s.Parts, "Before": said(d.Contributions),
+			"Decisions": decisions(s.Trigger), "Round": a.Round},
 	})
 	if err != nil {
 		return out, err
@@ -203,9 +212,11 @@ func (r *Room) Rule(ctx context.Context, s Subject, a discussion.Ask, d discussi
 
 func decisions(trigger string) []string {
 	if trigger == persona.IssueReview {
-		return []string{"READY: it can be worked on", "CLOSE: nothing is to be done", "DRAFT: it stays a draft", "HUMAN: a person has to decide"}
+		return []string{"READY: it can be worked on", "CLOSE: nothing is to be done",
+			"DRAFT: it stays a draft", "HUMAN: a person has to decide"}
 	}
-	return []string{"APPROVE: it is good enough", "CHANGES: what the others found has to change first", "HUMAN: a person has to decide"}
+	return []string{"APPROVE: it is good enough", "CHANGES: what the others found has to change first",
+		"HUMAN: a person has to decide"}
 }
 
 // said returns contributions as a persona reads them, the newest.
@@ -263,7 +274,8 @@ func (r *Room) fresh(ctx context.Context, s Subject, q question) (res *run.Resul
 	if res, err := run.Load(r.Home, q.id); err != nil || res != nil {
 		return res, err
 	}
-	res = &run.Result{RunID: q.id, Kind: run.Panel, Key: cmp.Or(s.Key, s.Trigger), Round: 1, StartedAt: text.Timestamp(r.Now()), SessionID: own.SessionID, Status: run.Failed}
+	res = &run.Result{RunID: q.id, Kind: run.Panel, Key: cmp.Or(s.Key, s.Trigger), Round: 1,
+		StartedAt: text.Timestamp(r.Now()), SessionID: own.SessionID, Status: run.Failed}
 	cfg, _, env, err := persona.Effective(q.persona, r.Config.Validator, r.Secrets, r.Getenv)
 	if err != nil {
 		return nil, err
@@ -275,7 +287,8 @@ func (r *Room) fresh(ctx context.Context, s Subject, q question) (res *run.Resul
 		return nil, err
 	}
 	err = run.Reserve(r.Home, r.Config.Budget, budget.Run{
-		ID: q.id, Key: s.Key, Person: s.Person, Work: budget.Panel, Agent: cfg.Agent, USD: cfg.MaxBudgetUSD, Tokens: cfg.MaxTokens}, r.Now())
+		ID: q.id, Key: s.Key, Person: s.Person, Work: budget.Panel, Agent: cfg.Agent, USD: cfg.MaxBudgetUSD,
+		Tokens: cfg.MaxTokens}, r.Now())
 	if errors.Is(err, budget.ErrSpent) {
 		res.Error = err.Error()
 		return res, nil // not published: there may be a budget tomorrow
@@ -287,7 +300,8 @@ func (r *Room) fresh(ctx context.Context, s Subject, q question) (res *run.Resul
 }
 
 // put puts the question to the model and publishes the answer.
-func (r *Room) put(ctx context.Context, s Subject, q question, own *run.Run, who agent.Agent, env []string, res *run.Result) (*run.Result, error) {
+func (r *Room) put(ctx context.Context, s Subject, q question, own *run.Run, who agent.Agent, env []string,
+	res *run.Result) (*run.Result, error) {
 	told, err := r.Prompts.Render(q.template, q.data)
 	if err != nil {
 		return nil, err
@@ -298,7 +312,8 @@ func (r *Room) put(ctx context.Context, s Subject, q question, own *run.Run, who
 	got, err := who.Run(limited, agent.Task{
 		Prompt: told, Codebase: s.Codebase, Schema: q.schema, Check: q.check, Tools: tools, Env: env,
 		Repair: func(fault error) string {
-			words, err := r.Prompts.Render("repair.md", map[string]any{"Faults": prompt.Quote("faults", fault.Error())})
+			words, err := r.Prompts.Render("repair.md",
+				map[string]any{"Faults": prompt.Quote("faults", fault.Error())})
 			if err != nil {
 				return fault.Error() // a broken overridden template must not cost the round
 			}
@@ -372,9 +387,12 @@ func (s *Subject) checkSays(b []byte) error {
 	add(len(all) > maxSays, "says: has %d, at most %d", len(all), maxSays)
 	words := squeeze(s.Words)
 	for i, o := range all {
-		add(o.Result != verdict.Contradicts && o.Result != verdict.Uncheckable, "says[%d].result: is %q, want contradicts or uncheckable", i, text.Line(o.Result, 40))
-		add(squeeze(o.Claim) == "" || !strings.Contains(words, squeeze(o.Claim)), "says[%d].claim: %q does not occur in what was judged", i, text.Line(o.Claim, 80))
-		add(strings.TrimSpace(o.Note) == "" || len([]rune(o.Note)) > maxNote, "says[%d].note: want 1 to %d characters", i, maxNote)
+		add(o.Result != verdict.Contradicts && o.Result != verdict.Uncheckable,
+			"says[%d].result: is %q, want contradicts or uncheckable", i, text.Line(o.Result, 40))
+		add(squeeze(o.Claim) == "" || !strings.Contains(words, squeeze(o.Claim)),
+			"says[%d].claim: %q does not occur in what was judged", i, text.Line(o.Claim, 80))
+		add(strings.TrimSpace(o.Note) == "" || len([]rune(o.Note)) > maxNote,
+			"says[%d].note: want 1 to %d characters", i, maxNote)
 		path, _, _ := strings.Cut(o.Ref, ":")
 		add(!s.there(path), "says[%d].ref: there is no file %q", i, text.Line(path, 80))
 	}
@@ -408,8 +426,10 @@ func readRuling(b []byte) (*ruling, error) {
 		return nil, err
 	}
 	v.Decision = strings.TrimSpace(v.Decision)
-	if len([]rune(v.Decision)) > 40 || len(v.Reasons) > maxReasons || slices.ContainsFunc(v.Reasons, func(r string) bool { return len([]rune(r)) > maxNote }) {
-		return nil, fmt.Errorf("want a decision, and at most %d reasons of at most %d characters", maxReasons, maxNote)
+	if len([]rune(v.Decision)) > 40 || len(v.Reasons) > maxReasons ||
+		slices.ContainsFunc(v.Reasons, func(r string) bool { return len([]rune(r)) > maxNote }) {
+		return nil, fmt.Errorf("want a decision, and at most %d reasons of at most %d characters",
+			maxReasons, maxNote)
 	}
 	if v.Reasons == nil {
 		v.Reasons = []string{}

@@ -31,7 +31,8 @@ type script struct {
 
 func (s *script) Run(_ context.Context, t agent.Task) (agent.Result, error) {
 	s.asked.Add(1)
-	res := agent.Result{Model: "scripted", SessionID: t.SessionID, Usage: draft.Usage{InputTokens: 100, OutputTokens: 10, CostUSD: new(0.01), Turns: 1}}
+	res := agent.Result{Model: "scripted", SessionID: t.SessionID,
+		Usage: draft.Usage{InputTokens: 100, OutputTokens: 10, CostUSD: new(0.01), Turns: 1}}
 	value, err := s.answer(t.Prompt)
 	if err == nil && t.Check != nil {
 		err = t.Check([]byte(value))
@@ -43,7 +44,8 @@ func (s *script) Run(_ context.Context, t agent.Task) (agent.Result, error) {
 	return res, nil
 }
 
-var ref = verdict.Objection{Ref: "retry.go:1", Claim: "retries are off", Result: "contradicts", Note: "It is five."}
+var ref = verdict.Objection{Ref: "retry.go:1", Claim: "retries are off", Result: "contradicts",
+	Note: "It is five."}
 
 func saying(all ...verdict.Objection) string {
 	b, err := json.Marshal(map[string]any{"says": append([]verdict.Objection{}, all...)})
@@ -76,10 +78,12 @@ func room(t *testing.T, home string, who agent.Agent) (*Room, Subject) {
 		r.Personas[i].Active = true
 	}
 	code := t.TempDir()
-	if err := os.WriteFile(filepath.Join(code, "retry.go"), []byte("const Retries = 5\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(code, "retry.go"), []byte("const Retries = 5\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
-	return r, Subject{Trigger: persona.Draft, Ref: "k", SHA256: strings.Repeat("a", 64), Words: "By default retries\nare off (retry.go:1).", Codebase: code,
+	return r, Subject{Trigger: persona.Draft, Ref: "k", SHA256: strings.Repeat("a", 64),
+		Words: "By default retries\nare off (retry.go:1).", Codebase: code,
 		Parts: []prompt.Text{prompt.Quote("return", "By default retries are off.")}, Key: "k", Person: "u"}
 }
 
@@ -119,7 +123,8 @@ func TestLook(t *testing.T) {
 	r, s := room(t, filepath.Join(t.TempDir(), "home"), who)
 	for range 2 { // the second time nothing is asked again
 		looks, err := r.Look(context.Background(), s, []string{"polarity", "numbers"})
-		if err != nil || len(looks) != 2 || looks[0].Persona != "Dev" || len(looks[0].Says) != 1 || looks[0].Says[0] != ref || len(looks[1].Says) != 0 {
+		if err != nil || len(looks) != 2 || looks[0].Persona != "Dev" || len(looks[0].Says) != 1 ||
+			looks[0].Says[0] != ref || len(looks[1].Says) != 0 {
 			t.Fatalf("%+v, %v", looks, err)
 		}
 	}
@@ -177,7 +182,8 @@ func TestSpent(t *testing.T) {
 		t.Fatalf("%+v, %v, asked %d times", looks, err, who.asked.Load())
 	}
 	r.Config.Budget.PerDay.USD = 10
-	if looks, err = r.Look(context.Background(), s, []string{"polarity"}); err != nil || len(looks[0].Says) != 1 {
+	if looks, err = r.Look(context.Background(), s, []string{"polarity"}); err != nil ||
+		len(looks[0].Says) != 1 {
 		t.Errorf("%+v, %v", looks, err)
 	}
 }
@@ -205,7 +211,8 @@ func TestTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, _, _ := strings.Cut(string(log), "\n") // without the settlement
-	if err := errors.Join(r.Home.Remove("."+budget.LogName+".sum"), r.Home.Replace(budget.LogName, []byte(first+"\n"))); err != nil {
+	if err := errors.Join(r.Home.Remove("."+budget.LogName+".sum"),
+		r.Home.Replace(budget.LogName, []byte(first+"\n"))); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {

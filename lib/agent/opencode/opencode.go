@@ -22,7 +22,8 @@ import (
 // endpoints are those of the providers that it knows, by the first part of a model's name. Others
 // are named under `network:`.
 var endpoints = map[string]string{
-	"anthropic": "https://api.anthropic.com", "openai": "https://api.openai.com", "google": "https://generativelanguage.googleapis.com",
+	"anthropic": "https://api.anthropic.com", "openai": "https://api.openai.com",
+	"google":     "https://generativelanguage.googleapis.com",
 	"openrouter": "https://openrouter.ai", "opencode": "https://opencode.ai",
 }
 
@@ -30,21 +31,29 @@ var endpoints = map[string]string{
 // their addresses.
 var (
 	models = []program.Model{
-		{Key: "OPENAI_API_KEY", Header: program.Bearer, Base: "OPENAI_BASE_URL", Usual: "https://api.openai.com/v1"},
-		{Key: "ANTHROPIC_API_KEY", Header: program.XAPIKey, Base: "ANTHROPIC_BASE_URL", Usual: "https://api.anthropic.com/v1"},
-		{Key: "GEMINI_API_KEY", Header: program.GoogleKey, Base: "GOOGLE_GEMINI_BASE_URL", Usual: "https://generativelanguage.googleapis.com/v1beta"},
-		{Key: "OPENROUTER_API_KEY", Header: program.Bearer, Base: "OPENROUTER_BASE_URL", Usual: "https://openrouter.ai/api/v1"},
+		{Key: "OPENAI_API_KEY", Header: program.Bearer, Base: "OPENAI_BASE_URL",
+			Usual: "https://api.openai.com/v1"},
+		{Key: "ANTHROPIC_API_KEY", Header: program.XAPIKey, Base: "ANTHROPIC_BASE_URL",
+			Usual: "https://api.anthropic.com/v1"},
+		{Key: "GEMINI_API_KEY", Header: program.GoogleKey, Base: "GOOGLE_GEMINI_BASE_URL",
+			Usual: "https://generativelanguage.googleapis.com/v1beta"},
+		{Key: "OPENROUTER_API_KEY", Header: program.Bearer, Base: "OPENROUTER_BASE_URL",
+			Usual: "https://openrouter.ai/api/v1"},
 	}
-	bases = map[string]string{"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL", "google": "GOOGLE_GEMINI_BASE_URL", "openrouter": "OPENROUTER_BASE_URL"}
+	bases = map[string]string{"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL",
+		"google": "GOOGLE_GEMINI_BASE_URL", "openrouter": "OPENROUTER_BASE_URL"}
 )
 
 // tools maps a task's tools to the names that the program has for them.
-var tools = map[string][]string{"Read": {"read", "list"}, "Grep": {"grep"}, "Glob": {"glob", "list"}, "Write": {"edit"}}
+var tools = map[string][]string{"Read": {"read", "list"}, "Grep": {"grep"}, "Glob": {"glob", "list"},
+	"Write": {"edit"}}
 
 // set keeps it from downloading and from reading the codebase's configuration.
 var set = []string{
-	"OPENCODE_DISABLE_PROJECT_CONFIG=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_DEFAULT_PLUGINS=1",
-	"OPENCODE_PURE=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1", "OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_CLAUDE_CODE=1",
+	"OPENCODE_DISABLE_PROJECT_CONFIG=1", "OPENCODE_DISABLE_MODELS_FETCH=1",
+	"OPENCODE_DISABLE_DEFAULT_PLUGINS=1",
+	"OPENCODE_PURE=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1", "OPENCODE_DISABLE_AUTOUPDATE=1",
+	"OPENCODE_DISABLE_CLAUDE_CODE=1",
 }
 
 // Client runs the program. It is safe for concurrent use.
@@ -114,8 +123,10 @@ func (c *Client) settings(t program.Turn) map[string]any {
 		}
 		model = "tri/" + name
 		providers["tri"] = map[string]any{
-			"npm": "@ai-sdk/openai-compatible", "name": "tri", "models": map[string]any{name: map[string]any{"name": name}},
-			"options": map[string]string{"baseURL": t.Base("OPENAI_BASE_URL"), "apiKey": "{env:OPENAI_API_KEY}"},
+			"npm": "@ai-sdk/openai-compatible", "name": "tri",
+			"models": map[string]any{name: map[string]any{"name": name}},
+			"options": map[string]string{"baseURL": t.Base("OPENAI_BASE_URL"),
+				"apiKey": "{env:OPENAI_API_KEY}"},
 		}
 	}
 	if model != "" {

@@ -9,7 +9,9 @@ import (
 	"tri/lib/agent/program"
 )
 
-var newClient = agenttest.Maker(New, func(c *Client) (linger, grace *time.Duration) { return &c.program.Linger, &c.program.Grace })
+var newClient = agenttest.Maker(New, func(c *Client) (linger, grace *time.Duration) {
+	return &c.program.Linger, &c.program.Grace
+})
 
 func TestConformance(t *testing.T) {
 	agenttest.Run(t, agenttest.Suite{
@@ -22,8 +24,10 @@ func TestConformance(t *testing.T) {
 `
 		},
 		Act: func(thought, tool, file string) string {
-			return `{"type":"text","sessionID":"ses_e01654b49ffeJn7afLbBctEUZB","part":{"text":` + agenttest.Quote(thought) + `}}
-{"type":"tool_use","sessionID":"ses_e01654b49ffeJn7afLbBctEUZB","part":{"tool":` + agenttest.Quote(tool) + `,"state":{"input":{"filePath":` + agenttest.Quote(file) + `}}}}
+			return `{"type":"text","sessionID":"ses_e01654b49ffeJn7afLbBctEUZB","part":{"text":` +
+				agenttest.Quote(thought) + `}}
+{"type":"tool_use","sessionID":"ses_e01654b49ffeJn7afLbBctEUZB","part":{"tool":` + agenttest.Quote(tool) +
+				`,"state":{"input":{"filePath":` + agenttest.Quote(file) + `}}}}
 `
 		},
 		Refuse: func(status int) string {

@@ -110,7 +110,8 @@ func Run(ctx context.Context, s Spec) (Exit, error) {
 	if err := ctx.Err(); err != nil {
 		return Exit{}, err
 	}
-	r := &running{spec: s, lined: make(chan struct{}), ended: make(chan struct{}), flooded: make(chan struct{})}
+	r := &running{spec: s, lined: make(chan struct{}), ended: make(chan struct{}),
+		flooded: make(chan struct{})}
 	if err := r.open(); err != nil {
 		return Exit{}, errors.Join(err, r.close())
 	}
@@ -135,7 +136,8 @@ func Run(ctx context.Context, s Spec) (Exit, error) {
 		return r.exit, fmt.Errorf("%s: %w", filepath.Base(s.Argv[0]), ctx.Err())
 	}
 	if err != nil {
-		return r.exit, sysexit.With(sysexit.IO, fmt.Errorf("keep output of %s: %w", filepath.Base(s.Argv[0]), err))
+		return r.exit, sysexit.With(sysexit.IO,
+			fmt.Errorf("keep output of %s: %w", filepath.Base(s.Argv[0]), err))
 	}
 	return r.exit, nil
 }
@@ -145,8 +147,10 @@ func startError(argv []string, err error) error {
 		return err
 	}
 	err = fmt.Errorf("start %q: %w", argv[0], err)
-	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
-		return sysexit.Hint(sysexit.With(sysexit.Unavailable, err), "install it, or name it with its path under `command:` in the configuration")
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) ||
+		errors.Is(err, os.ErrPermission) {
+		return sysexit.Hint(sysexit.With(sysexit.Unavailable, err),
+			"install it, or name it with its path under `command:` in the configuration")
 	}
 	return sysexit.With(sysexit.Unavailable, err)
 }
@@ -224,7 +228,8 @@ func (r *running) bare() (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := &exec.Cmd{Path: path, Args: r.spec.Argv, Dir: r.spec.Dir, Env: append(slices.Clone(r.spec.Env), r.mark)}
+	cmd := &exec.Cmd{Path: path, Args: r.spec.Argv, Dir: r.spec.Dir,
+		Env: append(slices.Clone(r.spec.Env), r.mark)}
 	if r.spec.Hold != nil {
 		cmd.ExtraFiles = []*os.File{r.spec.Hold}
 	}

@@ -18,7 +18,8 @@ import (
 func TestMain(m *testing.M) {
 	if os.Getenv("PROC_TEST_PARENT") != "" {
 		_, err := Run(context.Background(), Spec{
-			Sandbox: "off", Argv: []string{"bash", "-c", "echo $$; exec sleep 900"}, Env: []string{"PATH=" + os.Getenv("PATH")},
+			Sandbox: "off", Argv: []string{"bash", "-c", "echo $$; exec sleep 900"},
+			Env:  []string{"PATH=" + os.Getenv("PATH")},
 			Line: func(line []byte) bool { os.Stdout.Write(append(line, '\n')); return false },
 		})
 		panic(err) // the test kills us long before
@@ -53,7 +54,8 @@ func TestDiesWithUs(t *testing.T) {
 	_ = parent.Wait() // killed
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		text, err := os.ReadFile(stat)
-		if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) || strings.Contains(string(text), ") Z ") {
+		if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) ||
+			strings.Contains(string(text), ") Z ") {
 			return
 		}
 		if time.Now().After(deadline) {
@@ -66,7 +68,8 @@ func TestOutputIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	var lines []int
 	exit, err := Run(context.Background(), Spec{
-		Sandbox: "off", Argv: []string{"bash", "-c", "head -c 5000000 /dev/zero | tr '\\0' x; echo; echo short; yes err | head -c 3000000 >&2; echo last >&2"},
+		Sandbox: "off", Argv: []string{"bash", "-c",
+			"head -c 5000000 /dev/zero | tr '\\0' x; echo; echo short; yes err | head -c 3000000 >&2; echo last >&2"},
 		Env:    []string{"PATH=" + os.Getenv("PATH")},
 		RunDir: dir, Line: func(line []byte) bool { lines = append(lines, len(line)); return false },
 	})
@@ -84,7 +87,8 @@ func TestOutputIsBounded(t *testing.T) {
 func TestFloodIsStopped(t *testing.T) {
 	start := time.Now()
 	exit, err := Run(context.Background(), Spec{
-		Sandbox: "off", Argv: []string{"yes"}, Env: []string{"PATH=" + os.Getenv("PATH")}, MaxStdout: 1 << 20, Grace: 100 * time.Millisecond,
+		Sandbox: "off", Argv: []string{"yes"}, Env: []string{"PATH=" + os.Getenv("PATH")}, MaxStdout: 1 << 20,
+		Grace: 100 * time.Millisecond,
 	})
 	if err != nil || !exit.Flooded || !exit.Stopped || time.Since(start) > time.Minute {
 		t.Errorf("after %v: %+v, %v", time.Since(start), exit, err)
@@ -95,7 +99,8 @@ func TestEnv(t *testing.T) {
 	t.Setenv("A_KEY", "1")
 	t.Setenv("CLAUDECODE", "1")
 	t.Setenv("HOME", "/home/someone")
-	env := strings.Join(Env([]string{"A_KEY", "NOT_SET", "CLAUDECODE"}, "/run", "A_KEY=2", "B=3"), "\n") + "\n"
+	env := strings.Join(Env([]string{"A_KEY", "NOT_SET", "CLAUDECODE"}, "/run", "A_KEY=2", "B=3"),
+		"\n") + "\n"
 	for _, want := range []string{"A_KEY=1\n", "B=3\n", "HOME=/run\n"} {
 		if !strings.Contains(env, want) {
 			t.Errorf("%q is not in\n%s", want, env)
@@ -106,7 +111,8 @@ func TestEnv(t *testing.T) {
 			t.Errorf("%q is in\n%s", never, env)
 		}
 	}
-	if named := Env([]string{"HOME"}, "/run"); !strings.Contains(strings.Join(named, "\n"), "HOME=/home/someone") {
+	if named := Env([]string{"HOME"}, "/run"); !strings.Contains(strings.Join(named, "\n"),
+		"HOME=/home/someone") {
 		t.Errorf("HOME was named and is not passed: %q", named)
 	}
 }

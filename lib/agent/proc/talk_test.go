@@ -14,7 +14,8 @@ func TestTalk(t *testing.T) {
 	var in io.WriteCloser
 	var heard []string
 	exit, err := Run(context.Background(), Spec{
-		Sandbox: "off", Argv: []string{"bash", "-c", `while read -r l; do echo "heard $l"; done; echo bye`}, Env: []string{"PATH=" + os.Getenv("PATH")},
+		Sandbox: "off", Argv: []string{"bash", "-c", `while read -r l; do echo "heard $l"; done; echo bye`},
+		Env: []string{"PATH=" + os.Getenv("PATH")},
 		Talk: func(w io.WriteCloser) {
 			in = w
 			if _, err := io.WriteString(in, "1\n"); err != nil {
@@ -49,7 +50,8 @@ func TestTalkToTheDeaf(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	wrote := make(chan error, 1)
 	_, err := Run(ctx, Spec{
-		Sandbox: "off", Argv: []string{"sleep", "900"}, Env: []string{"PATH=" + os.Getenv("PATH")}, Grace: 100 * time.Millisecond,
+		Sandbox: "off", Argv: []string{"sleep", "900"}, Env: []string{"PATH=" + os.Getenv("PATH")},
+		Grace: 100 * time.Millisecond,
 		Talk: func(w io.WriteCloser) {
 			go func() {
 				cancel()

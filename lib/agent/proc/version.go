@@ -56,7 +56,8 @@ func packaged(file string) string {
 	}
 	defer f.Close()
 	var p struct{ Name, Version string }
-	if json.NewDecoder(io.LimitReader(f, maxPackage)).Decode(&p) != nil || p.Name == "" || !numbered.MatchString(p.Version) {
+	if json.NewDecoder(io.LimitReader(f, maxPackage)).Decode(&p) != nil || p.Name == "" ||
+		!numbered.MatchString(p.Version) {
 		return ""
 	}
 	return p.Version

@@ -32,14 +32,16 @@ func TestVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	for link, to := range map[string]string{
-		"x": "../node_modules/@x/cli/dist/cli.js", "odd": "../node_modules/odd/cli.js", "claude": "../share/claude/versions/2.1.0/claude",
-		"y": "../share/nvm/v22.1.0/lib/node_modules/y/y.js", "tool": "../tool",
+		"x": "../node_modules/@x/cli/dist/cli.js", "odd": "../node_modules/odd/cli.js",
+		"claude": "../share/claude/versions/2.1.0/claude",
+		"y":      "../share/nvm/v22.1.0/lib/node_modules/y/y.js", "tool": "../tool",
 	} {
 		if err := os.Symlink(to, filepath.Join(dir, "bin", link)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for name, want := range map[string]string{"x": "2.1.329", "claude": "2.1.0", "y": "1.0.0-rc.1", "odd": "", "tool": ""} {
+	for name, want := range map[string]string{"x": "2.1.329", "claude": "2.1.0", "y": "1.0.0-rc.1", "odd": "",
+		"tool": ""} {
 		path := filepath.Join(dir, "bin", name)
 		if got, version := Version([]string{path, "--flag"}); got != path || version != want {
 			t.Errorf("%s: %q, %q, want %q", name, got, version, want)

@@ -24,8 +24,10 @@ func (r *running) walled() (cmd *exec.Cmd, err error) {
 		}
 	}
 	r.box, err = sandbox.New(sandbox.Spec{
-		Argv: s.Argv, Env: append(s.Env[:len(s.Env):len(s.Env)], r.mark), Dir: s.Dir, Write: s.Write, Hidden: s.Hidden, Secret: safety.HoldsKey,
-		Home: s.Home, Read: s.Read, Reach: s.Reach, Doors: s.Doors, Serve: s.Serve, Memory: s.Memory, Processes: s.Processes, Log: log,
+		Argv: s.Argv, Env: append(s.Env[:len(s.Env):len(s.Env)], r.mark), Dir: s.Dir, Write: s.Write,
+		Hidden: s.Hidden, Secret: safety.HoldsKey,
+		Home: s.Home, Read: s.Read, Reach: s.Reach, Doors: s.Doors, Serve: s.Serve, Memory: s.Memory,
+		Processes: s.Processes, Log: log,
 	})
 	if err != nil {
 		r.box = nil

@@ -68,14 +68,17 @@ func TestWalledHearsTheEnd(t *testing.T) {
 }
 
 func TestWalledMemory(t *testing.T) {
-	exit, err := walled(t, context.Background(), Spec{Memory: 64 << 20}, `x=$(head -c 300000000 /dev/zero | tr '\0' x); echo ${#x}`)
+	exit, err := walled(t, context.Background(), Spec{Memory: 64 << 20},
+		`x=$(head -c 300000000 /dev/zero | tr '\0' x); echo ${#x}`)
 	if err != nil || exit.Status == 0 {
 		t.Errorf("300 MB of 64: %+v, %v", exit, err)
 	}
-	if _, err := os.Stat("/sys/fs/cgroup/memory/memory.limit_in_bytes"); err == nil && os.Getuid() == 0 && !exit.OOM {
+	if _, err := os.Stat("/sys/fs/cgroup/memory/memory.limit_in_bytes"); err == nil &&
+		os.Getuid() == 0 && !exit.OOM {
 		t.Errorf("the kernel ended it, and nobody says so: %+v", exit)
 	}
-	if exit, err = walled(t, context.Background(), Spec{}, `exit 3`); err != nil || exit.OOM || exit.Status != 3 {
+	if exit, err = walled(t, context.Background(), Spec{}, `exit 3`); err != nil || exit.OOM ||
+		exit.Status != 3 {
 		t.Errorf("%+v, %v", exit, err)
 	}
 }
@@ -104,7 +107,8 @@ func TestWalledStartErrors(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	_, err := Run(context.Background(), Spec{Argv: []string{"/bin/true"}, Dir: t.TempDir()})
 	status, _ := sysexit.Of(err)
-	if hints := sysexit.Hints(err); status != sysexit.Config || len(hints) == 0 || !strings.Contains(hints[0], "sandbox: off") {
+	if hints := sysexit.Hints(err); status != sysexit.Config || len(hints) == 0 ||
+		!strings.Contains(hints[0], "sandbox: off") {
 		t.Errorf("without bubblewrap: status %d, hints %q: %v", status, hints, err)
 	}
 }
@@ -116,7 +120,8 @@ func TestWalledDiesWithUs(t *testing.T) {
 	name := filepath.Join(dir, "lock")
 	for range 5 {
 		parent := exec.Command(os.Args[0])
-		parent.Env = append(os.Environ(), "PROC_TEST_WALLED="+name, "PATH="+sandboxtest.Path(t)+":"+os.Getenv("PATH"))
+		parent.Env = append(os.Environ(), "PROC_TEST_WALLED="+name,
+			"PATH="+sandboxtest.Path(t)+":"+os.Getenv("PATH"))
 		out, err := parent.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -135,7 +140,8 @@ func TestWalledDiesWithUs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for deadline := time.Now().Add(20 * time.Second); syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil; time.Sleep(2 * time.Millisecond) {
+		for deadline := time.Now().Add(20 * time.Second); syscall.Flock(int(lock.Fd()),
+			syscall.LOCK_EX|syscall.LOCK_NB) != nil; time.Sleep(2 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatal("a process of the run holds its lock")
 			}
@@ -158,7 +164,8 @@ func walledParent(name string) {
 		panic(err)
 	}
 	_, err = Run(context.Background(), Spec{
-		Argv: []string{"bash", "-c", "setsid sleep 900 & echo ready; sleep 901"}, Dir: dir, Hold: lock, Env: []string{"PATH=" + os.Getenv("PATH")},
+		Argv: []string{"bash", "-c", "setsid sleep 900 & echo ready; sleep 901"}, Dir: dir, Hold: lock,
+		Env:  []string{"PATH=" + os.Getenv("PATH")},
 		Line: func(line []byte) bool { os.Stdout.Write(append(line, '\n')); return false },
 	})
 	panic(err) // the test kills us long before
@@ -171,7 +178,8 @@ func TestDisk(t *testing.T) {
 	home, folder := t.TempDir(), t.TempDir()
 	for into, sandbox := range map[string]string{home: "required", folder: "off"} {
 		exit, err := Run(context.Background(), Spec{
-			Argv: []string{"bash", "-c", write, into}, Env: []string{"PATH=" + os.Getenv("PATH")}, Sandbox: sandbox, Home: home, Dir: folder, Write: true, Disk: 20 << 20,
+			Argv: []string{"bash", "-c", write, into}, Env: []string{"PATH=" + os.Getenv("PATH")},
+			Sandbox: sandbox, Home: home, Dir: folder, Write: true, Disk: 20 << 20,
 		})
 		if err != nil || !exit.Filled || exit.Status != 128+int(syscall.SIGKILL) {
 			t.Errorf("sandbox %s: %+v, %v", sandbox, exit, err)

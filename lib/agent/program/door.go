@@ -67,7 +67,8 @@ func (r *running) openDoors() error {
 		if err != nil || to.Host == "" || to.Scheme != "http" && to.Scheme != "https" {
 			return sysexit.With(sysexit.Config, fmt.Errorf("$%s is no address of a model", m.Base))
 		}
-		d := &door{Model: m, key: key, word: "tri-" + rand.Text(), to: to, conns: make(chan net.Conn), ended: make(chan struct{})}
+		d := &door{Model: m, key: key, word: "tri-" + rand.Text(), to: to, conns: make(chan net.Conn),
+			ended: make(chan struct{})}
 		if r.task.Dir != "" {
 			d.log = filepath.Join(r.task.Dir, proc.RefusedLog)
 		}
@@ -80,7 +81,8 @@ func (r *running) openDoors() error {
 			at = l.Addr().String()
 		}
 		d.at = "http://" + at + strings.TrimSuffix(to.Path, "/")
-		d.server = http.Server{Handler: d.handler(), ReadHeaderTimeout: time.Minute, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)}
+		d.server = http.Server{Handler: d.handler(), ReadHeaderTimeout: time.Minute,
+			ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)}
 		r.doors = append(r.doors, d)
 		go func() { _ = d.server.Serve(l) }() // until closeDoors
 	}
@@ -96,7 +98,10 @@ func firstOf(words ...string) string {
 func (r *running) sayKeys() {
 	var with []string
 	for _, name := range r.program.Env {
-		if keyName.MatchString(name) && os.Getenv(name) != "" && slices.ContainsFunc(r.environment(Call{}), func(e string) bool { return e == name+"="+os.Getenv(name) }) {
+		if keyName.MatchString(name) && os.Getenv(name) != "" &&
+			slices.ContainsFunc(r.environment(Call{}), func(e string) bool {
+				return e == name+"="+os.Getenv(name)
+			}) {
 			with = append(with, "$"+name)
 		}
 	}
@@ -104,7 +109,8 @@ func (r *running) sayKeys() {
 		with = append(with, login)
 	}
 	if len(with) > 0 {
-		r.task.See(agent.Event{Kind: agent.Milestone, Text: clip("the program itself has " + strings.Join(with, ", "))})
+		r.task.See(agent.Event{Kind: agent.Milestone,
+			Text: clip("the program itself has " + strings.Join(with, ", "))})
 	}
 }
 
@@ -128,7 +134,8 @@ func (d *door) handler() http.Handler {
 			query := p.Out.URL.Query()
 			query.Del("key")
 			p.Out.URL.RawQuery = query.Encode()
-			for _, name := range []string{Bearer, XAPIKey, GoogleKey, "Api-Key", "Cookie", "Proxy-Authorization", "Forwarded", "X-Forwarded-For", "X-Forwarded-Host"} {
+			for _, name := range []string{Bearer, XAPIKey, GoogleKey, "Api-Key", "Cookie",
+				"Proxy-Authorization", "Forwarded", "X-Forwarded-For", "X-Forwarded-Host"} {
 				p.Out.Header.Del(name)
 			}
 			value := d.key
@@ -162,7 +169,8 @@ func (d *door) handler() http.Handler {
 // knows reports whether a request carries the token and no other key.
 func (d *door) knows(r *http.Request) bool {
 	found := false
-	for _, value := range slices.Concat(r.Header[Bearer], r.Header[XAPIKey], r.Header[GoogleKey], r.Header["Api-Key"], r.URL.Query()["key"]) {
+	for _, value := range slices.Concat(r.Header[Bearer], r.Header[XAPIKey], r.Header[GoogleKey],
+		r.Header["Api-Key"], r.URL.Query()["key"]) {
 		if subtle.ConstantTimeCompare([]byte(strings.TrimPrefix(value, "Bearer ")), []byte(d.word)) == 0 {
 			return false
 		}
@@ -176,7 +184,8 @@ func (d *door) refuse(r *http.Request, why string) {
 		return
 	}
 	err := sandbox.AppendRecord(d.log, map[string]string{
-		"time": time.Now().UTC().Format(time.RFC3339Nano), "refused": clip(r.Method + " " + d.to.Host + r.URL.Path), "why": why,
+		"time":    time.Now().UTC().Format(time.RFC3339Nano),
+		"refused": clip(r.Method + " " + d.to.Host + r.URL.Path), "why": why,
 	})
 	if err != nil {
 		slog.Warn("a request to the model was refused, and cannot be logged", "err", err)
@@ -241,7 +250,9 @@ func (r *running) served() []func(context.Context, net.Conn) {
 // reach returns the host:port addresses that a call needs, except those behind a door.
 func (r *running) reach(c Call) []string {
 	return slices.Concat(slices.DeleteFunc(slices.Clone(c.Reach), func(at string) bool {
-		return slices.ContainsFunc(r.doors, func(d *door) bool { return slices.Contains(agent.Endpoint(d.to.String()), at) })
+		return slices.ContainsFunc(r.doors, func(d *door) bool {
+			return slices.Contains(agent.Endpoint(d.to.String()), at)
+		})
 	}), r.program.Network)
 }
 

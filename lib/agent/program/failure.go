@@ -40,17 +40,22 @@ func Failure(e proc.Exit, late bool) error {
 	case e.OOM:
 		return agent.Fail(agent.OOM, errors.New("the kernel ended it for its memory"))
 	case e.Filled:
-		return sysexit.Hint(agent.Fail(agent.ToolError, errors.New("it wrote more to the disk than it may")), "disk_mb in the configuration is the limit of one run")
+		return sysexit.Hint(agent.Fail(agent.ToolError, errors.New("it wrote more to the disk than it may")),
+			"disk_mb in the configuration is the limit of one run")
 	case e.Flooded:
 		return agent.Fail(agent.ToolError, errors.New("it said more than it may"))
-	case signal == syscall.SIGKILL || signal == syscall.SIGTERM || signal == syscall.SIGINT || signal == syscall.SIGHUP:
-		return agent.Fail(agent.Killed, fmt.Errorf("it was ended from outside, status %d%s", e.Status, quoted(said)))
+	case signal == syscall.SIGKILL || signal == syscall.SIGTERM || signal == syscall.SIGINT ||
+		signal == syscall.SIGHUP:
+		return agent.Fail(agent.Killed, fmt.Errorf("it was ended from outside, status %d%s", e.Status,
+			quoted(said)))
 	case e.Status != 0 && late:
 		return agent.Fail(agent.ToolError, fmt.Errorf("status %d after its result%s", e.Status, quoted(said)))
 	case e.Status != 0:
 		return agent.Fail(agent.ToolError, fmt.Errorf("it ended with status %d%s", e.Status, quoted(said)))
 	case e.Skipped > 0:
-		return agent.Fail(agent.Abort, fmt.Errorf("it ended without a result, and with %d lines of more than %d bytes%s", e.Skipped, proc.MaxLine, quoted(said)))
+		return agent.Fail(agent.Abort,
+			fmt.Errorf("it ended without a result, and with %d lines of more than %d bytes%s", e.Skipped,
+				proc.MaxLine, quoted(said)))
 	}
 	return agent.Fail(agent.Abort, fmt.Errorf("it ended without a result%s", quoted(said)))
 }
@@ -81,7 +86,8 @@ func Refused(status int, said, variables string) error {
 
 // Spent is the error of a run that reached its limit of turns, tokens or cost.
 func Spent(said string) error {
-	err := sysexit.With(sysexit.Unavailable, agent.Fail(agent.Timeout, fmt.Errorf("its limit is reached: %q", brief(said))))
+	err := sysexit.With(sysexit.Unavailable,
+		agent.Fail(agent.Timeout, fmt.Errorf("its limit is reached: %q", brief(said))))
 	if strings.Contains(said, "budget") {
 		err = sysexit.Hint(err, "max_budget_usd in the configuration is the limit of one run")
 	}

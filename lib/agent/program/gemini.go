@@ -13,9 +13,10 @@ func Gemini(t Turn, names map[string][]string, more ...string) map[string]any {
 		allowed = append(allowed, s.Name)
 	}
 	return map[string]any{
-		"privacy":    map[string]any{"usageStatisticsEnabled": false},
-		"telemetry":  map[string]any{"enabled": false},
-		"tools":      map[string]any{"core": append(Tools(t, names), more...), "allowed": geminiShell(t.Task)},
+		"privacy":   map[string]any{"usageStatisticsEnabled": false},
+		"telemetry": map[string]any{"enabled": false},
+		"tools": map[string]any{"core": append(Tools(t, names), more...),
+			"allowed": geminiShell(t.Task)},
 		"mcpServers": servers,
 		"mcp":        map[string]any{"allowed": allowed},
 	}

@@ -134,7 +134,8 @@ func (m *Messages) assistant(l *message, s *Seen) {
 // result handles the final line. A failed call has the subtype "success", too: is_error decides.
 func (m *Messages) result(l *message, s *Seen) {
 	if u := l.Usage; u != nil {
-		m.before.InputTokens, m.before.OutputTokens = m.before.InputTokens+m.input(u), m.before.OutputTokens+u.Output
+		m.before.InputTokens, m.before.OutputTokens = m.before.InputTokens+m.input(u),
+			m.before.OutputTokens+u.Output
 		s.Usage.InputTokens, s.Usage.OutputTokens, s.Told = m.before.InputTokens, m.before.OutputTokens, true
 	}
 	var in, out int64
@@ -154,7 +155,8 @@ func (m *Messages) result(l *message, s *Seen) {
 	said := strings.Join(append(l.Errors, l.Result, l.Error.Message), " ")
 	switch {
 	case strings.Contains(l.Subtype, "structured_output"):
-		s.Err = sysexit.With(sysexit.Unavailable, agent.Fail(agent.Abort, fmt.Errorf("it gave no valid value: %q", brief(l.Subtype+": "+said))))
+		s.Err = sysexit.With(sysexit.Unavailable,
+			agent.Fail(agent.Abort, fmt.Errorf("it gave no valid value: %q", brief(l.Subtype+": "+said))))
 	case strings.Contains(l.Subtype, "max_"):
 		s.Err = Spent(l.Subtype + ": " + said)
 	case strings.Contains(said, "No conversation found"):
@@ -172,7 +174,8 @@ func (m *Messages) input(u *tokens) int64 {
 }
 
 // on lists the members of a tool's input that name its object.
-var on = []string{"file_path", "filePath", "filepath", "absolute_path", "path", "command", "cmd", "pattern", "query", "url"}
+var on = []string{"file_path", "filePath", "filepath", "absolute_path", "path", "command", "cmd", "pattern",
+	"query", "url"}
 
 // On returns the object of a tool call, taken from its input.
 func On(input []byte) string {

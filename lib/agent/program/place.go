@@ -20,7 +20,9 @@ func (r *running) environment(c Call) []string {
 	var ours []string
 	named := slices.DeleteFunc(slices.Clone(r.program.Env), func(name string) bool {
 		return slices.ContainsFunc(r.program.Models, func(m Model) bool {
-			return (m.Key == name || m.Base == name) && slices.ContainsFunc(r.doors, func(d *door) bool { return d.Base == m.Base })
+			return (m.Key == name || m.Base == name) && slices.ContainsFunc(r.doors, func(d *door) bool {
+				return d.Base == m.Base
+			})
 		})
 	})
 	for _, d := range r.doors {
@@ -88,7 +90,8 @@ func (r *running) unsteered() error {
 	}
 	for _, name := range r.program.Obeys {
 		if _, err := os.Lstat(filepath.Join(r.task.Codebase, name)); err == nil {
-			return sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("the codebase has %q, from which the program takes settings, and there is no sandbox", name)),
+			return sysexit.Hint(sysexit.With(sysexit.NoPerm,
+				fmt.Errorf("the codebase has %q, from which the program takes settings, and there is no sandbox", name)),
 				"take `sandbox: off` out of the configuration, or the file out of the codebase")
 		}
 	}

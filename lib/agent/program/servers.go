@@ -32,7 +32,8 @@ func Tools(t Turn, names map[string][]string) []string {
 
 // reading are read-only commands, for programs without a list of their own.
 var reading = []string{
-	"cat", "git blame", "git diff", "git log", "git show", "git status", "grep", "head", "ls", "rg", "tail", "wc",
+	"cat", "git blame", "git diff", "git log", "git show", "git status", "grep", "head", "ls", "rg",
+	"tail", "wc",
 }
 
 // Commands returns the commands that a task may run, by their first words.

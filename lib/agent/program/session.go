@@ -78,11 +78,14 @@ type Program struct {
 func New(cfg config.Agent, sandbox, name string) (Program, error) {
 	cfg.Agent = cmp.Or(cfg.Agent, name)
 	p := Program{
-		Name: name, Argv: cfg.Program(), Env: cfg.Variables(), Sandbox: sandbox, Model: cfg.Model, Budget: cfg.MaxBudgetUSD,
-		Network: cfg.Network, Read: cfg.Read, Memory: int64(cfg.MemoryMB) << 20, Processes: cfg.Processes, Disk: int64(cfg.DiskMB) << 20, Tools: []string{"Read", "Grep", "Glob", "Bash"}, run: proc.Run,
+		Name: name, Argv: cfg.Program(), Env: cfg.Variables(), Sandbox: sandbox, Model: cfg.Model,
+		Budget:  cfg.MaxBudgetUSD,
+		Network: cfg.Network, Read: cfg.Read, Memory: int64(cfg.MemoryMB) << 20, Processes: cfg.Processes,
+		Disk: int64(cfg.DiskMB) << 20, Tools: []string{"Read", "Grep", "Glob", "Bash"}, run: proc.Run,
 	}
 	if len(p.Argv) == 0 {
-		return Program{}, sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("agent %s: no command", name)), "name the program under `command:`, as [my-agent, --json]")
+		return Program{}, sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("agent %s: no command", name)),
+			"name the program under `command:`, as [my-agent, --json]")
 	}
 	return p, nil
 }
@@ -126,7 +129,8 @@ type Call struct {
 
 // Run runs a task: one turn, and a second if its value fails the task's check. The result of a
 // failed run still has its usage.
-func (p *Program) Run(ctx context.Context, t agent.Task, call func(Turn) (Call, error)) (agent.Result, error) {
+func (p *Program) Run(ctx context.Context, t agent.Task,
+	call func(Turn) (Call, error)) (agent.Result, error) {
 	start := time.Now()
 	r := &running{program: p, task: t, call: call}
 	res := agent.Result{SessionID: t.SessionID, Model: p.Model, Usage: draft.Usage{TokensUnknown: true}}
@@ -135,7 +139,8 @@ func (p *Program) Run(ctx context.Context, t agent.Task, call func(Turn) (Call, 
 		err = fmt.Errorf("run %s: %w", p.Name, err)
 	}
 	res.Usage.DurationMS = time.Since(start).Milliseconds()
-	last := agent.Event{Kind: agent.Returned, Text: clip(res.Text), SessionID: res.SessionID, Usage: &res.Usage}
+	last := agent.Event{Kind: agent.Returned, Text: clip(res.Text), SessionID: res.SessionID,
+		Usage: &res.Usage}
 	if err != nil {
 		last.Kind, last.Text, res.Value = agent.Failed, clip(err.Error()), nil
 	}
@@ -179,7 +184,8 @@ func (r *running) run(ctx context.Context, res *agent.Result) error {
 		return err
 	}
 	t = r.task
-	turn := Turn{Task: t, Home: r.home, Prompt: t.Prompt, Session: t.SessionID, Again: t.Resume, program: r.program, bases: map[string]string{}}
+	turn := Turn{Task: t, Home: r.home, Prompt: t.Prompt, Session: t.SessionID, Again: t.Resume,
+		program: r.program, bases: map[string]string{}}
 	for _, d := range r.doors {
 		turn.bases[d.Base] = d.at
 	}
@@ -193,15 +199,19 @@ func (r *running) run(ctx context.Context, res *agent.Result) error {
 		return err
 	}
 	if res.SessionID == "" && !r.program.Forgets {
-		return sysexit.With(sysexit.Unavailable, agent.Fail(agent.Abort, fmt.Errorf("what it gave back, in a session that it did not name: %w", fault)))
+		return sysexit.With(sysexit.Unavailable,
+			agent.Fail(agent.Abort, fmt.Errorf("what it gave back, in a session that it did not name: %w",
+				fault)))
 	}
-	t.See(agent.Event{Kind: agent.Milestone, Text: clip("sent back: " + fault.Error()), SessionID: res.SessionID})
+	t.See(agent.Event{Kind: agent.Milestone, Text: clip("sent back: " + fault.Error()),
+		SessionID: res.SessionID})
 	turn.Session, turn.Again, turn.Prompt = res.SessionID, true, r.repair(fault, res.Value)
 	if fault, err = r.turn(ctx, turn, res); err != nil {
 		return fmt.Errorf("its value was sent back: %w", err)
 	}
 	if fault != nil {
-		return sysexit.With(sysexit.Unavailable, agent.Fail(agent.Abort, fmt.Errorf("what it gave back, twice: %w", fault)))
+		return sysexit.With(sysexit.Unavailable,
+			agent.Fail(agent.Abort, fmt.Errorf("what it gave back, twice: %w", fault)))
 	}
 	return nil
 }

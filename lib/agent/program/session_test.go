@@ -54,14 +54,17 @@ func TestKinds(t *testing.T) {
 		{"the kernel took a child's", "", proc.Exit{Status: 1, OOM: true}, agent.OOM},
 		{"and what it says of that", api, proc.Exit{Status: 1, OOM: true}, agent.OOM},
 		{"but it came to a result", fine, proc.Exit{OOM: true}, ""},
-		{"its own memory was full", "", proc.Exit{Status: 134, Stderr: "FATAL ERROR: JavaScript heap out of memory"}, agent.OOM},
+		{"its own memory was full", "", proc.Exit{Status: 134,
+			Stderr: "FATAL ERROR: JavaScript heap out of memory"}, agent.OOM},
 		{"it aborted", "", proc.Exit{Status: 134, Stderr: "assertion"}, agent.ToolError},
 		{"killed", "", proc.Exit{Status: 137}, agent.Killed},
 		{"terminated by somebody else", "", proc.Exit{Status: 143}, agent.Killed},
 		{"crashed", "", proc.Exit{Status: 139}, agent.ToolError},
 		{"said what went wrong", api, proc.Exit{Status: 1}, agent.ToolError},
-		{"its turns were up", `{"type":"result","subtype":"error_max_turns"}`, proc.Exit{Status: 1}, agent.Timeout},
-		{"its money was up", `{"type":"result","subtype":"error_max_budget_usd"}`, proc.Exit{Status: 1}, agent.Timeout},
+		{"its turns were up", `{"type":"result","subtype":"error_max_turns"}`, proc.Exit{Status: 1},
+			agent.Timeout},
+		{"its money was up", `{"type":"result","subtype":"error_max_budget_usd"}`, proc.Exit{Status: 1},
+			agent.Timeout},
 		{"said too much", "", proc.Exit{Status: 143, Flooded: true, Stopped: true}, agent.ToolError},
 		{"gave up", "", proc.Exit{}, agent.Abort},
 		{"only said what is too long", "", proc.Exit{Skipped: 1}, agent.Abort},
@@ -82,25 +85,31 @@ func TestKinds(t *testing.T) {
 			t.Errorf("%s: status %d", tt.name, status)
 		}
 	}
-	if _, err := fake(nil).Run(context.Background(), agent.Task{Resume: true, SessionID: "x"}, func(Turn) (Call, error) { return Call{}, context.DeadlineExceeded }); agent.FailureKind(err) != agent.Timeout {
+	if _, err := fake(nil).Run(context.Background(), agent.Task{Resume: true, SessionID: "x"},
+		func(Turn) (Call, error) {
+			return Call{}, context.DeadlineExceeded
+		}); agent.FailureKind(err) != agent.Timeout {
 		t.Errorf("kind %q of a deadline", agent.FailureKind(err))
 	}
 }
 
 // What a program calls its session becomes an argument: it must look like a name.
 func TestSessionNames(t *testing.T) {
-	for _, hostile := range []string{"--resume", "-x", "../../etc", "a/b", "a b", "x\ny", "\x1b[2J", strings.Repeat("a", 200), "a..b", ".hidden"} {
+	for _, hostile := range []string{"--resume", "-x", "../../etc", "a/b", "a b", "x\ny", "\x1b[2J",
+		strings.Repeat("a", 200), "a..b", ".hidden"} {
 		if ValidID(hostile) {
 			t.Errorf("%q is taken for the name of a session", hostile)
 		}
 	}
-	p := fake(says(`{"type":"system","subtype":"init","session_id":"--dangerous"}`, `{"type":"result","subtype":"success","result":"x"}`))
+	p := fake(says(`{"type":"system","subtype":"init","session_id":"--dangerous"}`,
+		`{"type":"result","subtype":"success","result":"x"}`))
 	p.Baptizes = true
 	res, err := p.Run(context.Background(), agent.Task{SessionID: "ours"}, messages)
 	if err != nil || res.SessionID != "" {
 		t.Errorf("session %q, %v", res.SessionID, err)
 	}
-	p = fake(says(`{"type":"system","subtype":"init","session_id":"ses_1"}`, `{"type":"result","subtype":"success","result":"{}"}`))
+	p = fake(says(`{"type":"system","subtype":"init","session_id":"ses_1"}`,
+		`{"type":"result","subtype":"success","result":"{}"}`))
 	p.Baptizes = true
 	var told []string
 	res, err = p.Run(context.Background(), agent.Task{SessionID: "ours", Watch: func(e agent.Event) {
@@ -125,7 +134,9 @@ func TestUsageOfTheSession(t *testing.T) {
 		s.Line(nil)
 		return proc.Exit{}, nil
 	}
-	p.Since = func(before, turn draft.Usage) draft.Usage { return CostSince(before, TokensSince(before, turn)) }
+	p.Since = func(before, turn draft.Usage) draft.Usage {
+		return CostSince(before, TokensSince(before, turn))
+	}
 	call := func(Turn) (Call, error) {
 		return Call{Line: func(_ []byte, s *Seen) {
 			usd := cost
@@ -147,7 +158,8 @@ func TestUsageOfTheSession(t *testing.T) {
 		turns  int
 	}{{200, 1, 2}, {100, 0.5, 1}, {100, 0.5, 1}} {
 		res, err := p.Run(context.Background(), task, call)
-		if u := res.Usage; err != nil || u.InputTokens != want.tokens || *u.CostUSD != want.cost || u.Turns != want.turns {
+		if u := res.Usage; err != nil || u.InputTokens != want.tokens || *u.CostUSD != want.cost ||
+			u.Turns != want.turns {
 			t.Errorf("run %d: %+v, cost %v, %v", i, u, *u.CostUSD, err)
 		}
 		task.Resume = true
@@ -171,7 +183,8 @@ func TestUsageSoFar(t *testing.T) {
 	})
 	var last agent.Event
 	res, err := p.Run(context.Background(), agent.Task{Watch: func(e agent.Event) { last = e }}, messages)
-	if u := res.Usage; err == nil || u.InputTokens != 30 || u.OutputTokens != 4 || u.TokensUnknown || u.CostUSD != nil || u.Turns != 2 {
+	if u := res.Usage; err == nil || u.InputTokens != 30 || u.OutputTokens != 4 || u.TokensUnknown ||
+		u.CostUSD != nil || u.Turns != 2 {
 		t.Errorf("%+v, %v", u, err)
 	}
 	if last.Kind != agent.Failed || last.Usage.InputTokens != 30 {
@@ -190,25 +203,34 @@ func TestLogin(t *testing.T) {
 		t.Fatal(err)
 	}
 	var spec proc.Spec
-	p.LoginAt, p.run = ".x/auth.json", func(_ context.Context, s proc.Spec) (proc.Exit, error) { spec = s; return proc.Exit{}, nil }
+	p.LoginAt, p.run = ".x/auth.json", func(_ context.Context, s proc.Spec) (proc.Exit, error) {
+		spec = s
+		return proc.Exit{}, nil
+	}
 	task := agent.Task{Dir: t.TempDir(), Hidden: []string{".agents"}, Write: true, SessionID: "s"}
 	for range 2 {
-		_, _ = p.Run(context.Background(), task, func(Turn) (Call, error) { return Call{Hidden: []string{".x"}, Reach: []string{"h:1"}}, nil }) // gives up
+		// gives up
+		_, _ = p.Run(context.Background(), task, func(Turn) (Call, error) {
+			return Call{Hidden: []string{".x"}, Reach: []string{"h:1"}}, nil
+		})
 		at := filepath.Join(task.Dir, "home", ".x/auth.json")
 		if to, err := os.Readlink(at); err != nil || to != login {
 			t.Errorf("login leads to %q, %v", to, err)
 		}
 	}
-	if !slices.Contains(spec.Read, login) || !slices.Equal(spec.Hidden, []string{".agents", ".x"}) || !spec.Write || !slices.Equal(spec.Reach, []string{"h:1"}) {
+	if !slices.Contains(spec.Read, login) || !slices.Equal(spec.Hidden, []string{".agents", ".x"}) ||
+		!spec.Write || !slices.Equal(spec.Reach, []string{"h:1"}) {
 		t.Errorf("%+v", spec)
 	}
 }
 
 func FuzzMessages(f *testing.F) {
 	for _, line := range []string{
-		`{"type":"system","subtype":"init","model":"m","session_id":"s"}`, `{"type":"assistant","message":{"content":"words"}}`,
+		`{"type":"system","subtype":"init","model":"m","session_id":"s"}`,
+		`{"type":"assistant","message":{"content":"words"}}`,
 		`{"type":"assistant","message":{"id":"1","content":[{"type":"tool_use","name":"Read","input":{"path":"x"}}],"usage":{"input_tokens":-1}}}`,
-		`{"type":"result","subtype":"success","structured_output":{"a":1},"total_cost_usd":1e400}`, `{"type":"result","is_error":true,"errors":["x"]}`, "{", "null",
+		`{"type":"result","subtype":"success","structured_output":{"a":1},"total_cost_usd":1e400}`,
+		`{"type":"result","is_error":true,"errors":["x"]}`, "{", "null",
 	} {
 		f.Add([]byte(line))
 	}

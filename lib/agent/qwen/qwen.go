@@ -26,7 +26,8 @@ import (
 
 // tools maps a task's tools to the names that the program has for them.
 var tools = map[string][]string{
-	"Read": {"read_file", "list_directory"}, "Grep": {"grep_search"}, "Glob": {"glob"}, "Bash": {"run_shell_command"},
+	"Read": {"read_file", "list_directory"}, "Grep": {"grep_search"}, "Glob": {"glob"},
+	"Bash":  {"run_shell_command"},
 	"Write": {"edit", "write_file"},
 }
 
@@ -45,7 +46,8 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 		return nil, err
 	}
 	p.Servers, p.Since, p.Obeys = true, program.TokensSince, []string{".qwen", ".env"}
-	p.Models = []program.Model{{Key: "OPENAI_API_KEY", Header: program.Bearer, Base: "OPENAI_BASE_URL", Usual: "https://dashscope.aliyuncs.com/compatible-mode/v1"}}
+	p.Models = []program.Model{{Key: "OPENAI_API_KEY", Header: program.Bearer, Base: "OPENAI_BASE_URL",
+		Usual: "https://dashscope.aliyuncs.com/compatible-mode/v1"}}
 	return &Client{p}, nil
 }
 
@@ -79,7 +81,8 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 		return call, err
 	}
 	call.Set = []string{"QWEN_CODE_SYSTEM_SETTINGS_PATH=" + file, "QWEN_CODE_NO_RELAUNCH=true", "NO_COLOR=1"}
-	call.Args = []string{"--output-format", "stream-json", "--auth-type", "openai", "--extensions", "none", "--approval-mode", "default"}
+	call.Args = []string{"--output-format", "stream-json", "--auth-type", "openai", "--extensions", "none",
+		"--approval-mode", "default"}
 	if t.Task.Write {
 		call.Args[len(call.Args)-1] = "auto-edit"
 	}
@@ -103,7 +106,8 @@ func settings(t program.Turn) map[string]any {
 	all["permissions"] = map[string]any{"deny": deny}
 	all["general"] = map[string]any{"enableAutoUpdate": false}
 	all["disableAllHooks"] = true
-	all["memory"] = map[string]any{"enableManagedAutoMemory": false} // saves model calls for a home that is not kept
+	// saves model calls for a home that is not kept
+	all["memory"] = map[string]any{"enableManagedAutoMemory": false}
 	return all
 }
 

@@ -83,7 +83,8 @@ func (l *leg) run(ctx context.Context, command []string) (agent.Result, error) {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return res, l.failed(deadLink(l.on, exit, said.String()))
 	case err != nil:
-		return res, l.failed(sysexit.With(sysexit.Unavailable, agent.Fail(agent.ToolError, fmt.Errorf("%q: %w", l.on, err))))
+		return res, l.failed(sysexit.With(sysexit.Unavailable,
+			agent.Fail(agent.ToolError, fmt.Errorf("%q: %w", l.on, err))))
 	}
 	return l.result(answer)
 }
@@ -217,7 +218,8 @@ func (l *leg) drop() {
 
 // result returns what came back, if it is what was sent.
 func (l *leg) result(r *Result) (agent.Result, error) {
-	res := agent.Result{Value: r.Value, Text: r.Text, Model: text.Line(r.Model, 100), SessionID: text.Line(r.SessionID, 100), Usage: r.Usage}
+	res := agent.Result{Value: r.Value, Text: r.Text, Model: text.Line(r.Model, 100),
+		SessionID: text.Line(r.SessionID, 100), Usage: r.Usage}
 	if r.SHA256 != r.Sum() {
 		return res, l.failed(changed("its result"))
 	}
@@ -242,7 +244,8 @@ func (l *leg) result(r *Result) (agent.Result, error) {
 	} else if l.task.Check != nil {
 		if err := l.task.Check(res.Value); err != nil {
 			res.Value = nil
-			return res, l.failed(sysexit.With(sysexit.Unavailable, agent.Fail(agent.Abort, fmt.Errorf("what %q gave back: %w", l.on, err))))
+			return res, l.failed(sysexit.With(sysexit.Unavailable,
+				agent.Fail(agent.Abort, fmt.Errorf("what %q gave back: %w", l.on, err))))
 		}
 	}
 	l.see(agent.Event{Kind: agent.Returned, SessionID: res.SessionID, Usage: &res.Usage})
@@ -250,7 +253,8 @@ func (l *leg) result(r *Result) (agent.Result, error) {
 }
 
 func changed(what string) error {
-	return sysexit.With(sysexit.Unavailable, agent.Fail(agent.ToolError, fmt.Errorf("%s is not what was sent: its sha256 differs", what)))
+	return sysexit.With(sysexit.Unavailable,
+		agent.Fail(agent.ToolError, fmt.Errorf("%s is not what was sent: its sha256 differs", what)))
 }
 
 // Sum returns the SHA-256 of the value and the text.

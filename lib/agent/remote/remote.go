@@ -43,7 +43,8 @@ var (
 const grace = 15 * time.Second
 
 // ssh asks for no password, and notices a dead host within 15 seconds.
-var ssh = []string{"ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"}
+var ssh = []string{"ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o",
+	"ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"}
 
 // New returns the agent that cfg.On places elsewhere. can is what the agent supports here.
 func New(cfg config.Agent, sandbox string, can agent.Ability) *Client {
@@ -118,9 +119,12 @@ func refuse(t agent.Task) error {
 // order returns what is sent.
 func (c *Client) order(ctx context.Context, t agent.Task) (*Order, error) {
 	o := &Order{
-		V: Version, Agent: cmp.Or(c.cfg.Agent, "search"), Model: c.cfg.Model, Sandbox: c.sandbox, Run: filepath.Base(t.Dir),
-		Prompt: t.Prompt, Question: t.Question, Messages: t.Messages, Schema: t.Schema, Tools: t.Tools, Hidden: t.Hidden,
-		SessionID: t.SessionID, MaxTurns: t.MaxTurns, MaxCostUSD: t.MaxCostUSD, Check: t.Check != nil, Words: t.Words != nil,
+		V: Version, Agent: cmp.Or(c.cfg.Agent, "search"), Model: c.cfg.Model, Sandbox: c.sandbox,
+		Run:    filepath.Base(t.Dir),
+		Prompt: t.Prompt, Question: t.Question, Messages: t.Messages, Schema: t.Schema, Tools: t.Tools,
+		Hidden:    t.Hidden,
+		SessionID: t.SessionID, MaxTurns: t.MaxTurns, MaxCostUSD: t.MaxCostUSD, Check: t.Check != nil,
+		Words: t.Words != nil,
 	}
 	dir, err := filepath.Abs(t.Codebase)
 	if err != nil {
@@ -150,7 +154,8 @@ func (o Order) name() (string, error) {
 		return "", fmt.Errorf("send the task: %w", err)
 	}
 	if len(b) > MaxOrder {
-		return "", sysexit.With(sysexit.Data, fmt.Errorf("send the task: %d bytes, more than %d", len(b), MaxOrder))
+		return "", sysexit.With(sysexit.Data,
+			fmt.Errorf("send the task: %d bytes, more than %d", len(b), MaxOrder))
 	}
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:16]), nil
@@ -172,5 +177,6 @@ func deadLink(on string, exit error, stderr string) error {
 	if exit == nil {
 		err = fmt.Errorf("%q ended without a result: %q", on, words)
 	}
-	return sysexit.Hint(sysexit.With(sysexit.Unavailable, agent.Fail(agent.Killed, err)), "try by hand: ssh HOST tri-nats work --check")
+	return sysexit.Hint(sysexit.With(sysexit.Unavailable, agent.Fail(agent.Killed, err)),
+		"try by hand: ssh HOST tri-nats work --check")
 }

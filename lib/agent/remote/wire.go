@@ -153,7 +153,8 @@ type Fault struct {
 // Canceled is the Fault.Is of a run that the hub or the worker has ended: it may be run again.
 const Canceled = "canceled"
 
-var sentinels = map[string]error{"nothing": agent.ErrNothing, "no_resume": agent.ErrNoResume, "no_steer": agent.ErrNoSteer}
+var sentinels = map[string]error{"nothing": agent.ErrNothing, "no_resume": agent.ErrNoResume,
+	"no_steer": agent.ErrNoSteer}
 
 // FaultOf returns the form of err; nil for nil.
 func FaultOf(err error) *Fault {
@@ -173,7 +174,8 @@ func FaultOf(err error) *Fault {
 	return f
 }
 
-var failures = []string{agent.OOM, agent.Timeout, agent.ToolError, agent.Abort, agent.TestsFailed, agent.Killed, agent.Unknown}
+var failures = []string{agent.OOM, agent.Timeout, agent.ToolError, agent.Abort, agent.TestsFailed,
+	agent.Killed, agent.Unknown}
 
 // Err returns the error; its words are the other machine's.
 func (f *Fault) Err() error {

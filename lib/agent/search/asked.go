@@ -128,7 +128,8 @@ func written(about string) bool {
 		return true
 	}
 	for _, w := range strings.Fields(about) {
-		if strings.ContainsAny(w[1:], "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") || strings.Contains(strings.Trim(w, "."), ".") {
+		if strings.ContainsAny(w[1:], "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") ||
+			strings.Contains(strings.Trim(w, "."), ".") {
 			return true
 		}
 	}

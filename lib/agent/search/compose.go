@@ -57,7 +57,9 @@ func compose(x *codesearch.Index, question string) *composed {
 		}
 		all := x.Definitions(name)
 		if owner != "" {
-			of := slices.DeleteFunc(slices.Clone(all), func(d codesearch.Definition) bool { return !ownedBy(d, owner) })
+			of := slices.DeleteFunc(slices.Clone(all), func(d codesearch.Definition) bool {
+				return !ownedBy(d, owner)
+			})
 			if len(of) > 0 {
 				all = of
 			}
@@ -77,13 +79,15 @@ func compose(x *codesearch.Index, question string) *composed {
 // ownedBy reports whether a definition belongs to an owner: its type, function, file or folder.
 func ownedBy(d codesearch.Definition, owner string) bool {
 	low := strings.ToLower(owner)
-	return slices.Contains(strings.Split(strings.ToLower(d.Owner), "."), low) || slices.ContainsFunc(strings.Split(strings.ToLower(d.Path), "/"), func(part string) bool {
-		return part == low || strings.HasPrefix(part, low+".")
-	})
+	return slices.Contains(strings.Split(strings.ToLower(d.Owner), "."), low) ||
+		slices.ContainsFunc(strings.Split(strings.ToLower(d.Path), "/"), func(part string) bool {
+			return part == low || strings.HasPrefix(part, low+".")
+		})
 }
 
 // answers by kind. A nil answer means that the code does not prove one.
-var answers = map[asks]func(x *codesearch.Index, name string, all []codesearch.Definition, exact bool) *composed{
+var answers = map[asks]func(x *codesearch.Index, name string, all []codesearch.Definition,
+	exact bool) *composed{
 	asksWhere: answerWhere, asksDefault: answerDefault, asksValues: answerValues, asksCallers: answerCallers,
 	asksError: answerError, asksConfig: answerConfig, asksReturns: answerReturns,
 }
@@ -100,7 +104,9 @@ func only[T any](all []T, keep func(T) bool) []T {
 // answerWhere says where a name is declared.
 func answerWhere(_ *codesearch.Index, _ string, all []codesearch.Definition, exact bool) *composed {
 	all = only(all, declares)
-	if top := only(all, func(d codesearch.Definition) bool { return d.Kind != declaration.Field }); len(top) > 0 {
+	if top := only(all, func(d codesearch.Definition) bool {
+		return d.Kind != declaration.Field
+	}); len(top) > 0 {
 		all = top
 	}
 	if !exact || len(all) > maxProofs {
@@ -201,7 +207,9 @@ func answerDefault(x *codesearch.Index, name string, all []codesearch.Definition
 		more := x.Definitions("default " + name)
 		valued = only(more, func(d codesearch.Definition) bool { return !d.Aside && plain(d) && declares(d) })
 	}
-	if one := only(valued, func(d codesearch.Definition) bool { return d.Kind == declaration.Constant }); len(one) == 1 {
+	if one := only(valued, func(d codesearch.Definition) bool {
+		return d.Kind == declaration.Constant
+	}); len(one) == 1 {
 		valued = one
 	}
 	values := map[string]bool{}
@@ -237,7 +245,8 @@ var literal = lazyregexp.New(`^(?:[-+*/ .\d_a-zA-Z]*\d[\w.]*(?: \* [\w.]+)?|\d[\
 
 // plain reports whether a definition gives a value that says something by itself: a literal, a constant.
 func plain(d codesearch.Definition) bool {
-	if !literal.MatchString(d.Value) || strings.HasPrefix(d.Value, "self.") || strings.HasPrefix(d.Value, "this.") {
+	if !literal.MatchString(d.Value) || strings.HasPrefix(d.Value, "self.") ||
+		strings.HasPrefix(d.Value, "this.") {
 		return false
 	}
 	last := d.Value[strings.LastIndexAny(d.Value, ".:")+1:]
@@ -248,7 +257,8 @@ func plain(d codesearch.Definition) bool {
 func defaults(d codesearch.Definition) string {
 	switch d.Kind {
 	case declaration.Parameter:
-		return fmt.Sprintf("`%s` of `%s` defaults to `%s`.", d.Name, d.Owner[strings.LastIndexByte(d.Owner, '.')+1:], d.Value)
+		return fmt.Sprintf("`%s` of `%s` defaults to `%s`.", d.Name,
+			d.Owner[strings.LastIndexByte(d.Owner, '.')+1:], d.Value)
 	case declaration.Setting:
 		if full := named(d); full == d.Name {
 			return fmt.Sprintf("`%s` is `%s` at first.", d.Name, d.Value)
@@ -267,7 +277,8 @@ func constant(x *codesearch.Index, d codesearch.Definition) *codesearch.Definiti
 		return nil
 	}
 	of := only(x.Definitions(name), func(o codesearch.Definition) bool {
-		return o.Name == name && !o.Aside && o.Value != "" && (o.Kind == declaration.Constant || o.Kind == declaration.Variable)
+		return o.Name == name && !o.Aside && o.Value != "" &&
+			(o.Kind == declaration.Constant || o.Kind == declaration.Variable)
 	})
 	if len(of) != 1 {
 		return nil
@@ -280,11 +291,16 @@ func answerValues(x *codesearch.Index, name string, all []codesearch.Definition,
 	listed := only(all, func(d codesearch.Definition) bool { return len(d.Members) > 1 })
 	if len(listed) == 0 {
 		for _, d := range all {
-			if d.Type != "" && spelling.MatchString(d.Type) && (d.Kind == declaration.Field || d.Kind == declaration.Parameter) {
-				listed = append(listed, only(x.Definitions(d.Type), func(o codesearch.Definition) bool { return !o.Aside && o.Name == d.Type && len(o.Members) > 1 })...)
+			if d.Type != "" && spelling.MatchString(d.Type) &&
+				(d.Kind == declaration.Field || d.Kind == declaration.Parameter) {
+				listed = append(listed, only(x.Definitions(d.Type), func(o codesearch.Definition) bool {
+					return !o.Aside && o.Name == d.Type && len(o.Members) > 1
+				})...)
 			}
 		}
-		listed = slices.CompactFunc(listed, func(a, b codesearch.Definition) bool { return a.Path == b.Path && a.Line == b.Line })
+		listed = slices.CompactFunc(listed, func(a, b codesearch.Definition) bool {
+			return a.Path == b.Path && a.Line == b.Line
+		})
 	}
 	if len(listed) != 1 {
 		return nil
@@ -298,7 +314,8 @@ func answerValues(x *codesearch.Index, name string, all []codesearch.Definition,
 	if first == 0 || last == 0 || last-first > 3*maxProof {
 		return nil
 	}
-	return &composed{say: say + " (" + evidence.Place{Path: d.Path, Start: first, End: last}.String() + ").", proofs: []proof{{path: d.Path, start: first, end: last, lines: d.Lines, claim: say}}}
+	return &composed{say: say + " (" + evidence.Place{Path: d.Path, Start: first, End: last}.String() + ").",
+		proofs: []proof{{path: d.Path, start: first, end: last, lines: d.Lines, claim: say}}}
 }
 
 // line returns the line at or behind a definition that begins with a name.
@@ -315,17 +332,23 @@ func line(d codesearch.Definition, name string) int {
 // exactly makes a return of a sentence and its proofs; nil if the lines may not be shown.
 func (c *composed) exactly(question string, found codesearch.Found) *draft.Return {
 	ret := &draft.Return{
-		Confidence: draft.High, ConfidenceReason: "The sentence says what the quoted lines declare, and nothing more.",
+		Confidence:             draft.High,
+		ConfidenceReason:       "The sentence says what the quoted lines declare, and nothing more.",
 		SummaryForOrchestrator: "Composed from the declarations of the code, without a model.",
-		DraftReply:             c.say, DraftLanguage: "en", OpenQuestions: []string{}, InvestigatorRound: 1, ResearchNotes: notes(found),
+		DraftReply:             c.say, DraftLanguage: "en", OpenQuestions: []string{}, InvestigatorRound: 1,
+		ResearchNotes: notes(found),
 	}
 	if !c.exact {
-		ret.Confidence, ret.ConfidenceReason = draft.Medium, "The sentence says what the quoted lines declare; that the question means this name is a guess."
+		ret.Confidence, ret.ConfidenceReason = draft.Medium,
+			"The sentence says what the quoted lines declare; that the question means this name is a guess."
 	}
 	for _, p := range c.proofs {
 		quote := p.quote()
-		ref := draft.Ref{Kind: draft.KindFile, Ref: p.place(), SupportsClaim: p.claim, Quote: strings.Join(quote, "\n")}
-		if place, err := evidence.Parse(ref.Ref); err != nil || place.Path != p.path || !safe(question, ref) || len(ref.Quote) > draft.MaxQuoteRunes || strings.Contains(ref.Quote, "```") {
+		ref := draft.Ref{Kind: draft.KindFile, Ref: p.place(), SupportsClaim: p.claim,
+			Quote: strings.Join(quote, "\n")}
+		if place, err := evidence.Parse(ref.Ref); err != nil || place.Path != p.path ||
+			!safe(question, ref) || len(ref.Quote) > draft.MaxQuoteRunes ||
+			strings.Contains(ref.Quote, "```") {
 			return nil
 		}
 		ret.EvidenceRefs = append(ret.EvidenceRefs, ref)

@@ -78,16 +78,22 @@ func TestCompose(t *testing.T) {
 	for _, tt := range []struct{ question, say string }{
 		{"where is takeOne defined?", "`takeOne` is in pool/pool.go:30."},
 		{"hey, where do we find the Pool struct", "`Pool` is in pool/pool.go:17."},
-		{"What is the default of MaxOpen?", "`MaxOpen` is `DefaultMaxOpen` at first (pool/pool.go:25), and `DefaultMaxOpen` is `12` (pool/pool.go:28)."},
-		{"what's the default of timeout_s?", "`timeout_s` of `fetch_page` defaults to `30` (web/client.py:4)."},
+		{"What is the default of MaxOpen?",
+			"`MaxOpen` is `DefaultMaxOpen` at first (pool/pool.go:25), and `DefaultMaxOpen` is `12` (pool/pool.go:28)."},
+		{"what's the default of timeout_s?",
+			"`timeout_s` of `fetch_page` defaults to `30` (web/client.py:4)."},
 		{"what is the retry limit set to?", "`RETRY_LIMIT` is `3` (web/client.py:1)."},
 		{"which values can Mode have?", "The values of `Mode` are `Newest`, `Oldest` (pool/pool.go:12-13)."},
 		{"who calls takeOne?", "`takeOne` is called in `run` (pool/pool.go:37)."},
-		{"what does ErrFull mean?", "`ErrFull` is `errors.New(\"pool: full\")` (pool/pool.go:6): \"ErrFull is returned when every connection is in use\". It is given by `Pool.takeOne` (pool/pool.go:32)."},
-		{"where does \"the address is missing\" come from?", "\"the address is missing\" is in `fetch_page` (web/client.py:10)."},
-		{"how do I set MaxOpen?", "By `MaxOpen`: \"MaxOpen is how many connections are open at once\" (pool/pool.go:19)."},
+		{"what does ErrFull mean?",
+			"`ErrFull` is `errors.New(\"pool: full\")` (pool/pool.go:6): \"ErrFull is returned when every connection is in use\". It is given by `Pool.takeOne` (pool/pool.go:32)."},
+		{"where does \"the address is missing\" come from?",
+			"\"the address is missing\" is in `fetch_page` (web/client.py:10)."},
+		{"how do I set MaxOpen?",
+			"By `MaxOpen`: \"MaxOpen is how many connections are open at once\" (pool/pool.go:19)."},
 		{"what does New return", "`New` returns `(*Pool, error)` (pool/pool.go:24)."},
-		{"what does fetch_page return?", "`fetch_page` returns, says its comment: \"the text of the page\" (web/client.py:7)."},
+		{"what does fetch_page return?",
+			"`fetch_page` returns, says its comment: \"the text of the page\" (web/client.py:7)."},
 		{"what does start() return?", "`start` returns `boolean` (web/queue.ts:4)."},
 	} {
 		ret, err := ask(t, c, dir, tt.question)
@@ -122,14 +128,17 @@ func proved(t *testing.T, dir, question string, ret *draft.Return) {
 			t.Errorf("%q: %s: %s %s", question, refs[i].Ref, f.Result, f.Note)
 		}
 	}
-	s := safety.Sources{Texts: []string{question}, Refs: refs, Exists: func(p string) bool { return evidence.Exists(dir, p) }}
+	s := safety.Sources{Texts: []string{question}, Refs: refs, Exists: func(p string) bool {
+		return evidence.Exists(dir, p)
+	}}
 	if names := claims.Untraced(ret.DraftReply, s, found); len(names) > 0 {
 		t.Errorf("%q names %q", question, names)
 	}
 	if ps := safety.Check(ret.DraftReply, s); len(ps) > 0 {
 		t.Errorf("%q: %v", question, ps)
 	}
-	for _, p := range evidence.FromText("the draft", safety.OwnWords(ret.DraftReply, s, true)).Account(found) {
+	for _, p := range evidence.FromText("the draft",
+		safety.OwnWords(ret.DraftReply, s, true)).Account(found) {
 		if !p.About || p.Contrary != "" {
 			t.Errorf("%q: %q is not covered: %s %s", question, p.Text, p.Coverage, p.Contrary)
 		}
@@ -141,13 +150,17 @@ func TestNotComposed(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, mixed)
 	write(t, dir, map[string]string{
-		"a/twice.go": "package a\n\nfunc twiceNamed() int { return 1 }\n", "b/twice.go": "package b\n\nfunc twiceNamed() string { return \"\" }\n",
-		"keys.go": "package k\n\n// Token " + "ghp_0123456789abcdefghijklmnopqrstuvwxyzAB" + "\nconst ApiToken = 1\n",
+		"a/twice.go": "package a\n\nfunc twiceNamed() int { return 1 }\n",
+		"b/twice.go": "package b\n\nfunc twiceNamed() string { return \"\" }\n",
+		"keys.go": "package k\n\n// Token " + "ghp_0123456789abcdefghijklmnopqrstuvwxyzAB" +
+			"\nconst ApiToken = 1\n",
 	})
 	c := New()
 	for _, q := range []string{
-		"what does twiceNamed return?", "where is the pool?", "what does Mode return?", "where is takeOne defined and what is the default of MaxOpen? and who calls it?",
-		"di mana takeOne dan apa itu dipakai untuk apa?", "where is takeTwo defined?", "what is the default of ApiToken?",
+		"what does twiceNamed return?", "where is the pool?", "what does Mode return?",
+		"where is takeOne defined and what is the default of MaxOpen? and who calls it?",
+		"di mana takeOne dan apa itu dipakai untuk apa?", "where is takeTwo defined?",
+		"what is the default of ApiToken?",
 	} {
 		ret, err := ask(t, c, dir, q)
 		if err == nil && ret.Confidence == draft.High {
@@ -163,7 +176,9 @@ func TestNotComposed(t *testing.T) {
 // the rest.
 func TestQuotesEnd(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir, map[string]string{"long.go": "package l\n\n// Long is long.\n//" + strings.Repeat("\n// more", 9) + "\nfunc Long(\n\ta int,\n) error {" + strings.Repeat("\n\tprintln(1)", 30) + "\n\treturn nil\n}\n"})
+	write(t, dir, map[string]string{"long.go": "package l\n\n// Long is long.\n//" +
+		strings.Repeat("\n// more", 9) + "\nfunc Long(\n\ta int,\n) error {" +
+		strings.Repeat("\n\tprintln(1)", 30) + "\n\treturn nil\n}\n"})
 	ret, err := ask(t, New(), dir, "where is Long()?")
 	if err != nil {
 		t.Fatal(err)

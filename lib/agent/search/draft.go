@@ -87,7 +87,8 @@ func shown(question string, hits []codesearch.Hit) []codesearch.Hit {
 
 // safe reports whether a reference may be shown.
 func safe(question string, ref draft.Ref) bool {
-	problems := safety.Check(ref.Ref+"\n"+ref.Quote, safety.Sources{Texts: []string{question}, Refs: []draft.Ref{ref}})
+	problems := safety.Check(ref.Ref+"\n"+ref.Quote,
+		safety.Sources{Texts: []string{question}, Refs: []draft.Ref{ref}})
 	return !slices.ContainsFunc(problems, func(p draft.Problem) bool { return p.Fatal })
 }
 
@@ -109,7 +110,8 @@ func reference(h codesearch.Hit) draft.Ref {
 	if len(words) > 1 {
 		claim = "`" + strings.Join(words, "`, `") + "` stand here."
 	}
-	return draft.Ref{Kind: draft.KindFile, Ref: place(h), SupportsClaim: claim, Quote: strings.Join(h.Best(), "\n")}
+	return draft.Ref{Kind: draft.KindFile, Ref: place(h), SupportsClaim: claim,
+		Quote: strings.Join(h.Best(), "\n")}
 }
 
 // reply returns the draft: the best lines verbatim, the other places as a list.
@@ -121,7 +123,8 @@ func reply(say phrases, hits []codesearch.Hit, missing []string) string {
 	for _, h := range hits {
 		lines := unindent(h.Best())
 		block := "\n\n" + place(h) + "\n```\n" + lines + "\n```"
-		fits := text.Words(b.String()+block) <= maxWords && utf8.RuneCountInString(b.String()+block) < draft.MaxDraftRunes/2
+		fits := text.Words(b.String()+block) <= maxWords &&
+			utf8.RuneCountInString(b.String()+block) < draft.MaxDraftRunes/2
 		if n < quoted && fits && !strings.Contains(lines, "```") {
 			b.WriteString(block)
 			n++
@@ -165,7 +168,8 @@ func notes(found codesearch.Found) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Searched %d files by the words of the question.", found.Files)
 	if found.Skipped > 0 {
-		fmt.Fprintf(&b, " %d more were left out: the codebase is larger than the index may be.", found.Skipped)
+		fmt.Fprintf(&b, " %d more were left out: the codebase is larger than the index may be.",
+			found.Skipped)
 	}
 	for i, h := range found.Hits {
 		if i == maxNotes {

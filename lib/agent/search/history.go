@@ -28,7 +28,9 @@ var past = strings.Fields("why who commit commits committed changed introduced r
 
 // asksPast reports whether a question is about the history.
 func asksPast(question string) bool {
-	return slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(question), func(r rune) bool { return r < 'a' || r > 'z' }),
+	return slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(question), func(r rune) bool {
+		return r < 'a' || r > 'z'
+	}),
 		func(w string) bool { return slices.Contains(past, w) })
 }
 

@@ -70,10 +70,12 @@ func places(ret *draft.Return) []string {
 func TestTheWorld(t *testing.T) {
 	c := New()
 	for _, q := range []string{
-		"how do I bake a chocolate cake?", "who won the world cup in 1998?", "what is the capital of Brazil?", "how do solar panels work?",
+		"how do I bake a chocolate cake?", "who won the world cup in 1998?", "what is the capital of Brazil?",
+		"how do solar panels work?",
 		"when is the dentist open on Saturdays?", "berapa harga tiket kereta ke Bandung?", "你昨天吃了什么水果?",
 	} {
-		for _, room := range []string{"base/durable", "judge/evidence", "base/stream", "base/cli", "record/thread"} {
+		for _, room := range []string{"base/durable", "judge/evidence", "base/stream", "base/cli",
+			"record/thread"} {
 			if ret, err := ask(t, c, "../../"+room, q); !errors.Is(err, agent.ErrNothing) {
 				t.Errorf("lib/%s, %q: %v, %v", room, q, err, ret)
 			}
@@ -97,7 +99,8 @@ func TestFastEnough(t *testing.T) {
 	var files int
 	for range 20 {
 		start := time.Now()
-		found, err := x.Search(context.Background(), "how is the key of a thread made safe for a file name?", 8)
+		found, err := x.Search(context.Background(),
+			"how is the key of a thread made safe for a file name?", 8)
 		if err != nil || len(found.Hits) == 0 {
 			t.Fatal(err)
 		}

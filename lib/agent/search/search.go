@@ -91,7 +91,8 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 		return agent.Result{}, sysexit.With(sysexit.IO, fmt.Errorf("search %q: %w", t.Codebase, found.Fault))
 	}
 	if ret == nil {
-		return agent.Result{}, fmt.Errorf("search %q, %d files: %w", t.Codebase, found.Files, agent.ErrNothing)
+		return agent.Result{}, fmt.Errorf("search %q, %d files: %w", t.Codebase, found.Files,
+			agent.ErrNothing)
 	}
 	value, err := json.Marshal(ret)
 	if err == nil && t.Check != nil {
@@ -111,7 +112,8 @@ const maxAlone = 8
 // look searches for all messages together. Many follow-ups can outweigh the question: if no place
 // has enough of all their words, it searches for single messages, the first and the last ones, and
 // takes the best answer.
-func look(ctx context.Context, x *codesearch.Index, t *agent.Task, most int, bar float64) (*draft.Return, codesearch.Found, error) {
+func look(ctx context.Context, x *codesearch.Index, t *agent.Task, most int,
+	bar float64) (*draft.Return, codesearch.Found, error) {
 	found, err := x.Search(ctx, t.Question, most)
 	if err != nil {
 		return nil, found, err

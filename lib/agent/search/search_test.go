@@ -29,13 +29,14 @@ func write(t *testing.T, dir string, files map[string]string) {
 
 func ask(t *testing.T, c *Client, dir, question string) (*draft.Return, error) {
 	t.Helper()
-	res, err := c.Run(context.Background(), agent.Task{Question: question, Codebase: dir, Check: func(v []byte) error {
-		var r draft.Return
-		if err := json.Unmarshal(v, &r); err != nil {
-			return err
-		}
-		return r.Check()
-	}})
+	res, err := c.Run(context.Background(),
+		agent.Task{Question: question, Codebase: dir, Check: func(v []byte) error {
+			var r draft.Return
+			if err := json.Unmarshal(v, &r); err != nil {
+				return err
+			}
+			return r.Check()
+		}})
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +100,8 @@ func honest(t *testing.T, dir string, ret *draft.Return) {
 		if n, _ := fmt.Sscanf(lines, "%d-%d", &from, &to); n == 1 {
 			to = from
 		}
-		if got := strings.Join(strings.Split(string(b), "\n")[from-1:to], "\n"); !strings.Contains(got, ref.Quote) {
+		if got := strings.Join(strings.Split(string(b), "\n")[from-1:to],
+			"\n"); !strings.Contains(got, ref.Quote) {
 			t.Errorf("%s: quote %q, file %q", ref.Ref, ref.Quote, got)
 		}
 		for i, name := range strings.Split(ref.SupportsClaim, "`") {
@@ -117,12 +119,15 @@ func TestNothing(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, shop)
 	c := New()
-	for _, q := range []string{"what is the capital of Brazil?", "how do solar panels work?", "thanks!", "", "?", "在哪里?", "🙏"} {
+	for _, q := range []string{"what is the capital of Brazil?", "how do solar panels work?", "thanks!", "",
+		"?", "在哪里?", "🙏"} {
 		if ret, err := ask(t, c, dir, q); !errors.Is(err, agent.ErrNothing) {
 			t.Errorf("%q: %v, %v", q, ret, err)
 		}
 	}
-	if _, err := New().Run(context.Background(), agent.Task{Question: "x", Codebase: filepath.Join(dir, "none")}); err == nil || errors.Is(err, agent.ErrNothing) {
+	if _, err := New().Run(context.Background(),
+		agent.Task{Question: "x", Codebase: filepath.Join(dir, "none")}); err == nil ||
+		errors.Is(err, agent.ErrNothing) {
 		t.Errorf("a folder that is not there: %v", err)
 	}
 }
@@ -134,7 +139,8 @@ func TestSaysWhatIsMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(ret.DraftReply, "`loadChargePlan`") || len(ret.OpenQuestions) != 1 || ret.Confidence != draft.Low {
+	if !strings.Contains(ret.DraftReply, "`loadChargePlan`") || len(ret.OpenQuestions) != 1 ||
+		ret.Confidence != draft.Low {
 		t.Errorf("%s %q\n%s", ret.Confidence, ret.OpenQuestions, ret.DraftReply)
 	}
 }
@@ -163,10 +169,12 @@ func TestSymlinksAreNotFollowed(t *testing.T) {
 	write(t, outside, map[string]string{"secret.go": "package s // the flux capacitor voltage is 12\n"})
 	dir := t.TempDir()
 	write(t, dir, shop)
-	if err := errors.Join(os.Symlink(filepath.Join(outside, "secret.go"), filepath.Join(dir, "s.go")), os.Symlink(outside, filepath.Join(dir, "out"))); err != nil {
+	if err := errors.Join(os.Symlink(filepath.Join(outside, "secret.go"), filepath.Join(dir, "s.go")),
+		os.Symlink(outside, filepath.Join(dir, "out"))); err != nil {
 		t.Fatal(err)
 	}
-	if ret, err := ask(t, New(), dir, "what is the flux capacitor voltage?"); !errors.Is(err, agent.ErrNothing) {
+	if ret, err := ask(t, New(), dir, "what is the flux capacitor voltage?"); !errors.Is(err,
+		agent.ErrNothing) {
 		t.Errorf("%v, %v", ret, err)
 	}
 }
@@ -183,12 +191,14 @@ func TestFollowUps(t *testing.T) {
 	if _, err := ask(t, New(), dir, whole); !errors.Is(err, agent.ErrNothing) {
 		t.Fatalf("together they are answered (%v): this tests nothing", err)
 	}
-	res, err := New().Run(context.Background(), agent.Task{Question: whole, Messages: messages, Codebase: dir})
+	res, err := New().Run(context.Background(),
+		agent.Task{Question: whole, Messages: messages, Codebase: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ret := new(draft.Return)
-	if err := json.Unmarshal(res.Value, ret); err != nil || !strings.HasPrefix(ret.EvidenceRefs[0].Ref, "pay/retry.go") {
+	if err := json.Unmarshal(res.Value, ret); err != nil ||
+		!strings.HasPrefix(ret.EvidenceRefs[0].Ref, "pay/retry.go") {
 		t.Errorf("%+v, %v", ret, err)
 	}
 }

@@ -45,7 +45,8 @@ func documented(d codesearch.Definition) *composed {
 		if p.end-p.start > 2 {
 			p.from, p.to = p.start, p.end
 		}
-		return &composed{say: say + " (" + evidence.Place{Path: d.Path, Start: n, End: n}.String() + ").", proofs: []proof{p}}
+		return &composed{say: say + " (" + evidence.Place{Path: d.Path, Start: n, End: n}.String() + ").",
+			proofs: []proof{p}}
 	}
 	return nil
 }
@@ -60,13 +61,17 @@ func answerCallers(x *codesearch.Index, _ string, all []codesearch.Definition, e
 	if !written(name) && all[0].Kind != declaration.Function && all[0].Kind != declaration.Type {
 		return nil // other things may have the same word as their name
 	}
-	uses := only(x.Uses(name), func(u codesearch.Use) bool { return !u.Aside && u.In != "" && u.In != all[0].Full() })
+	uses := only(x.Uses(name), func(u codesearch.Use) bool {
+		return !u.Aside && u.In != "" && u.In != all[0].Full()
+	})
 	called := only(uses, func(u codesearch.Use) bool { return u.Call })
 	calls := (all[0].Kind == declaration.Function || all[0].Kind == declaration.Method) && len(called) > 0
 	if calls {
 		uses = called
 	}
-	if len(all) > 1 && slices.ContainsFunc(all, func(d codesearch.Definition) bool { return d.Owner != all[0].Owner }) {
+	if len(all) > 1 && slices.ContainsFunc(all, func(d codesearch.Definition) bool {
+		return d.Owner != all[0].Owner
+	}) {
 		return nil // which of them is called, only types tell
 	}
 	var c composed
@@ -103,7 +108,8 @@ func answerCallers(x *codesearch.Index, _ string, all []codesearch.Definition, e
 
 // within returns the line of a use with the head of the function around it.
 func within(u codesearch.Use) proof {
-	p := proof{path: u.Path, start: u.Line, end: u.Line, lines: u.Lines, claim: "`" + strings.ReplaceAll(strings.TrimSpace(u.Lines[u.Line-1]), "`", "'") + "`"}
+	p := proof{path: u.Path, start: u.Line, end: u.Line, lines: u.Lines,
+		claim: "`" + strings.ReplaceAll(strings.TrimSpace(u.Lines[u.Line-1]), "`", "'") + "`"}
 	if u.Head > 0 && u.Head < u.Line && u.Line-u.Head < maxLeftOut {
 		p.start = u.Head
 		if u.Line-u.Head > 2 {
@@ -134,12 +140,14 @@ func answerError(x *codesearch.Index, name string, all []codesearch.Definition, 
 	seen := map[string]bool{}
 	for _, u := range x.Uses(d.Name) {
 		text := strings.TrimSpace(u.Lines[u.Line-1])
-		gives := strings.HasPrefix(text, "return") || strings.HasPrefix(text, "raise") || strings.HasPrefix(text, "throw") || strings.Contains(text, "Err(")
+		gives := strings.HasPrefix(text, "return") || strings.HasPrefix(text, "raise") ||
+			strings.HasPrefix(text, "throw") || strings.Contains(text, "Err(")
 		if u.Aside || u.In == "" || !gives || seen[u.In] {
 			continue
 		}
 		seen[u.In] = true
-		said = append(said, fmt.Sprintf("`%s` (%s)", u.In, evidence.Place{Path: u.Path, Start: u.Line, End: u.Line}))
+		said = append(said, fmt.Sprintf("`%s` (%s)", u.In,
+			evidence.Place{Path: u.Path, Start: u.Line, End: u.Line}))
 		if len(c.proofs) < draft.MaxRefs {
 			c.proofs = append(c.proofs, condition(u))
 		}
@@ -186,13 +194,16 @@ func condition(u codesearch.Use) proof {
 	start := u.Line
 	for n := u.Line - 1; n >= max(1, u.Line-3); n-- {
 		text := strings.TrimLeft(u.Lines[n-1], " \t}")
-		if strings.HasPrefix(text, "if ") || strings.HasPrefix(text, "if(") || strings.HasPrefix(text, "else") || strings.HasPrefix(text, "elif ") ||
-			strings.HasPrefix(text, "case ") || strings.HasPrefix(text, "except ") || strings.HasPrefix(text, "catch") {
+		if strings.HasPrefix(text, "if ") || strings.HasPrefix(text, "if(") ||
+			strings.HasPrefix(text, "else") || strings.HasPrefix(text, "elif ") ||
+			strings.HasPrefix(text, "case ") || strings.HasPrefix(text, "except ") ||
+			strings.HasPrefix(text, "catch") {
 			start = n
 			break
 		}
 	}
-	return proof{path: u.Path, start: start, end: u.Line, lines: u.Lines, claim: "`" + strings.TrimSpace(u.Lines[u.Line-1]) + "`"}
+	return proof{path: u.Path, start: start, end: u.Line, lines: u.Lines,
+		claim: "`" + strings.TrimSpace(u.Lines[u.Line-1]) + "`"}
 }
 
 // setters are how the names of functions that set something begin.

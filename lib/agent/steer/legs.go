@@ -59,7 +59,8 @@ type legs struct {
 
 // open reads what earlier attempts left in the run's folder.
 func (a *Agent) open(t agent.Task) (*legs, error) {
-	l := &legs{a: a, task: t, native: agent.Abilities(a.Agent).Steers != "", arrived: make(chan run.Word), saved: a.Now()}
+	l := &legs{a: a, task: t, native: agent.Abilities(a.Agent).Steers != "", arrived: make(chan run.Word),
+		saved: a.Now()}
 	var err error
 	if l.words, err = run.Words(t.Dir); err != nil {
 		return nil, err
@@ -82,7 +83,8 @@ func (a *Agent) open(t agent.Task) (*legs, error) {
 	}
 	l.again = l.leg > 0
 	if c != nil && !t.Fork {
-		l.session, l.read, l.tools, l.said, l.earlier, l.again = c.SessionID, c.Read, c.Tools, c.Said, c.Usage, true
+		l.session, l.read, l.tools, l.said, l.earlier, l.again = c.SessionID, c.Read, c.Tools, c.Said,
+			c.Usage, true
 	}
 	if t.Resume && !l.again {
 		l.session, l.own = t.SessionID, true
@@ -145,7 +147,8 @@ func (l *legs) next(why string) {
 	defer l.mu.Unlock()
 	l.why, l.again, l.own = why, true, false
 	l.save()
-	l.pass(agent.Event{Kind: agent.Milestone, Text: fmt.Sprintf("leg %d: %s", l.leg+1, why), SessionID: l.session})
+	l.pass(agent.Event{Kind: agent.Milestone, Text: fmt.Sprintf("leg %d: %s", l.leg+1, why),
+		SessionID: l.session})
 }
 
 // unfork begins the leg again in a new session, with the checkpoint of the other run as a hint.
@@ -153,7 +156,8 @@ func (l *legs) unfork() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := l.task.From
-	l.task.Fork, l.again, l.why, l.session, l.leg = false, true, "it is a question of its own now", "", l.leg-1
+	l.task.Fork, l.again, l.why, l.session, l.leg = false, true,
+		"it is a question of its own now", "", l.leg-1
 	l.read, l.tools, l.said = c.Read, c.Tools, c.Said
 }
 
@@ -195,7 +199,8 @@ func (l *legs) note(how string, ids ...string) {
 	}
 	var lines []run.Heard
 	for _, id := range ids {
-		lines = append(lines, run.Heard{ID: id, At: text.Timestamp(l.a.Now()), How: how, Leg: l.leg, Call: calls})
+		lines = append(lines, run.Heard{ID: id, At: text.Timestamp(l.a.Now()), How: how, Leg: l.leg,
+			Call: calls})
 	}
 	l.ears = append(l.ears, lines...)
 	if l.log == nil {
@@ -224,7 +229,8 @@ func (l *legs) save() {
 	}
 	c := run.Checkpoint{
 		At: text.Timestamp(l.saved), RunID: filepath.Base(l.task.Dir), Leg: l.leg, SessionID: l.session,
-		Turns: total.Turns, Usage: &total, Read: l.read, Tools: l.tools, Said: l.said, Heard: run.Answered(l.ears),
+		Turns: total.Turns, Usage: &total, Read: l.read, Tools: l.tools, Said: l.said,
+		Heard: run.Answered(l.ears),
 	}
 	l.fail(c.Save(l.task.Dir))
 }
@@ -272,7 +278,9 @@ func (l *legs) used(e agent.Event) {
 	l.tools = append(l.tools, run.ToolUse{Tool: text.CutBytes(e.Tool, 200), On: text.CutBytes(e.Text, 500)})
 	l.tools = l.tools[max(0, len(l.tools)-maxTools):]
 	for _, r := range l.stamps.readings(e) {
-		l.read = slices.DeleteFunc(l.read, func(o run.Reading) bool { return o.Path == r.Path && o.Lines == r.Lines })
+		l.read = slices.DeleteFunc(l.read, func(o run.Reading) bool {
+			return o.Path == r.Path && o.Lines == r.Lines
+		})
 		l.read = append(l.read, r)
 	}
 	l.read = l.read[max(0, len(l.read)-maxRead):]
@@ -317,7 +325,8 @@ func (l *legs) sumLocked(u draft.Usage) draft.Usage {
 func plus(a, b draft.Usage) draft.Usage {
 	sum := draft.Usage{
 		InputTokens: a.InputTokens + b.InputTokens, OutputTokens: a.OutputTokens + b.OutputTokens,
-		TokensUnknown: a.TokensUnknown || b.TokensUnknown, DurationMS: a.DurationMS + b.DurationMS, Turns: a.Turns + b.Turns,
+		TokensUnknown: a.TokensUnknown || b.TokensUnknown, DurationMS: a.DurationMS + b.DurationMS,
+		Turns:       a.Turns + b.Turns,
 		CostAtLeast: a.CostAtLeast || b.CostAtLeast || (a.CostUSD == nil) != (b.CostUSD == nil),
 	}
 	for _, cost := range []*float64{a.CostUSD, b.CostUSD} {

@@ -80,7 +80,8 @@ func (l *legs) prompt(resume bool) (string, error) {
 	for _, u := range l.tools[max(0, len(l.tools)-20):] {
 		tools = append(tools, text.Line(u.Tool+" "+u.On, 200))
 	}
-	data.Read, data.Tools = optional("files read", strings.Join(read, "\n")), optional("tool calls", strings.Join(tools, "\n"))
+	data.Read, data.Tools = optional("files read", strings.Join(read, "\n")),
+		optional("tool calls", strings.Join(tools, "\n"))
 	data.Said = optional("earlier words", l.said)
 	rest, err := l.a.Prompts.Render("steer-again.md", data)
 	return l.task.Prompt + "\n" + rest, err

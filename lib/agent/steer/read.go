@@ -65,7 +65,9 @@ func (s *stamper) readings(e agent.Event) (all []run.Reading) {
 			all = append(all, r)
 		}
 	case shell.MatchString(e.Tool):
-		words := strings.FieldsFunc(e.Text, func(r rune) bool { return strings.ContainsRune(" \t\n\"';|&()<>", r) })
+		words := strings.FieldsFunc(e.Text, func(r rune) bool {
+			return strings.ContainsRune(" \t\n\"';|&()<>", r)
+		})
 		words = words[:min(len(words), maxWords)]
 		i := slices.IndexFunc(words, func(w string) bool { return slices.Contains(prints, w) })
 		for _, w := range words[max(i, 0):] {

@@ -58,8 +58,9 @@ func newStory(t *testing.T) *story {
 		}
 	}
 	s.task = agent.Task{
-		Prompt: "where is it, please", Question: "why?", Codebase: code, Dir: h.Path("runs/r"), SessionID: "s-1",
-		Watch: func(e agent.Event) { s.events = append(s.events, e) },
+		Prompt: "where is it, please", Question: "why?", Codebase: code, Dir: h.Path("runs/r"),
+		SessionID: "s-1",
+		Watch:     func(e agent.Event) { s.events = append(s.events, e) },
 	}
 	return s
 }
@@ -115,9 +116,11 @@ func answer(context.Context, agent.Task) (agent.Result, error) {
 func reads(s *story, kind, text string) func(context.Context, agent.Task) (agent.Result, error) {
 	return func(ctx context.Context, t agent.Task) (agent.Result, error) {
 		t.See(agent.Event{Kind: agent.Started, SessionID: "s-1"})
-		t.See(agent.Event{Kind: agent.Tool, Tool: "Read", Text: filepath.Join(t.Codebase, "a.go"), Lines: "1-1"})
+		t.See(agent.Event{Kind: agent.Tool, Tool: "Read", Text: filepath.Join(t.Codebase, "a.go"),
+			Lines: "1-1"})
 		t.See(agent.Event{Kind: agent.Tool, Tool: "bash", Text: `bash -lc 'cat b.go ../secret /etc/passwd'`})
-		t.See(agent.Event{Kind: agent.Thought, Text: "I think so", Usage: &draft.Usage{InputTokens: 7, Turns: 2}})
+		t.See(agent.Event{Kind: agent.Thought, Text: "I think so",
+			Usage: &draft.Usage{InputTokens: 7, Turns: 2}})
 		s.say(kind, text)
 		<-ctx.Done()
 		t.See(agent.Event{Kind: agent.Failed, Text: "ended"})
@@ -141,11 +144,13 @@ func TestLegs(t *testing.T) {
 		second := a.got[1]
 		want := []string{"only v2", "=== begin word"}
 		if resumes {
-			if !second.Resume || second.SessionID != "s-1" || strings.Contains(second.Prompt, "where is it, please") {
+			if !second.Resume || second.SessionID != "s-1" ||
+				strings.Contains(second.Prompt, "where is it, please") {
 				t.Errorf("%+v", second)
 			}
 		} else {
-			want = append(want, "where is it, please", "a.go:1-1 (unchanged since)", "b.go (unchanged since)", "I think so", "Read ")
+			want = append(want, "where is it, please", "a.go:1-1 (unchanged since)", "b.go (unchanged since)",
+				"I think so", "Read ")
 			if second.Resume || second.SessionID == "s-1" || strings.Contains(second.Prompt, "passwd (") {
 				t.Errorf("%+v", second)
 			}
@@ -162,7 +167,8 @@ func TestLegs(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 		c, err := run.LoadCheckpoint(s.task.Dir)
-		if err != nil || len(c.Read) != 2 || c.Read[0].SHA256 == "" || c.Leg != 2 || c.Said != "I think so" || len(c.Heard) != 1 {
+		if err != nil || len(c.Read) != 2 || c.Read[0].SHA256 == "" || c.Leg != 2 || c.Said != "I think so" ||
+			len(c.Heard) != 1 {
 			t.Errorf("%+v, %v", c, err)
 		}
 		for _, e := range s.events {
@@ -180,9 +186,11 @@ func TestChangedMeanwhile(t *testing.T) {
 	first := reads(s, run.Redirect, "only v2")
 	a.legs = append(a.legs, func(ctx context.Context, t agent.Task) (agent.Result, error) {
 		res, err := first(ctx, t)
-		return res, errors.Join(err, os.WriteFile(filepath.Join(t.Codebase, "a.go"), []byte("other\n"), 0o600))
+		return res, errors.Join(err, os.WriteFile(filepath.Join(t.Codebase, "a.go"),
+			[]byte("other\n"), 0o600))
 	}, answer)
-	if _, err := s.run(a); err != nil || !strings.Contains(a.got[1].Prompt, "a.go:1-1 (changed since: read it again)") {
+	if _, err := s.run(a); err != nil || !strings.Contains(a.got[1].Prompt,
+		"a.go:1-1 (changed since: read it again)") {
 		t.Errorf("%v: %q", err, a.got[1].Prompt)
 	}
 }
@@ -246,7 +254,8 @@ func TestCrashes(t *testing.T) {
 		t.See(agent.Event{Kind: agent.Started, SessionID: "s-1"})
 		return dies(ctx, t)
 	}
-	if _, err := s.run(a); err != nil || len(a.got) != 3 || !a.got[1].Resume || a.got[2].Resume || !strings.Contains(a.got[2].Prompt, "before it began") {
+	if _, err := s.run(a); err != nil || len(a.got) != 3 || !a.got[1].Resume || a.got[2].Resume ||
+		!strings.Contains(a.got[2].Prompt, "before it began") {
 		t.Errorf("%d legs, %v", len(a.got), err)
 	}
 	if got := s.hearing(); !slices.Equal(got, []string{"prompt 1", "prompt 2", "prompt 2"}) {
@@ -273,13 +282,15 @@ func TestNative(t *testing.T) {
 		}
 	}
 	a.legs = append(a.legs, take(run.Taken))
-	if _, err := s.run(a); err != nil || len(a.got) != 1 || !slices.Equal(s.hearing(), []string{"sent 1", "taken 1"}) {
+	if _, err := s.run(a); err != nil || len(a.got) != 1 ||
+		!slices.Equal(s.hearing(), []string{"sent 1", "taken 1"}) {
 		t.Errorf("%d legs, %q, %v", len(a.got), s.hearing(), err)
 	}
 	s = newStory(t)
 	a = &scripted{can: agent.Ability{Steers: agent.Next, Resumes: true}}
 	a.legs = append(a.legs, take(run.Late), answer)
-	if _, err := s.run(a); err != nil || len(a.got) != 2 || !slices.Equal(s.hearing(), []string{"sent 1", "late 1", "prompt 2"}) {
+	if _, err := s.run(a); err != nil || len(a.got) != 2 ||
+		!slices.Equal(s.hearing(), []string{"sent 1", "late 1", "prompt 2"}) {
 		t.Errorf("%d legs, %q, %v", len(a.got), s.hearing(), err)
 	}
 	s = newStory(t)
@@ -298,7 +309,8 @@ func TestStop(t *testing.T) {
 	a := &scripted{}
 	a.legs = append(a.legs, reads(s, run.Stop, ""))
 	start := time.Now()
-	if _, err := s.run(a); !errors.Is(err, ErrStopped) || len(a.got) != 1 || time.Since(start) > 10*time.Second {
+	if _, err := s.run(a); !errors.Is(err, ErrStopped) || len(a.got) != 1 ||
+		time.Since(start) > 10*time.Second {
 		t.Errorf("%d legs, %v", len(a.got), err)
 	}
 }
@@ -307,21 +319,24 @@ func TestStop(t *testing.T) {
 func TestLimits(t *testing.T) {
 	s := newStory(t)
 	a := &scripted{}
-	a.legs = append(a.legs, reads(s, run.Append, "more"), func(ctx context.Context, t agent.Task) (agent.Result, error) {
-		if t.MaxTurns != 1 {
-			return agent.Result{}, fmt.Errorf("%d turns are left", t.MaxTurns)
-		}
-		t.See(agent.Event{Kind: agent.Milestone, Usage: &draft.Usage{Turns: 2}})
-		<-ctx.Done()
-		return agent.Result{}, ctx.Err()
-	})
+	a.legs = append(a.legs, reads(s, run.Append, "more"),
+		func(ctx context.Context, t agent.Task) (agent.Result, error) {
+			if t.MaxTurns != 1 {
+				return agent.Result{}, fmt.Errorf("%d turns are left", t.MaxTurns)
+			}
+			t.See(agent.Event{Kind: agent.Milestone, Usage: &draft.Usage{Turns: 2}})
+			<-ctx.Done()
+			return agent.Result{}, ctx.Err()
+		})
 	w, err := Wrap(a, Options{Burst: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = supervise.Wrap(w, supervise.Options{Limits: supervise.Limits{Turns: 3}}).Run(context.Background(), s.task)
+	_, err = supervise.Wrap(w,
+		supervise.Options{Limits: supervise.Limits{Turns: 3}}).Run(context.Background(), s.task)
 	state, bad := run.LoadState(s.task.Dir)
-	if err = errors.Join(err, bad); agent.FailureKind(err) != agent.Timeout || state.Usage == nil || state.Usage.InputTokens < 8 || state.Failure.Limit != supervise.Turns {
+	if err = errors.Join(err, bad); agent.FailureKind(err) != agent.Timeout || state.Usage == nil ||
+		state.Usage.InputTokens < 8 || state.Failure.Limit != supervise.Turns {
 		t.Errorf("%v, %+v", err, state.Usage)
 	}
 }
@@ -337,7 +352,8 @@ func TestCrashOfAResumed(t *testing.T) {
 	}, func(context.Context, agent.Task) (agent.Result, error) {
 		return agent.Result{SessionID: "s-1", Text: "x"}, nil
 	})
-	if _, err := s.run(a); err != nil || len(a.got) != 2 || !a.got[1].Resume || !strings.Contains(a.got[1].Prompt, s.task.Prompt) {
+	if _, err := s.run(a); err != nil || len(a.got) != 2 || !a.got[1].Resume ||
+		!strings.Contains(a.got[1].Prompt, s.task.Prompt) {
 		t.Errorf("%v, legs %+v", err, a.got)
 	}
 }

@@ -46,7 +46,8 @@ func openKeeper(dir string) (*keeper, error) {
 		err = mend(k.stream)
 	}
 	if err != nil {
-		return nil, errors.Join(sysexit.With(sysexit.IO, fmt.Errorf("keep events of the run: %w", err)), k.close())
+		return nil, errors.Join(sysexit.With(sysexit.IO, fmt.Errorf("keep events of the run: %w", err)),
+			k.close())
 	}
 	return k, nil
 }

@@ -281,7 +281,8 @@ func (w *watch) close(ctx context.Context, res agent.Result, err error) (agent.R
 	}
 	if s.Failure != nil {
 		s.Failure.LastSafeArtifact = w.keep.artifact()
-		w.fail(w.keep.note(agent.Event{Kind: agent.Failed, Text: s.Failure.Kind + ": " + s.Failure.Message}, now))
+		w.fail(w.keep.note(agent.Event{Kind: agent.Failed, Text: s.Failure.Kind + ": " + s.Failure.Message},
+			now))
 	}
 	w.fail(w.keep.save(s, now))
 	return res, errors.Join(err, w.lost, w.keep.close())

@@ -77,21 +77,27 @@ func TestSuccess(t *testing.T) {
 	var told []string
 	a := s.wrap(func(_ context.Context, task agent.Task) (agent.Result, error) {
 		task.See(agent.Event{Kind: agent.Started, SessionID: "s-1", PID: os.Getpid()})
-		if st := stateOf(t, dir); st.Status != run.Active || st.PID == nil || *st.PID != os.Getpid() || *st.SessionID != "s-1" || !st.Agent.Alive() {
+		if st := stateOf(t, dir); st.Status != run.Active || st.PID == nil || *st.PID != os.Getpid() ||
+			*st.SessionID != "s-1" || !st.Agent.Alive() {
 			t.Errorf("under way: %+v", st)
 		}
-		task.See(agent.Event{Kind: agent.Tool, Tool: "Read", Text: "a\x1b[2J\nb", Usage: &draft.Usage{InputTokens: 5, Turns: 1}})
+		task.See(agent.Event{Kind: agent.Tool, Tool: "Read", Text: "a\x1b[2J\nb",
+			Usage: &draft.Usage{InputTokens: 5, Turns: 1}})
 		if st := stateOf(t, dir); st.Usage == nil || st.Usage.InputTokens != 5 {
 			t.Errorf("a crash now would lose what was spent: %+v", st.Usage)
 		}
-		return agent.Result{Value: []byte("{}"), SessionID: "s-1", Usage: draft.Usage{InputTokens: 7, Turns: 2}}, nil
+		return agent.Result{Value: []byte("{}"), SessionID: "s-1",
+			Usage: draft.Usage{InputTokens: 7, Turns: 2}}, nil
 	}, Limits{})
-	res, err := a.Run(context.Background(), agent.Task{Dir: dir, Watch: func(e agent.Event) { told = append(told, e.Kind) }})
+	res, err := a.Run(context.Background(), agent.Task{Dir: dir, Watch: func(e agent.Event) {
+		told = append(told, e.Kind)
+	}})
 	if err != nil || string(res.Value) != "{}" {
 		t.Fatal(res, err)
 	}
 	st := stateOf(t, dir)
-	if st.Status != run.Complete || st.PID != nil || st.EndedAt == nil || st.Failure != nil || st.ConfigHash != "h" || st.Usage.InputTokens != 7 {
+	if st.Status != run.Complete || st.PID != nil || st.EndedAt == nil || st.Failure != nil ||
+		st.ConfigHash != "h" || st.Usage.InputTokens != 7 {
 		t.Errorf("%+v", st)
 	}
 	if st.Doing != "Read a<U+001B>[2J b" {
@@ -152,13 +158,23 @@ func TestFailures(t *testing.T) {
 		{name: "an error of no kind", agent: func(context.Context, agent.Task) (agent.Result, error) {
 			return agent.Result{}, boom
 		}, status: run.Crashed, kind: agent.Unknown, says: "boom"},
-		{name: "silence", agent: until, pass: 5 * time.Minute, status: run.Stalled, kind: agent.Timeout, says: "stalled"},
-		{name: "wall clock", agent: until, limits: Limits{Wall: time.Minute}, pass: time.Minute, status: run.Crashed, kind: agent.Timeout, says: "wall clock"},
-		{name: "turns", agent: spend(draft.Usage{Turns: 4, InputTokens: 1}), limits: Limits{Turns: 3}, status: run.Crashed, kind: agent.Timeout, says: "turns, 3", tokens: 1},
-		{name: "tokens", agent: spend(draft.Usage{InputTokens: 90, OutputTokens: 20}), limits: Limits{Tokens: 100}, status: run.Crashed, kind: agent.Timeout, says: "tokens, 100", tokens: 90},
-		{name: "cost", agent: spend(draft.Usage{CostUSD: new(0.6)}), limits: Limits{CostUSD: 0.5}, status: run.Crashed, kind: agent.Timeout, says: "cost, 0.5 USD"},
-		{name: "a person", agent: until, end: func(c context.CancelCauseFunc) { c(ErrAbandon) }, status: run.Abandoned, kind: agent.Killed, says: "given up"},
-		{name: "a stop", agent: until, end: func(c context.CancelCauseFunc) { c(nil) }, status: run.Crashed, kind: agent.Killed, says: "canceled"},
+		{name: "silence", agent: until, pass: 5 * time.Minute, status: run.Stalled, kind: agent.Timeout,
+			says: "stalled"},
+		{name: "wall clock", agent: until, limits: Limits{Wall: time.Minute}, pass: time.Minute,
+			status: run.Crashed, kind: agent.Timeout, says: "wall clock"},
+		{name: "turns", agent: spend(draft.Usage{Turns: 4, InputTokens: 1}), limits: Limits{Turns: 3},
+			status: run.Crashed, kind: agent.Timeout, says: "turns, 3", tokens: 1},
+		{name: "tokens", agent: spend(draft.Usage{InputTokens: 90, OutputTokens: 20}),
+			limits: Limits{Tokens: 100}, status: run.Crashed, kind: agent.Timeout,
+			says: "tokens, 100", tokens: 90},
+		{name: "cost", agent: spend(draft.Usage{CostUSD: new(0.6)}), limits: Limits{CostUSD: 0.5},
+			status: run.Crashed, kind: agent.Timeout, says: "cost, 0.5 USD"},
+		{name: "a person", agent: until, end: func(c context.CancelCauseFunc) {
+			c(ErrAbandon)
+		}, status: run.Abandoned, kind: agent.Killed, says: "given up"},
+		{name: "a stop", agent: until, end: func(c context.CancelCauseFunc) {
+			c(nil)
+		}, status: run.Crashed, kind: agent.Killed, says: "canceled"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s, dir := newStage(), t.TempDir()
@@ -189,7 +205,8 @@ func TestFailures(t *testing.T) {
 			if err == nil || agent.FailureKind(err) != tt.kind || !strings.Contains(err.Error(), tt.says) {
 				t.Errorf("%v (%s)", err, agent.FailureKind(err))
 			}
-			if st.Status != tt.status || st.Failure == nil || st.Failure.Kind != tt.kind || st.EndedAt == nil || st.Failure.LastSafeArtifact != "plan.md" {
+			if st.Status != tt.status || st.Failure == nil || st.Failure.Kind != tt.kind ||
+				st.EndedAt == nil || st.Failure.LastSafeArtifact != "plan.md" {
 				t.Errorf("%+v %+v", st, st.Failure)
 			}
 			if tt.tokens > 0 && st.Usage.InputTokens != tt.tokens {
@@ -235,7 +252,8 @@ func TestAgain(t *testing.T) {
 		return agent.Result{Usage: draft.Usage{InputTokens: 10, CostUSD: new(0.25)}}, errors.New("x")
 	}
 	for range 2 {
-		_, _ = s.wrap(use, Limits{Tokens: 15}).Run(context.Background(), agent.Task{Dir: dir}) // the error is the agent's own
+		// the error is the agent's own
+		_, _ = s.wrap(use, Limits{Tokens: 15}).Run(context.Background(), agent.Task{Dir: dir})
 	}
 	if st := stateOf(t, dir); st.Usage.InputTokens != 20 || *st.Usage.CostUSD != 0.5 || st.Usage.CostAtLeast {
 		t.Errorf("%+v", st.Usage)
@@ -246,7 +264,8 @@ func TestAgain(t *testing.T) {
 // report its cost.
 func TestAtLeast(t *testing.T) {
 	told := draft.Usage{InputTokens: 10, CostUSD: new(0.25)}
-	for name, first := range map[string]draft.Usage{"killed in the middle": {InputTokens: 7}, "killed before it told anything": {}} {
+	for name, first := range map[string]draft.Usage{"killed in the middle": {InputTokens: 7},
+		"killed before it told anything": {}} {
 		s, dir := newStage(), t.TempDir()
 		for _, usage := range []draft.Usage{first, told, told} {
 			_, _ = s.wrap(func(_ context.Context, task agent.Task) (agent.Result, error) {
@@ -254,7 +273,8 @@ func TestAtLeast(t *testing.T) {
 				return agent.Result{Usage: usage, SessionID: "s", Model: "m"}, errors.New("x")
 			}, Limits{}).Run(context.Background(), agent.Task{Dir: dir}) // the error is the agent's own
 		}
-		if st := stateOf(t, dir); st.Usage == nil || *st.Usage.CostUSD != 0.5 || !st.Usage.CostAtLeast || st.Model != "m" {
+		if st := stateOf(t, dir); st.Usage == nil || *st.Usage.CostUSD != 0.5 || !st.Usage.CostAtLeast ||
+			st.Model != "m" {
 			t.Errorf("%s: %+v", name, st.Usage)
 		}
 	}
@@ -284,7 +304,9 @@ func TestOpen(t *testing.T) {
 	if err := run.Update(dir, func(s *run.State) { s.WorktreePath = new("/w") }); err != nil {
 		t.Fatal(err)
 	}
-	a := Wrap(script(func(context.Context, agent.Task) (agent.Result, error) { return agent.Result{}, nil }), Options{Dir: dir, Open: true})
+	a := Wrap(script(func(context.Context, agent.Task) (agent.Result, error) {
+		return agent.Result{}, nil
+	}), Options{Dir: dir, Open: true})
 	if _, err := a.Run(context.Background(), agent.Task{}); err != nil {
 		t.Fatal(err)
 	}
@@ -321,7 +343,8 @@ func TestSweep(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
 			err := run.Update(dir, func(s *run.State) {
-				*s = run.State{Status: tt.status, Owner: tt.wrapper, Doing: "Read x", Usage: &draft.Usage{InputTokens: 3}}
+				*s = run.State{Status: tt.status, Owner: tt.wrapper, Doing: "Read x",
+					Usage: &draft.Usage{InputTokens: 3}}
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -345,7 +368,8 @@ func TestSweep(t *testing.T) {
 			if kept := stateOf(t, dir); kept.Status != tt.want || kept.Usage.InputTokens != 3 {
 				t.Errorf("kept %+v", kept)
 			}
-			if tt.want == run.Crashed && (st.Failure.Kind != agent.Killed || !strings.Contains(st.Failure.Message, "Read x") || st.EndedAt == nil) {
+			if tt.want == run.Crashed && (st.Failure.Kind != agent.Killed ||
+				!strings.Contains(st.Failure.Message, "Read x") || st.EndedAt == nil) {
 				t.Errorf("%+v", st.Failure)
 			}
 		})
@@ -358,7 +382,8 @@ func TestCPU(t *testing.T) {
 		t.Skip("only Linux tells")
 	}
 	before := CPUTime(os.Getpid())
-	if err := exec.Command("sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done").Run(); err != nil {
+	if err := exec.Command("sh", "-c",
+		"i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done").Run(); err != nil {
 		t.Skip(err)
 	}
 	if used := CPUTime(os.Getpid()) - before; used < 20*time.Millisecond {

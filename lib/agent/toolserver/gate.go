@@ -70,7 +70,8 @@ func Open(ctx context.Context, at Place, servers []agent.Server) (*Gate, error) 
 		} else {
 			g.Doors = append(g.Doors, door)
 		}
-		g.Servers = append(g.Servers, agent.Server{Name: s.Name, Tools: s.Tools, Command: []string{helper, sandbox.DoorArg, address}})
+		g.Servers = append(g.Servers, agent.Server{Name: s.Name, Tools: s.Tools,
+			Command: []string{helper, sandbox.DoorArg, address}})
 	}
 	return g, nil
 }
@@ -140,7 +141,8 @@ func (g *Gate) log(server, tool, why string) {
 		Server string `json:"server"`
 		Tool   string `json:"tool,omitempty"`
 		Why    string `json:"why"`
-	}{time.Now().UTC().Format(time.RFC3339Nano), server, text.CutBytes(tool, maxWords), text.CutBytes(why, maxWords)})
+	}{time.Now().UTC().Format(time.RFC3339Nano), server, text.CutBytes(tool, maxWords),
+		text.CutBytes(why, maxWords)})
 	if err != nil {
 		slog.Warn("a tool was refused, and cannot be logged", "server", server, "err", err)
 	}

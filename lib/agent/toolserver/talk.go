@@ -210,7 +210,8 @@ func (t *talk) hello(ctx context.Context, params json.RawMessage) (any, error) {
 		peer, err := Connect(ctx, t.gate.at, t.server)
 		if err != nil {
 			t.gate.log(t.server.Name, "", "left out: "+err.Error())
-			return nil, &fault{internal, text.CutBytes(fmt.Sprintf("server %s: %v", t.server.Name, err), maxWords)}
+			return nil, &fault{internal,
+				text.CutBytes(fmt.Sprintf("server %s: %v", t.server.Name, err), maxWords)}
 		}
 		for _, fault := range peer.Faults {
 			t.gate.log(t.server.Name, "", fault.Error())
@@ -252,7 +253,8 @@ func (t *talk) call(ctx context.Context, peer *Peer, params json.RawMessage) (an
 	if len(body) > maxText {
 		body = fmt.Sprintf("%s\n(cut here: %d bytes in all)", text.CutBytes(body, maxText), len(body))
 	}
-	return map[string]any{"content": []map[string]string{{"type": "text", "text": body}}, "isError": failed}, nil
+	return map[string]any{"content": []map[string]string{{"type": "text", "text": body}}, "isError": failed},
+		nil
 }
 
 // answer writes an answer. If the program does not read, the write waits or the connection ends.

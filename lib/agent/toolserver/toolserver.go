@@ -89,7 +89,8 @@ func (p *Peer) Close() {
 }
 
 func (p *Peer) connect(ctx context.Context, at Place, s agent.Server) (err error) {
-	client := mcp.NewClient(&mcp.Implementation{Name: "tri", Version: "1"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
+	client := mcp.NewClient(&mcp.Implementation{Name: "tri", Version: "1"},
+		&mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
 	greet, cancel := context.WithTimeout(ctx, greetTime)
 	defer cancel()
 	if s.URL != "" {
@@ -126,7 +127,8 @@ func (p *Peer) list(ctx context.Context, s agent.Server) error {
 		missing = slices.Delete(missing, i, i+1)
 		made, err := tool(t)
 		if err != nil {
-			p.Faults = append(p.Faults, fmt.Errorf("tool %s of server %s is left out: %w", t.Name, s.Name, err))
+			p.Faults = append(p.Faults, fmt.Errorf("tool %s of server %s is left out: %w", t.Name,
+				s.Name, err))
 			continue
 		}
 		p.Tools = append(p.Tools, made)
@@ -158,7 +160,8 @@ func tool(t *mcp.Tool) (Tool, error) {
 
 // Call calls a tool and returns its result as text; failed is the tool's own report of an error.
 // input is a JSON object.
-func (p *Peer) Call(ctx context.Context, name string, input json.RawMessage) (body string, failed bool, err error) {
+func (p *Peer) Call(ctx context.Context, name string,
+	input json.RawMessage) (body string, failed bool, err error) {
 	if !slices.ContainsFunc(p.Tools, func(t Tool) bool { return t.Name == name }) {
 		return "", false, fmt.Errorf("no tool is called %q", text.CutBytes(name, maxWords))
 	}
@@ -261,7 +264,8 @@ func start(ctx context.Context, at Place, s agent.Server) (*program, error) {
 			},
 		})
 		if failed = err; err == nil {
-			failed = fmt.Errorf("%s ended with status %d: %q", filepath.Base(s.Command[0]), exit.Status, text.CutBytes(exit.Stderr, maxWords))
+			failed = fmt.Errorf("%s ended with status %d: %q", filepath.Base(s.Command[0]), exit.Status,
+				text.CutBytes(exit.Stderr, maxWords))
 		}
 		write.CloseWithError(failed)
 	}()

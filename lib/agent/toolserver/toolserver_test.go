@@ -53,7 +53,8 @@ const (
 func listed(next string, names ...string) string {
 	var tools []string
 	for _, name := range names {
-		tools = append(tools, fmt.Sprintf(`{"name":%q,"description":"says %s","inputSchema":{"type":"object"}}`, name, name))
+		tools = append(tools,
+			fmt.Sprintf(`{"name":%q,"description":"says %s","inputSchema":{"type":"object"}}`, name, name))
 	}
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":ID,"result":{"tools":[%s]%s}}`, strings.Join(tools, ","), next)
 }
@@ -62,7 +63,8 @@ func listed(next string, names ...string) string {
 var scripts = map[string]func(r request) []string{
 	"plain": server(listed("", "find", "erase", "create_issue"), called),
 	// Names that look like the one allowed, and that one twice.
-	"names": server(listed("", "FIND", "Find", "find ", " find", "ﬁnd", "fınd", "f\u0456nd", "find\u200b", "erase", "find", "find", "find/../erase"), called),
+	"names": server(listed("", "FIND", "Find", "find ", " find", "ﬁnd", "fınd", "f\u0456nd", "find\u200b",
+		"erase", "find", "find", "find/../erase"), called),
 	// Its tools are listed on several pages, the allowed tool on the last.
 	"pages": func(r request) []string {
 		if r.Method == "tools/list" {
@@ -93,11 +95,15 @@ var scripts = map[string]func(r request) []string{
 		}
 		return server(listed("", "find"), called)(r)
 	},
-	"garbage":  server(listed("", "find"), `{"jsonrpc":"2.0","id":null,"result":{}}`),
-	"long":     server(listed("", "find"), `{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"`+strings.Repeat("x", 2<<20)+`"},{"type":"image","data":"eA==","mimeType":"image/png"}]}}`),
-	"huge":     server(listed("", "find"), strings.Repeat("x", 5<<20)+"\n"+called),
-	"fails":    server(listed("", "find"), `{"jsonrpc":"2.0","id":ID,"result":{"isError":true,"content":[{"type":"text","text":"no such index"}]}}`),
-	"refuses":  server(listed("", "find"), `{"jsonrpc":"2.0","id":ID,"error":{"code":-32000,"message":"out of order"}}`),
+	"garbage": server(listed("", "find"), `{"jsonrpc":"2.0","id":null,"result":{}}`),
+	"long": server(listed("", "find"),
+		`{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"`+strings.Repeat("x", 2<<20)+
+			`"},{"type":"image","data":"eA==","mimeType":"image/png"}]}}`),
+	"huge": server(listed("", "find"), strings.Repeat("x", 5<<20)+"\n"+called),
+	"fails": server(listed("", "find"),
+		`{"jsonrpc":"2.0","id":ID,"result":{"isError":true,"content":[{"type":"text","text":"no such index"}]}}`),
+	"refuses": server(listed("", "find"),
+		`{"jsonrpc":"2.0","id":ID,"error":{"code":-32000,"message":"out of order"}}`),
 	"destroys": server(`{"jsonrpc":"2.0","id":ID,"result":{"tools":[{"name":"find","inputSchema":{"type":"object"},"annotations":{"destructiveHint":true}}]}}`, called),
 	"empty":    server(listed(""), called),
 	"silent":   func(request) []string { os.Exit(3); return nil },
@@ -134,7 +140,8 @@ func open(t *testing.T, script string) *programEnd {
 	}
 	sandboxtest.Path(t)
 	dir := t.TempDir()
-	g, err := Open(t.Context(), Place{Dir: dir, Sandbox: "off"}, []agent.Server{{Name: "s", Command: []string{self, "server", script}, Tools: []string{"find"}}})
+	g, err := Open(t.Context(), Place{Dir: dir, Sandbox: "off"},
+		[]agent.Server{{Name: "s", Command: []string{self, "server", script}, Tools: []string{"find"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,12 +230,14 @@ func TestOnlyAllowed(t *testing.T) {
 					t.Errorf("list %s", got)
 				}
 			}
-			for i, name := range []string{"erase", "FIND", "Find", "find ", "ﬁnd", "fınd", "find\u200b", "find\x00", "", "s__find"} {
+			for i, name := range []string{"erase", "FIND", "Find", "find ", "ﬁnd", "fınd", "find\u200b",
+				"find\x00", "", "s__find"} {
 				call, err := json.Marshal(map[string]any{"name": name, "arguments": map[string]any{}})
 				if err != nil {
 					t.Fatal(err)
 				}
-				got := p.ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":%s}`, 10+i, call))
+				got := p.ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":%s}`,
+					10+i, call))
 				if strings.Contains(got, "CALLED") || !strings.Contains(got, `"code":-32602`) {
 					t.Errorf("call of %q: %s", name, got)
 				}
@@ -250,9 +259,13 @@ func TestHostileProgram(t *testing.T) {
 		{"another version", `{"jsonrpc":"1.0","id":1,"method":"ping"}`, "-32700"},
 		{"an id that is none", `{"jsonrpc":"2.0","id":{"a":1},"method":"ping"}`, "-32600"},
 		{"a long id", `{"jsonrpc":"2.0","id":"` + strings.Repeat("x", 300) + `","method":"ping"}`, "-32600"},
-		{"an unknown method", `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"file:///etc/passwd"}}`, "there is no resources/read"},
-		{"arguments that are none", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find","arguments":[1]}}`, "-32"},
-		{"a name that is none", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":["find"]}}`, "-32602"},
+		{"an unknown method",
+			`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"file:///etc/passwd"}}`,
+			"there is no resources/read"},
+		{"arguments that are none",
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find","arguments":[1]}}`, "-32"},
+		{"a name that is none", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":["find"]}}`,
+			"-32602"},
 		{"no parameters", `{"jsonrpc":"2.0","id":1,"method":"tools/call"}`, "-32602"},
 		{"a name twice", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find","name":"erase"}}`, "no tool is called"},
 	} {
@@ -291,7 +304,8 @@ func TestHostileProgram(t *testing.T) {
 // An unavailable server is reported, to the program and in the log.
 func TestNoServer(t *testing.T) {
 	p := open(t, "silent")
-	if got := p.ask(askHello); !strings.Contains(got, "server s: ") || !strings.Contains(p.log(), "left out") {
+	if got := p.ask(askHello); !strings.Contains(got, "server s: ") ||
+		!strings.Contains(p.log(), "left out") {
 		t.Errorf("said %s, log %s", got, p.log())
 	}
 }
@@ -340,7 +354,8 @@ func TestWithinWalls(t *testing.T) {
 	t.Setenv("S_TOKEN", "token-of-the-server")
 	g, err := Open(t.Context(), Place{Dir: t.TempDir(), Sandbox: "required"}, []agent.Server{
 		{Name: "far", URL: far.URL, TokenEnv: "S_TOKEN", Tools: []string{"find"}},
-		{Name: "s", Command: []string{self, "server", "plain"}, Env: []string{"S_TOKEN"}, Tools: []string{"find"}},
+		{Name: "s", Command: []string{self, "server", "plain"}, Env: []string{"S_TOKEN"},
+			Tools: []string{"find"}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -351,13 +366,17 @@ func TestWithinWalls(t *testing.T) {
 	}
 	var out, said bytes.Buffer
 	script := fmt.Sprintf(`printf '%%s\n' '%s' '%s' '%s' | %s; env; exec 3<>/dev/tcp/%s && echo reached`,
-		askHello, askList, askFind, strings.Join(g.Servers[1].Command, " "), strings.Replace(strings.TrimPrefix(far.URL, "http://"), ":", "/", 1))
-	_, _, err = sandbox.Run(t.Context(), sandbox.Spec{Argv: []string{"bash", "-c", script}, Env: []string{"PATH=" + os.Getenv("PATH")}, Dir: t.TempDir(), Doors: g.Doors}, strings.NewReader(""), &out, &said)
+		askHello, askList, askFind, strings.Join(g.Servers[1].Command, " "),
+		strings.Replace(strings.TrimPrefix(far.URL, "http://"), ":", "/", 1))
+	_, _, err = sandbox.Run(t.Context(), sandbox.Spec{Argv: []string{"bash", "-c", script},
+		Env: []string{"PATH=" + os.Getenv("PATH")}, Dir: t.TempDir(), Doors: g.Doors},
+		strings.NewReader(""), &out, &said)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got = out.String() + said.String()
-	if !strings.Contains(got, "CALLED") || strings.Contains(got, "token-of-the-server") || strings.Contains(got, "reached") {
+	if !strings.Contains(got, "CALLED") || strings.Contains(got, "token-of-the-server") ||
+		strings.Contains(got, "reached") {
 		t.Errorf("%s", got)
 	}
 }
@@ -365,7 +384,8 @@ func TestWithinWalls(t *testing.T) {
 // Closing the gate ends a server that is being waited for.
 func TestCloseWhileConnecting(t *testing.T) {
 	sandboxtest.Path(t)
-	g, err := Open(t.Context(), Place{Dir: t.TempDir(), Sandbox: "off"}, []agent.Server{{Name: "s", Command: []string{"sleep", "900"}, Tools: []string{"find"}}})
+	g, err := Open(t.Context(), Place{Dir: t.TempDir(), Sandbox: "off"},
+		[]agent.Server{{Name: "s", Command: []string{"sleep", "900"}, Tools: []string{"find"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

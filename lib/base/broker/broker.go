@@ -34,7 +34,8 @@ const MaxMessage = 2 << 20
 
 // Logs are the logs that can be carried, by the name of their file without .ndjson.
 var Logs = []string{
-	"actions", "decisions", "dispatch", "events", "events-classified", "events-threaded", "events-turns", "labels",
+	"actions", "decisions", "dispatch", "events", "events-classified", "events-threaded",
+	"events-turns", "labels",
 	"replies", "signals-done", "spend",
 }
 
@@ -47,13 +48,18 @@ type Conn struct {
 }
 
 // Open connects to the server of a configuration. say receives what goes wrong later.
-func Open(ctx context.Context, cfg config.Nats, name string, say func(format string, args ...any)) (*Conn, error) {
+func Open(ctx context.Context, cfg config.Nats, name string,
+	say func(format string, args ...any)) (*Conn, error) {
 	if cfg.URL == "" {
-		return nil, sysexit.Hint(sysexit.With(sysexit.Config, errors.New("the configuration has no nats.url")), "tri-nats init writes a server's configuration, and prints this one's")
+		return nil, sysexit.Hint(sysexit.With(sysexit.Config,
+			errors.New("the configuration has no nats.url")),
+			"tri-nats init writes a server's configuration, and prints this one's")
 	}
 	opts := []nats.Option{
-		nats.Name(name), nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond), nats.ReconnectJitter(50*time.Millisecond, 50*time.Millisecond),
-		nats.Timeout(5 * time.Second), nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2), nats.ReconnectBufSize(-1),
+		nats.Name(name), nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond),
+		nats.ReconnectJitter(50*time.Millisecond, 50*time.Millisecond),
+		nats.Timeout(5 * time.Second), nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2),
+		nats.ReconnectBufSize(-1),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			if err = Explain(err); say != nil {
 				say("%v%s", err, hints(err))
@@ -91,7 +97,8 @@ func Open(ctx context.Context, cfg config.Nats, name string, say func(format str
 }
 
 // Wait is Open for a program that stays: while no server answers, it tries again.
-func Wait(ctx context.Context, cfg config.Nats, name string, say func(format string, args ...any)) (*Conn, error) {
+func Wait(ctx context.Context, cfg config.Nats, name string,
+	say func(format string, args ...any)) (*Conn, error) {
 	for said := false; ; said = true {
 		c, err := Open(ctx, cfg, name, say)
 		status, _ := sysexit.Of(err)
@@ -145,10 +152,14 @@ var errUnsuited = errors.New("cannot be used")
 // suits refuses a server that the torture has not passed with, or that refuses a long line.
 func suits(nc *nats.Conn) error {
 	if v := nc.ConnectedServerVersion(); older(v, MinVersion) {
-		return sysexit.Hint(sysexit.With(sysexit.Unavailable, fmt.Errorf("server %q %w: older than %s", v, errUnsuited, MinVersion)), "older ones have lost streams or replicas; install "+MinVersion+" or newer")
+		return sysexit.Hint(sysexit.With(sysexit.Unavailable,
+			fmt.Errorf("server %q %w: older than %s", v, errUnsuited, MinVersion)),
+			"older ones have lost streams or replicas; install "+MinVersion+" or newer")
 	}
 	if n := nc.MaxPayload(); n < MaxMessage {
-		return sysexit.Hint(sysexit.With(sysexit.Unavailable, fmt.Errorf("server %w: it takes messages of %d bytes, too short for a line", errUnsuited, n)), "max_payload: 2MB in the server's configuration (tri-nats init)")
+		return sysexit.Hint(sysexit.With(sysexit.Unavailable,
+			fmt.Errorf("server %w: it takes messages of %d bytes, too short for a line", errUnsuited, n)),
+			"max_payload: 2MB in the server's configuration (tri-nats init)")
 	}
 	return nil
 }
@@ -187,15 +198,20 @@ func Explain(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &api) && slices.Contains([]int{codeNoResources, codeNoStorage, codeFullStore}, int(api.ErrorCode)):
-		return sysexit.Hint(sysexit.With(sysexit.TempFail, fmt.Errorf("the server's disk is full: %w", err)), full)
+	case errors.As(err, &api) && slices.Contains([]int{codeNoResources, codeNoStorage, codeFullStore},
+		int(api.ErrorCode)):
+		return sysexit.Hint(sysexit.With(sysexit.TempFail, fmt.Errorf("the server's disk is full: %w", err)),
+			full)
 	case errors.As(err, &api) && api.ErrorCode == codeNoQuorum,
 		errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrNoStreamResponse):
-		return sysexit.Hint(sysexit.With(sysexit.TempFail, fmt.Errorf("no leader: %w", err)), "more than half of the servers must run; nothing is lost, and it is tried again")
+		return sysexit.Hint(sysexit.With(sysexit.TempFail, fmt.Errorf("no leader: %w", err)),
+			"more than half of the servers must run; nothing is lost, and it is tried again")
 	case errors.Is(err, nats.ErrSlowConsumer):
-		return sysexit.Hint(err, "this machine reads slower than it is sent; what it missed is read by number")
+		return sysexit.Hint(err,
+			"this machine reads slower than it is sent; what it missed is read by number")
 	case errors.Is(err, nats.ErrPermissionViolation), errors.Is(err, nats.ErrAuthorization):
-		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err), "nats.seed_file is of another role, or the server has other keys (tri-nats init)")
+		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err),
+			"nats.seed_file is of another role, or the server has other keys (tri-nats init)")
 	}
 	return err
 }
@@ -232,7 +248,8 @@ func logSubject(name string) string { return "tri.log." + name }
 
 func logConfig(name string) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
-		Name: logStream(name), Subjects: []string{logSubject(name)}, MaxBytes: 1 << 30, Discard: jetstream.DiscardOld,
+		Name: logStream(name), Subjects: []string{logSubject(name)}, MaxBytes: 1 << 30,
+		Discard:     jetstream.DiscardOld,
 		AllowDirect: true, DenyDelete: true, DenyPurge: true,
 	}
 }
@@ -240,7 +257,8 @@ func logConfig(name string) jetstream.StreamConfig {
 // known refuses a name that is no log's: names are parts of subjects.
 func known(name string) error {
 	if !slices.Contains(Logs, name) {
-		return sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("no log is called %q", name)), "there are: "+strings.Join(Logs, ", "))
+		return sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("no log is called %q", name)),
+			"there are: "+strings.Join(Logs, ", "))
 	}
 	return nil
 }

@@ -44,13 +44,15 @@ type Hub struct{ c *Conn }
 // Hub makes the streams of jobs, if they are not there.
 func (c *Conn) Hub(ctx context.Context) (*Hub, error) {
 	work, err := c.ensure(ctx, jetstream.StreamConfig{
-		Name: workStream, Subjects: []string{"tri.work.*"}, Retention: jetstream.WorkQueuePolicy, MaxBytes: 1 << 30, Discard: jetstream.DiscardNew,
+		Name: workStream, Subjects: []string{"tri.work.*"}, Retention: jetstream.WorkQueuePolicy,
+		MaxBytes: 1 << 30, Discard: jetstream.DiscardNew,
 	})
 	if err != nil {
 		return nil, err
 	}
 	_, err = c.ensure(ctx, jetstream.StreamConfig{
-		Name: resultStream, Subjects: []string{"tri.result.*", "tri.part.*.*", "tri.start.*.*"}, MaxAge: keepResults, MaxBytes: 4 << 30,
+		Name: resultStream, Subjects: []string{"tri.result.*", "tri.part.*.*", "tri.start.*.*"},
+		MaxAge: keepResults, MaxBytes: 4 << 30,
 		Discard: jetstream.DiscardOld, AllowDirect: true, DenyDelete: true, DenyPurge: true,
 	})
 	if err != nil {
@@ -60,7 +62,8 @@ func (c *Conn) Hub(ctx context.Context) (*Hub, error) {
 	defer cancel()
 	if _, err = work.Consumer(ctx, workers); errors.Is(err, jetstream.ErrConsumerNotFound) {
 		_, err = work.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
-			Durable: workers, AckPolicy: jetstream.AckExplicitPolicy, AckWait: c.Lease, MaxAckPending: 10000, MaxDeliver: -1,
+			Durable: workers, AckPolicy: jetstream.AckExplicitPolicy, AckWait: c.Lease, MaxAckPending: 10000,
+			MaxDeliver: -1,
 		})
 	}
 	return &Hub{c}, Explain(err)
@@ -186,7 +189,8 @@ func (j *Job) Begin(ctx context.Context) error {
 		return ErrDone
 	}
 	for try := 1; try <= 2; try++ {
-		_, err := j.c.js.Publish(ctx, "tri.start."+j.ID+"."+strconv.Itoa(try), nil, jetstream.WithExpectLastSequencePerSubject(0))
+		_, err := j.c.js.Publish(ctx, "tri.start."+j.ID+"."+strconv.Itoa(try), nil,
+			jetstream.WithExpectLastSequencePerSubject(0))
 		if err == nil {
 			j.Try = try
 			return nil

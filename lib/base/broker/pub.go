@@ -64,7 +64,8 @@ func (p *Publisher) Run(ctx context.Context, done <-chan struct{}) error {
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, ErrReplaced):
-			return sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("publish %s: %w", p.Name, err)), "the log was replaced: nats stream rm "+logStream(p.Name)+", and remove the copies")
+			return sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("publish %s: %w", p.Name, err)),
+				"the log was replaced: nats stream rm "+logStream(p.Name)+", and remove the copies")
 		case err != nil && err.Error() != said:
 			said = err.Error()
 			p.Say("publish %s: %v%s", p.Name, err, hints(err))
@@ -105,7 +106,8 @@ func (p *Publisher) once(ctx context.Context) error {
 		return err
 	}
 	p.acked.Store(next)
-	js, err := jetstream.New(p.Conn.nc, jetstream.WithPublishAsyncMaxPending(2*window), jetstream.WithPublishAsyncTimeout(answer))
+	js, err := jetstream.New(p.Conn.nc, jetstream.WithPublishAsyncMaxPending(2*window),
+		jetstream.WithPublishAsyncTimeout(answer))
 	if err != nil {
 		return err
 	}
@@ -199,7 +201,8 @@ func firstLine(ctx context.Context, file string, first *[]byte) error {
 }
 
 // place returns the offset of the first line that the stream lacks, and the stream's last sequence.
-func (p *Publisher) place(ctx context.Context, f io.ReaderAt, id string) (next int64, last uint64, err error) {
+func (p *Publisher) place(ctx context.Context, f io.ReaderAt,
+	id string) (next int64, last uint64, err error) {
 	info, err := p.Conn.info(ctx, p.Name)
 	if err != nil || info.State.LastSeq == 0 {
 		return 0, 0, err

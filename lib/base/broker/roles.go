@@ -54,21 +54,26 @@ func RightsOf(role string) Rights {
 	case RoleHub:
 		r := Rights{Publish: write(Logs...), Subscribe: []string{"tri.run.*.up", "tri.log.*"}}
 		r.Publish = append(r.Publish, "tri.work.*", "tri.run.*.down", whoSubject,
-			"$JS.API.CONSUMER.INFO."+workStream+"."+workers, "$JS.API.CONSUMER.CREATE."+workStream+"."+workers,
+			"$JS.API.CONSUMER.INFO."+workStream+"."+workers,
+			"$JS.API.CONSUMER.CREATE."+workStream+"."+workers,
 			"$JS.API.CONSUMER.DURABLE.CREATE."+workStream+"."+workers,
-			"$JS.API.STREAM.MSG.DELETE."+workStream, "$JS.API.STREAM.MSG.GET."+workStream, "$JS.API.DIRECT.GET."+resultStream+".>")
+			"$JS.API.STREAM.MSG.DELETE."+workStream, "$JS.API.STREAM.MSG.GET."+workStream,
+			"$JS.API.DIRECT.GET."+resultStream+".>")
 		for _, s := range []string{workStream, resultStream} {
 			r.Publish = append(r.Publish, "$JS.API.STREAM.INFO."+s, "$JS.API.STREAM.CREATE."+s)
 		}
 		return r
 	case RoleWatch:
-		return Rights{Publish: write("events", "actions"), Subscribe: []string{logSubject("events"), logSubject("actions")}}
+		return Rights{Publish: write("events", "actions"),
+			Subscribe: []string{logSubject("events"), logSubject("actions")}}
 	case RoleCopy:
 		return Rights{Publish: read(Logs...), Subscribe: []string{"tri.log.*"}}
 	case RoleWorker:
 		return Rights{
-			Publish: []string{"tri.result.*", "tri.part.*.*", "tri.start.*.*", "tri.run.*.up", "$JS.ACK." + workStream + "." + workers + ".>",
-				"$JS.API.CONSUMER.INFO." + workStream + "." + workers, "$JS.API.CONSUMER.MSG.NEXT." + workStream + "." + workers},
+			Publish: []string{"tri.result.*", "tri.part.*.*", "tri.start.*.*", "tri.run.*.up",
+				"$JS.ACK." + workStream + "." + workers + ".>",
+				"$JS.API.CONSUMER.INFO." + workStream + "." + workers,
+				"$JS.API.CONSUMER.MSG.NEXT." + workStream + "." + workers},
 			Subscribe: []string{"tri.run.*.down", whoSubject},
 		}
 	}
@@ -83,7 +88,8 @@ var answers = []string{RoleWorker}
 func Init(dir string, hosts []string, workers int) ([]string, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		if errors.Is(err, os.ErrExist) {
-			return nil, sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("%q is there already", dir)), "move it away to make new keys; every machine needs its new one then")
+			return nil, sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("%q is there already", dir)),
+				"move it away to make new keys; every machine needs its new one then")
 		}
 		return nil, sysexit.With(sysexit.IO, err)
 	}
@@ -162,11 +168,13 @@ func certificates(hosts []string) (map[string][]byte, error) {
 		return nil, err
 	}
 	ca := &x509.Certificate{
-		SerialNumber: serial, Subject: pkix.Name{CommonName: "tri-nats authority"}, NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(10, 0, 0),
+		SerialNumber: serial, Subject: pkix.Name{CommonName: "tri-nats authority"},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(10, 0, 0),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
 	leaf := &x509.Certificate{
-		SerialNumber: new(big.Int).Add(serial, big.NewInt(1)), Subject: pkix.Name{CommonName: "nats-server"}, NotBefore: ca.NotBefore, NotAfter: ca.NotAfter,
+		SerialNumber: new(big.Int).Add(serial, big.NewInt(1)), Subject: pkix.Name{CommonName: "nats-server"},
+		NotBefore: ca.NotBefore, NotAfter: ca.NotAfter,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	for _, h := range hosts {
@@ -187,8 +195,11 @@ func certificates(hosts []string) (map[string][]byte, error) {
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return nil, fmt.Errorf("make certificate: %w", err)
 	}
-	encode := func(kind string, b []byte) []byte { return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: b}) }
+	encode := func(kind string, b []byte) []byte {
+		return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: b})
+	}
 	return map[string][]byte{
-		"ca.pem": encode("CERTIFICATE", caDER), "server.pem": encode("CERTIFICATE", der), "server.key": encode("EC PRIVATE KEY", keyDER),
+		"ca.pem": encode("CERTIFICATE", caDER), "server.pem": encode("CERTIFICATE", der),
+		"server.key": encode("EC PRIVATE KEY", keyDER),
 	}, nil
 }

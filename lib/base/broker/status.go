@@ -52,7 +52,8 @@ func StatusOf(ctx context.Context, cfg config.Nats, file func(name string) strin
 	if err != nil {
 		return nil, Explain(err)
 	}
-	s := &Status{URL: c.nc.ConnectedUrlRedacted(), Version: c.nc.ConnectedServerVersion(), RTTMs: float64(rtt.Microseconds()) / 1000, Logs: []LogStatus{}, Workers: []json.RawMessage{}}
+	s := &Status{URL: c.nc.ConnectedUrlRedacted(), Version: c.nc.ConnectedServerVersion(),
+		RTTMs: float64(rtt.Microseconds()) / 1000, Logs: []LogStatus{}, Workers: []json.RawMessage{}}
 	for _, name := range Logs {
 		info, err := c.info(ctx, name)
 		if errors.Is(err, jetstream.ErrStreamNotFound) {

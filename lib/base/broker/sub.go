@@ -69,9 +69,11 @@ func (s *Subscriber) Run(ctx context.Context) error {
 		case errors.As(err, &local):
 			return local.error
 		case errors.Is(err, ErrFork):
-			return sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("copy %s: %w", s.Name, err)), "move the copy away; the publisher's file has the truth")
+			return sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("copy %s: %w", s.Name, err)),
+				"move the copy away; the publisher's file has the truth")
 		case errors.Is(err, ErrGap):
-			return sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("copy %s: %w", s.Name, err)), "copy the log's file here once (rsync), then start again")
+			return sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("copy %s: %w", s.Name, err)),
+				"copy the log's file here once (rsync), then start again")
 		case err != nil && err.Error() != said:
 			said = err.Error()
 			s.Say("copy %s: %v%s", s.Name, err, hints(err))
@@ -170,7 +172,8 @@ func (s *Subscriber) keep(out *durable.Log, size int64, lines []line) (int64, er
 	var fault error
 	_, err := out.Append(func(end int64) (add []byte, err error) {
 		if end != size {
-			return nil, sysexit.With(sysexit.TempFail, fmt.Errorf("append to %q: another program writes it", s.Out))
+			return nil, sysexit.With(sysexit.TempFail,
+				fmt.Errorf("append to %q: another program writes it", s.Out))
 		}
 		for _, l := range lines {
 			switch at := end + int64(len(add)); {
@@ -220,7 +223,8 @@ func lineOf(m *nats.Msg) (l line, err error) {
 	var err2 error
 	l.seq, err = strconv.ParseUint(m.Header.Get(jetstream.SequenceHeader), 10, 64)
 	l.offset, err2 = strconv.ParseInt(m.Header.Get(headerOffset), 10, 64)
-	if err = errors.Join(err, err2); err != nil || l.offset < 0 || !bytes.HasSuffix(l.data, []byte("\n")) || len(l.log) != 12 {
+	if err = errors.Join(err, err2); err != nil || l.offset < 0 || !bytes.HasSuffix(l.data, []byte("\n")) ||
+		len(l.log) != 12 {
 		return l, fmt.Errorf("%w: a message that is no line", ErrFork)
 	}
 	return l, nil
@@ -262,13 +266,15 @@ func (c *Conn) batch(ctx context.Context, name string, seq uint64) ([]line, erro
 			}
 			return lines, nil
 		default:
-			return nil, Explain(fmt.Errorf("read lines: %s %s: %w", status, m.Header.Get("Description"), nats.ErrNoResponders))
+			return nil, Explain(fmt.Errorf("read lines: %s %s: %w", status, m.Header.Get("Description"),
+				nats.ErrNoResponders))
 		}
 	}
 }
 
 // Copies keeps copies of several logs, or of "all", until ctx ends or one of them cannot go on.
-func Copies(ctx context.Context, c *Conn, names []string, file func(name string) string, say func(string, ...any)) error {
+func Copies(ctx context.Context, c *Conn, names []string, file func(name string) string,
+	say func(string, ...any)) error {
 	if slices.Equal(names, []string{"all"}) {
 		names = Logs
 	}

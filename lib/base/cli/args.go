@@ -161,7 +161,8 @@ func complete(ctx context.Context, p Program, words []string, in io.Reader, out,
 	default:
 		words[i] = "-" // the start of an option
 	}
-	known := len(words) > 0 && (strings.HasPrefix(words[0], "-") || slices.ContainsFunc(p.Commands, func(c Program) bool { return c.Name == words[0] }))
+	known := len(words) > 0 && (strings.HasPrefix(words[0], "-") ||
+		slices.ContainsFunc(p.Commands, func(c Program) bool { return c.Name == words[0] }))
 	if p.Complete != nil && !known {
 		return p.Complete(&Call{Context: ctx, Args: words, In: in, Out: out, Err: errw})
 	}

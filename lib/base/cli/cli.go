@@ -147,8 +147,10 @@ func logLevel() slog.Level {
 }
 
 func app(p Program, in io.Reader, out, errw io.Writer) *cli.App {
-	cli.VersionFlag = &cli.BoolFlag{Name: "version", Usage: "print the version and exit", DisableDefaultText: true}
-	cli.HelpFlag = &cli.BoolFlag{Name: "help", Aliases: []string{"h"}, Usage: "print this help and exit", DisableDefaultText: true}
+	cli.VersionFlag = &cli.BoolFlag{Name: "version", Usage: "print the version and exit",
+		DisableDefaultText: true}
+	cli.HelpFlag = &cli.BoolFlag{Name: "help", Aliases: []string{"h"}, Usage: "print this help and exit",
+		DisableDefaultText: true}
 	a := &cli.App{
 		Name: p.Name, HelpName: p.Name, Usage: p.Usage, ArgsUsage: p.Args, Description: p.Help,
 		Version: Version(), HideHelpCommand: true, EnableBashCompletion: true,
@@ -173,7 +175,8 @@ func command(of, p Program, in io.Reader, out, errw io.Writer) *cli.Command {
 	return &cli.Command{
 		Name: p.Name, Usage: p.Usage, ArgsUsage: p.Args, Description: p.Help,
 		Flags: plain(p.Flags), HideHelpCommand: true, CustomHelpTemplate: helpTemplate,
-		OnUsageError: usageError(of, of.Name+" "+p.Name, flagNames(p.Flags)), Action: action(p, in, out, errw),
+		OnUsageError: usageError(of, of.Name+" "+p.Name, flagNames(p.Flags)),
+		Action:       action(p, in, out, errw),
 	}
 }
 
@@ -188,9 +191,12 @@ func plain(flags []Flag) []Flag {
 }
 
 func commonFlags(p Program) []Flag {
-	flags := []Flag{&cli.StringFlag{Name: "completion", Usage: "print the completion script for `SHELL` (bash, zsh, fish) and exit"}}
+	flags := []Flag{&cli.StringFlag{Name: "completion",
+		Usage: "print the completion script for `SHELL` (bash, zsh, fish) and exit"}}
 	if len(p.Schemas) > 0 {
-		flags = append(flags, &cli.BoolFlag{Name: "schema", Usage: "print the JSON Schema of " + strings.Join(p.Schemas, ", ") + " and exit", DisableDefaultText: true})
+		flags = append(flags, &cli.BoolFlag{Name: "schema",
+			Usage:              "print the JSON Schema of " + strings.Join(p.Schemas, ", ") + " and exit",
+			DisableDefaultText: true})
 	}
 	return flags
 }

@@ -21,10 +21,11 @@ func program(got *[]string, words *[]string, err error) Program {
 			&BoolFlag{Name: "follow", Usage: "keep reading"},
 			&StringSliceFlag{Name: "word", Usage: "look for `WORD`"},
 		},
-		Commands: []Program{{Name: "sub", Args: "[arg ...]", Usage: "does sub", Flags: []Flag{&StringFlag{Name: "note", Usage: "`TEXT`"}}, Run: func(c *Call) error {
-			*got = append([]string{"sub", c.String("note")}, c.Args...)
-			return err
-		}}},
+		Commands: []Program{{Name: "sub", Args: "[arg ...]", Usage: "does sub",
+			Flags: []Flag{&StringFlag{Name: "note", Usage: "`TEXT`"}}, Run: func(c *Call) error {
+				*got = append([]string{"sub", c.String("note")}, c.Args...)
+				return err
+			}}},
 		Run: func(c *Call) error {
 			*got = append([]string{c.String("out"), fmt.Sprint(c.Bool("follow"))}, c.Args...)
 			*words = c.Strings("word")
@@ -46,7 +47,8 @@ func TestArguments(t *testing.T) {
 	} {
 		var got, words []string
 		var out, errw strings.Builder
-		status := Run(program(&got, &words, nil), append([]string{"tri-x"}, strings.Fields(tt.line)...), nil, &out, &errw)
+		status := Run(program(&got, &words, nil), append([]string{"tri-x"}, strings.Fields(tt.line)...),
+			nil, &out, &errw)
 		if status != 0 || strings.Join(got, " ") != tt.want {
 			t.Errorf("%q: status %d, got %q, want %q (%s)", tt.line, status, got, tt.want, errw.String())
 		}
@@ -67,7 +69,8 @@ func TestRestBelongsToTheFirstArgument(t *testing.T) {
 			got = append([]string{c.String("out")}, c.Args...)
 			return nil
 		}
-		if status := Run(p, append([]string{"tri-x"}, strings.Fields(tt.line)...), nil, &out, &errw); status != 0 || strings.Join(got, " ") != tt.want {
+		if status := Run(p, append([]string{"tri-x"}, strings.Fields(tt.line)...), nil, &out,
+			&errw); status != 0 || strings.Join(got, " ") != tt.want {
 			t.Errorf("%q: status %d, got %q, want %q (%s)", tt.line, status, got, tt.want, errw.String())
 		}
 	}
@@ -83,10 +86,12 @@ func TestListsAreNotSplitAtCommas(t *testing.T) {
 }
 
 func TestUsageErrorsGoToStderr(t *testing.T) {
-	for _, line := range []string{"--nope", "a --nope", "--out", "--completion tcsh", "sub --nope", "--schema nope"} {
+	for _, line := range []string{"--nope", "a --nope", "--out", "--completion tcsh", "sub --nope",
+		"--schema nope"} {
 		var got, words []string
 		var out, errw strings.Builder
-		status := Run(program(&got, &words, nil), append([]string{"tri-x"}, strings.Fields(line)...), nil, &out, &errw)
+		status := Run(program(&got, &words, nil), append([]string{"tri-x"}, strings.Fields(line)...),
+			nil, &out, &errw)
 		if status != sysexit.Usage || out.Len() > 0 || !strings.HasPrefix(errw.String(), "tri-x: ") {
 			t.Errorf("%q: status %d, stdout %q, stderr %q", line, status, out.String(), errw.String())
 		}
@@ -109,7 +114,8 @@ func TestStatuses(t *testing.T) {
 	} {
 		var got, words []string
 		var out, errw strings.Builder
-		if status := Run(program(&got, &words, tt.err), []string{"tri-x"}, nil, &out, &errw); status != tt.want {
+		if status := Run(program(&got, &words, tt.err), []string{"tri-x"}, nil, &out,
+			&errw); status != tt.want {
 			t.Errorf("%v: status %d, want %d", tt.err, status, tt.want)
 		}
 		if tt.want == sysexit.Config && errw.String() != "tri-x: x\ntri-x: hint: do y\n" {
@@ -121,9 +127,12 @@ func TestStatuses(t *testing.T) {
 func TestHelpFlagBesideHelpCommand(t *testing.T) {
 	var got, words []string
 	p := program(&got, &words, nil)
-	p.Commands = append(p.Commands, Program{Name: "help", Usage: "lists", Run: func(*Call) error { return nil }})
+	p.Commands = append(p.Commands, Program{Name: "help", Usage: "lists", Run: func(*Call) error {
+		return nil
+	}})
 	var out, errw strings.Builder
-	if status := Run(p, []string{"tri-x", "-h"}, nil, &out, &errw); status != 0 || !strings.Contains(out.String(), "--help, -h") {
+	if status := Run(p, []string{"tri-x", "-h"}, nil, &out, &errw); status != 0 ||
+		!strings.Contains(out.String(), "--help, -h") {
 		t.Errorf("status %d, stdout %q, stderr %q", status, out.String(), errw.String())
 	}
 }
@@ -140,8 +149,10 @@ func TestAskedForTextGoesToStdout(t *testing.T) {
 	} {
 		var got, words []string
 		var out, errw strings.Builder
-		status := Run(program(&got, &words, nil), append([]string{"tri-x"}, strings.Fields(tt.line)...), nil, &out, &errw)
-		if text := strings.ReplaceAll(strings.ReplaceAll(out.String(), " ", ""), "\n", ""); status != 0 || errw.Len() > 0 ||
+		status := Run(program(&got, &words, nil), append([]string{"tri-x"}, strings.Fields(tt.line)...),
+			nil, &out, &errw)
+		if text := strings.ReplaceAll(strings.ReplaceAll(out.String(), " ", ""), "\n", ""); status != 0 ||
+			errw.Len() > 0 ||
 			!strings.HasPrefix(text, strings.ReplaceAll(strings.ReplaceAll(tt.want, " ", ""), "\n", "")) {
 			t.Errorf("%q: status %d, stdout %q, stderr %q", tt.line, status, out.String(), errw.String())
 		}
@@ -152,18 +163,26 @@ func TestAskedForTextGoesToStdout(t *testing.T) {
 // writing is never run.
 func TestCompletes(t *testing.T) {
 	for _, tt := range []struct{ line, want string }{
-		{"", "sub\n"}, {"-", "--out\n"}, {"--", "--out\n"}, {"file", ""}, {"-- file", ""}, {"-- file --", ""}, {"sub --", "--help\n"},
+		{"", "sub\n"}, {"-", "--out\n"}, {"--", "--out\n"}, {"file", ""}, {"-- file", ""}, {"-- file --", ""},
+		{"sub --", "--help\n"},
 	} {
 		var got, words []string
 		var out, errw strings.Builder
-		status := Run(program(&got, &words, nil), slices.Concat([]string{"tri-x"}, strings.Fields(tt.line), []string{asksWords}), nil, &out, &errw)
-		if status != 0 || len(got) > 0 || errw.Len() > 0 || !strings.Contains(out.String(), tt.want) || tt.want == "" && strings.HasPrefix(tt.line, "--") && out.Len() > 0 {
-			t.Errorf("%q: status %d, run with %q, stdout %q, stderr %q", tt.line, status, got, out.String(), errw.String())
+		status := Run(program(&got, &words, nil),
+			slices.Concat([]string{"tri-x"}, strings.Fields(tt.line), []string{asksWords}), nil, &out, &errw)
+		if status != 0 || len(got) > 0 || errw.Len() > 0 || !strings.Contains(out.String(), tt.want) ||
+			tt.want == "" && strings.HasPrefix(tt.line, "--") && out.Len() > 0 {
+			t.Errorf("%q: status %d, run with %q, stdout %q, stderr %q", tt.line, status, got, out.String(),
+				errw.String())
 		}
 		p := program(&got, &words, nil)
-		p.Complete = func(c *Call) error { _, err := io.WriteString(c.Out, "own "+strings.Join(c.Args, " ")); return err }
+		p.Complete = func(c *Call) error {
+			_, err := io.WriteString(c.Out, "own "+strings.Join(c.Args, " "))
+			return err
+		}
 		out.Reset()
-		Run(p, slices.Concat([]string{"tri-x"}, strings.Fields(tt.line), []string{asksWords}), nil, &out, &errw)
+		Run(p, slices.Concat([]string{"tri-x"}, strings.Fields(tt.line), []string{asksWords}),
+			nil, &out, &errw)
 		if own := tt.line == "" || tt.line == "file"; own != strings.HasPrefix(out.String(), "own "+tt.line) {
 			t.Errorf("%q: %q", tt.line, out.String())
 		}
@@ -173,7 +192,8 @@ func TestCompletes(t *testing.T) {
 func TestMessagesSteerNoTerminal(t *testing.T) {
 	var got, words []string
 	var out, errw strings.Builder
-	Run(program(&got, &words, errors.New("bad \x1b[31m\u009b \u202e é\n\tx")), []string{"tri-x"}, nil, &out, &errw)
+	Run(program(&got, &words, errors.New("bad \x1b[31m\u009b \u202e é\n\tx")), []string{"tri-x"},
+		nil, &out, &errw)
 	if want := "tri-x: bad <U+001B>[31m<U+009B> <U+202E> é\n\tx\n"; errw.String() != want {
 		t.Errorf("%q, want %q", errw.String(), want)
 	}
@@ -188,12 +208,14 @@ func TestOptionalFlag(t *testing.T) {
 		{"a --watch=", "[a]"},
 	} {
 		got := ""
-		p := Program{Name: "tri-x", Flags: []Flag{OptionalFlag("watch", "look every `[=SECONDS]`", "5")}, Run: func(c *Call) error {
-			got = c.Optional("watch") + fmt.Sprint(c.Args)
-			return nil
-		}}
+		p := Program{Name: "tri-x", Flags: []Flag{OptionalFlag("watch", "look every `[=SECONDS]`", "5")},
+			Run: func(c *Call) error {
+				got = c.Optional("watch") + fmt.Sprint(c.Args)
+				return nil
+			}}
 		var out, errw strings.Builder
-		if status := Run(p, append([]string{"tri-x"}, strings.Fields(tt.line)...), nil, &out, &errw); status != 0 || got != tt.want {
+		if status := Run(p, append([]string{"tri-x"}, strings.Fields(tt.line)...), nil, &out,
+			&errw); status != 0 || got != tt.want {
 			t.Errorf("%q: status %d, got %q, want %q (%s)", tt.line, status, got, tt.want, errw.String())
 		}
 	}
@@ -204,8 +226,10 @@ func TestFirstContact(t *testing.T) {
 	run := func(*Call) error { return nil }
 	one := Program{Name: "tri-x", Usage: "does x", Args: "[file ...]", Run: run}
 	many := Program{Name: "tri-x", Usage: "does x", Args: "command", Commands: []Program{
-		{Name: "ask", Usage: "asks", Args: "task", Run: run}, {Name: "go", Usage: "goes", Args: "name [words]", Run: run},
-		{Name: "all", Usage: "all", Run: run}, {Name: "some", Usage: "some", Args: "first [more ...]", Run: run},
+		{Name: "ask", Usage: "asks", Args: "task", Run: run},
+		{Name: "go", Usage: "goes", Args: "name [words]", Run: run},
+		{Name: "all", Usage: "all", Run: run},
+		{Name: "some", Usage: "some", Args: "first [more ...]", Run: run},
 	}}
 	for _, tt := range []struct {
 		p            Program
@@ -236,7 +260,8 @@ func TestFirstContact(t *testing.T) {
 	} {
 		var out, errw strings.Builder
 		status := Run(tt.p, append([]string{"tri-x"}, strings.Fields(tt.line)...), nil, &out, &errw)
-		if status != tt.status || !strings.HasPrefix(out.String(), tt.out) || !strings.Contains(errw.String(), tt.errWant) || tt.errWant == "" && errw.Len() > 0 {
+		if status != tt.status || !strings.HasPrefix(out.String(), tt.out) ||
+			!strings.Contains(errw.String(), tt.errWant) || tt.errWant == "" && errw.Len() > 0 {
 			t.Errorf("%q: status %d, %q, %q", tt.line, status, out.String(), errw.String())
 		}
 	}
@@ -254,7 +279,8 @@ func TestUnknownOption(t *testing.T) {
 	} {
 		var got, words []string
 		var out, errw strings.Builder
-		status := Run(program(&got, &words, nil), append([]string{"tri-x"}, strings.Fields(tt.line)...), nil, &out, &errw)
+		status := Run(program(&got, &words, nil), append([]string{"tri-x"}, strings.Fields(tt.line)...),
+			nil, &out, &errw)
 		if status != sysexit.Usage || errw.String() != tt.want {
 			t.Errorf("%q: status %d, %q, want %q", tt.line, status, errw.String(), tt.want)
 		}

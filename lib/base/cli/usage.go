@@ -49,7 +49,8 @@ func usageError(p Program, where string, known []string) cli.OnUsageErrorFunc {
 	return func(_ *cli.Context, err error, _ bool) error {
 		body := err.Error()
 		if name, ok := strings.CutPrefix(body, "flag provided but not defined: -"); ok {
-			return sysexit.Hint(Usagef("%sunknown option --%s", within, name), elsewhere(p, where, name, known))
+			return sysexit.Hint(Usagef("%sunknown option --%s", within, name),
+				elsewhere(p, where, name, known))
 		}
 		if name, ok := strings.CutPrefix(body, "flag needs an argument: -"); ok {
 			return Usagef("option --%s: its value is missing", name)

@@ -151,7 +151,8 @@ func (a Agent) compileOn() error {
 func (a Agent) Searches() bool { return a.Agent != "" && a.Agent != "search" && a.Agent != "none" }
 
 // usual are the programs whose name differs from their agent's.
-var usual = map[string]string{"continue": "cn", "cursor": "agent", "acp": "", "exec": "", "api": "", "search": "", "none": "", "": ""}
+var usual = map[string]string{"continue": "cn", "cursor": "agent", "acp": "", "exec": "", "api": "",
+	"search": "", "none": "", "": ""}
 
 // Program returns the command of the agent's program: Command, or its usual name. Nil if there is
 // none.
@@ -170,15 +171,18 @@ func (a Agent) Program() []string {
 // variables are the variables that hold a program's keys and model endpoints. A login is a file
 // under Read.
 var variables = map[string][]string{
-	"claude":   {"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN"},
+	"claude": {"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL",
+		"CLAUDE_CODE_OAUTH_TOKEN"},
 	"codex":    {"OPENAI_API_KEY", "OPENAI_BASE_URL"},
 	"cursor":   {"CURSOR_API_KEY"},
 	"aider":    {"OPENAI_API_KEY", "OPENAI_API_BASE", "ANTHROPIC_API_KEY", "ANTHROPIC_API_BASE"},
 	"continue": {"OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"},
 	"gemini":   {"GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"},
-	"opencode": {"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "OPENCODE_API_KEY"},
-	"qwen":     {"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"},
-	"goose":    {"GOOSE_PROVIDER", "GOOSE_MODEL", "ANTHROPIC_API_KEY", "ANTHROPIC_HOST", "OPENAI_API_KEY", "OPENAI_HOST", "OLLAMA_HOST"},
+	"opencode": {"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "GEMINI_API_KEY",
+		"OPENROUTER_API_KEY", "OPENCODE_API_KEY"},
+	"qwen": {"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"},
+	"goose": {"GOOSE_PROVIDER", "GOOSE_MODEL", "ANTHROPIC_API_KEY", "ANTHROPIC_HOST", "OPENAI_API_KEY",
+		"OPENAI_HOST", "OLLAMA_HOST"},
 }
 
 // Variables returns the names of the variables that the agent's program sees: Env, or those that
@@ -197,7 +201,9 @@ var secretName = regexp.MustCompile(`(KEY|TOKEN|SECRET)$`)
 func (a Agent) Keys() []string { return keys(a.Variables()) }
 
 func keys(names []string) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !secretName.MatchString(name) })
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return !secretName.MatchString(name)
+	})
 }
 
 // Key returns the key of the agent api.
@@ -256,7 +262,8 @@ func (a *Agent) files() []*string {
 func (a *Agent) compile(f *faults, key ...any) {
 	at := func(rest ...any) []any { return append(key[:len(key):len(key)], rest...) }
 	if (a.Agent == "exec" || a.Agent == "acp") && len(a.Command) == 0 && a.On == "" {
-		f.add(fmt.Errorf("%s needs a command: the program and its arguments, as a list", a.Agent), at("agent")...)
+		f.add(fmt.Errorf("%s needs a command: the program and its arguments, as a list", a.Agent),
+			at("agent")...)
 	}
 	for i, name := range a.Env {
 		f.add(variable(name), at("env", i)...)

@@ -15,11 +15,15 @@ func TestAgentFaultsAreNamed(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"investigator:\n  agent: acp\n", ":2: investigator.agent: acp needs a command"},
 		{"investigator:\n  agent: api\n", ":2: investigator.agent: api needs a model"},
-		{"investigator:\n  api: gpt\n", ":2: investigator.api: is \"gpt\", should be one of: anthropic, openai"},
-		{"investigator:\n  key_env: KEY=xyzzy\n", `:2: investigator.key_env: "KEY": a variable's name is wanted`},
+		{"investigator:\n  api: gpt\n",
+			":2: investigator.api: is \"gpt\", should be one of: anthropic, openai"},
+		{"investigator:\n  key_env: KEY=xyzzy\n",
+			`:2: investigator.key_env: "KEY": a variable's name is wanted`},
 		{"investigator:\n  base_url: ftp://x\n", ":2: investigator.base_url: want https"},
-		{"investigator:\n  base_url: https://me:xyzzy@x\n", ":2: investigator.base_url: want an address without a password"},
-		{"investigator:\n  base_url: http://models.example.com\n", ":2: investigator.base_url: \"models.example.com\": what is said"},
+		{"investigator:\n  base_url: https://me:xyzzy@x\n",
+			":2: investigator.base_url: want an address without a password"},
+		{"investigator:\n  base_url: http://models.example.com\n",
+			":2: investigator.base_url: \"models.example.com\": what is said"},
 		{"investigator:\n  network: [a:443, 'https://a']\n", ":2: investigator.network[1]:"},
 		{"investigator:\n  network: ['*:443']\n", ":2: investigator.network[0]:"},
 		{"investigator:\n  prices: {input: 3}\n", ":2: investigator.prices: lacks output"},
@@ -27,14 +31,20 @@ func TestAgentFaultsAreNamed(t *testing.T) {
 		{"mcp_servers:\n- name: logs\n  url: https://x\n", ":2: mcp_servers[0]: lacks tools"},
 		{server + "url: https://x\n  tools: []\n", ":2: mcp_servers[0].name: needs tools"},
 		{server + "tools: [a]\n", ":2: mcp_servers[0]: needs a command or a url"},
-		{server + "tools: [a]\n  url: https://x\n  command: [x]\n", ":2: mcp_servers[0]: needs a command or a url"},
-		{server + "url: https://x\n  tools: ['*']\n", `:4: mcp_servers[0].tools[0]: "*": want the name of one tool`},
-		{server + "url: https://x\n  tools: [search_logs, create_issue]\n", `:4: mcp_servers[0].tools[1]: "create_issue": its name says`},
-		{server + "url: https://x\n  tools: [deleteMonitor]\n", `:4: mcp_servers[0].tools[0]: "deleteMonitor": its name says`},
+		{server + "tools: [a]\n  url: https://x\n  command: [x]\n",
+			":2: mcp_servers[0]: needs a command or a url"},
+		{server + "url: https://x\n  tools: ['*']\n",
+			`:4: mcp_servers[0].tools[0]: "*": want the name of one tool`},
+		{server + "url: https://x\n  tools: [search_logs, create_issue]\n",
+			`:4: mcp_servers[0].tools[1]: "create_issue": its name says`},
+		{server + "url: https://x\n  tools: [deleteMonitor]\n",
+			`:4: mcp_servers[0].tools[0]: "deleteMonitor": its name says`},
 		{server + "url: http://x\n  tools: [a]\n", ":3: mcp_servers[0].url:"},
-		{server + "url: https://x\n  tools: [a]\n- name: logs\n  command: [x]\n  tools: [a]\n", `:5: mcp_servers[1].name: two servers are called "logs"`},
+		{server + "url: https://x\n  tools: [a]\n- name: logs\n  command: [x]\n  tools: [a]\n",
+			`:5: mcp_servers[1].name: two servers are called "logs"`},
 		{"mcp_servers:\n- name: My Logs\n  command: [x]\n  tools: [a]\n", ":2: mcp_servers[0].name:"},
-		{server + "command: [x]\n  env: ['A=xyzzy']\n  tools: [a]\n", ":4: mcp_servers[0].env[0]: \"A\": a variable's name"},
+		{server + "command: [x]\n  env: ['A=xyzzy']\n  tools: [a]\n",
+			":4: mcp_servers[0].env[0]: \"A\": a variable's name"},
 	} {
 		_, err := load(t, tt.text)
 		if err == nil || !strings.Contains(err.Error(), "config.yaml"+tt.want) {
@@ -50,7 +60,8 @@ func TestAgentFaultsAreNamed(t *testing.T) {
 }
 
 func TestReadToolsPass(t *testing.T) {
-	for _, name := range []string{"search_logs", "get-issue", "listMonitors", "query_prometheus", "settings.read", "address_lookup", "startup_times", "addresses"} {
+	for _, name := range []string{"search_logs", "get-issue", "listMonitors", "query_prometheus",
+		"settings.read", "address_lookup", "startup_times", "addresses"} {
 		if err := readTool(name); err != nil {
 			t.Error(err)
 		}
@@ -63,7 +74,8 @@ func TestAgentDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, b := c.Investigator, c.Validator
-	if a.BaseURL != "https://api.openai.com/v1" || a.KeyEnv != "" || a.KeyFile != filepath.Join(filepath.Dir(c.Path), "keys/k") || a.MaxOutputTokens != 8192 {
+	if a.BaseURL != "https://api.openai.com/v1" || a.KeyEnv != "" ||
+		a.KeyFile != filepath.Join(filepath.Dir(c.Path), "keys/k") || a.MaxOutputTokens != 8192 {
 		t.Errorf("%+v", a)
 	}
 	if b.BaseURL != "https://api.anthropic.com" || b.KeyEnv != "ANTHROPIC_API_KEY" || b.Prices != nil {
@@ -82,12 +94,14 @@ func TestSecretsOfAgentsAndServers(t *testing.T) {
 	t.Setenv("LOGS_COOKIE", "cookie-of-the-logs")
 	t.Setenv("GEMINI_API_KEY", "key-of-another-agent") // as it may be in a user's environment
 	t.Setenv("BOX_KEY", "key-of-the-box's-agent")
-	c, err := load(t, "investigator: {agent: api, model: m, key_file: "+file+"}\nbox: {agent: {agent: claude, env: [BOX_KEY]}}\n"+
+	c, err := load(t, "investigator: {agent: api, model: m, key_file: "+file+
+		"}\nbox: {agent: {agent: claude, env: [BOX_KEY]}}\n"+
 		"mcp_servers:\n- {name: logs, url: 'https://x', token_env: LOGS_TOKEN, tools: [a]}\n- {name: more, command: [x], env: [LOGS_COOKIE], tools: [a]}\n")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"key-from-a-file", "token-of-the-logs", "cookie-of-the-logs", "key-of-another-agent", "key-of-the-box's-agent"} {
+	for _, want := range []string{"key-from-a-file", "token-of-the-logs", "cookie-of-the-logs",
+		"key-of-another-agent", "key-of-the-box's-agent"} {
 		if !slices.Contains(c.Secrets(), want) {
 			t.Errorf("%q is not among the secrets", want)
 		}

@@ -45,7 +45,8 @@ type Limit struct {
 
 // Of returns the limit of a type of run.
 func (l *BoxLimits) Of(kind string) *Limit {
-	return map[string]*Limit{"scout": &l.Scout, "plan": &l.Plan, "fix": &l.Fix, "review": &l.Review, "benchmark": &l.Benchmark, "ops": &l.Ops}[kind]
+	return map[string]*Limit{"scout": &l.Scout, "plan": &l.Plan, "fix": &l.Fix, "review": &l.Review,
+		"benchmark": &l.Benchmark, "ops": &l.Ops}[kind]
 }
 
 // Time returns Minutes as a duration.
@@ -56,7 +57,8 @@ func (b *Box) fill() {
 	if b.Agent.Agent != "" {
 		b.Agent.fill("", 1)
 	}
-	for kind, minutes := range map[string]float64{"scout": 15, "plan": 15, "review": 15, "ops": 15, "fix": 60, "benchmark": 60} {
+	for kind, minutes := range map[string]float64{"scout": 15, "plan": 15, "review": 15, "ops": 15, "fix": 60,
+		"benchmark": 60} {
 		l, cost := b.Limits.Of(kind), 5.0
 		if minutes > 15 {
 			cost = 20
@@ -79,7 +81,8 @@ func (b *Box) compile(f *faults) {
 	if b.Agent.Agent != "" {
 		b.Agent.compile(f, "box", "agent")
 	}
-	for name, commands := range map[string][]string{"ops_commands": b.OpsCommands, "fix_commands": b.FixCommands} {
+	for name, commands := range map[string][]string{"ops_commands": b.OpsCommands,
+		"fix_commands": b.FixCommands} {
 		for i, c := range commands {
 			// An agent's rules for commands are patterns; these are plain words.
 			if strings.TrimSpace(c) == "" || strings.ContainsAny(c, "*()?:;|&<>$`\\\"'\n") {

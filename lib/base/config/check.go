@@ -70,7 +70,8 @@ func (f *faults) check(n *yaml.Node, r *rule, where string) {
 	switch {
 	case got == "null" && !strings.HasSuffix(where, "]"):
 		return // a key without a value counts as absent
-	case len(r.Type) > 0 && !slices.Contains(r.Type, got) && !(got == "integer" && slices.Contains(r.Type, "number")):
+	case len(r.Type) > 0 && !slices.Contains(r.Type, got) &&
+		!(got == "integer" && slices.Contains(r.Type, "number")):
 		f.say(n, where, wrongType(got, r.Type))
 		return
 	}

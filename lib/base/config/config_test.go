@@ -51,7 +51,8 @@ classifier:
 	if got := c.CodebaseFor("slack", "C2"); got != filepath.Join(filepath.Dir(c.Path), "src") {
 		t.Errorf("codebase of C2: %q", got)
 	}
-	if *c.Budget.InvestigationsPerDay != 0 || *c.Budget.InvestigationsPerPersonPerDay != 10 || c.Sandbox != "required" || c.Dispatch.Concurrency != 3 {
+	if *c.Budget.InvestigationsPerDay != 0 || *c.Budget.InvestigationsPerPersonPerDay != 10 ||
+		c.Sandbox != "required" || c.Dispatch.Concurrency != 3 {
 		t.Errorf("defaults: %+v", c)
 	}
 }
@@ -74,21 +75,31 @@ func TestFaultsAreNamed(t *testing.T) {
 		{"investigator:\n  max_rounds: 3\n", ":2: investigator.max_rounds: is 3, should be at most 2"},
 		{"investigator:\n  agent: exec\n", ":2: investigator.agent: exec needs a command"},
 		{"validator:\n  env: [A, 'B=secret']\n", ":2: validator.env[1]:"},
-		{"budget:\n  investigations_per_day: many\n", ":2: budget.investigations_per_day: is text, should be a whole number"},
+		{"budget:\n  investigations_per_day: many\n",
+			":2: budget.investigations_per_day: is text, should be a whole number"},
 		{"budget:\n  investigations_per_day: .nan\n", ":2: budget.investigations_per_day:"},
 		{"budget:\n  investigations_per_day: 1e30\n", ":2: "},
-		{"classifier:\n  bot_id: 123\n", ":2: classifier.bot_id: is a whole number, should be text: put it in quotes"},
+		{"classifier:\n  bot_id: 123\n",
+			":2: classifier.bot_id: is a whole number, should be text: put it in quotes"},
 		{"team:\n  approvers: ana\n", ":2: team.approvers: is text, should be a list"},
 		{"watched_chats:\n  - chat_id:\n", ":2: watched_chats[0]: lacks chat_id"},
 		{"watched_chats:\n  - name: x\n", ":2: watched_chats[0]: lacks chat_id"},
-		{"classifier:\n  ack_patterns:\n    - ok\n    - '('\n", ":4: classifier.ack_patterns[1]: error parsing regexp"},
-		{"question_types:\n  - type: other\n    when: '(?<=a)b'\n", ":3: question_types[0].when: regular expression"},
-		{"question_types:\n  - type: other\n    when: .a ==\n", `:3: question_types[0].when: jq condition ".a ==": character 5`},
-		{"ask_first:\n  - name: x\n    when: .a | nope\n    question: y\n", ":3: ask_first[0].when: jq condition"},
-		{"classifier:\n  rules:\n    - name: x\n      when: .a | ]\n      set: {is_question: true}\n", ":4: classifier.rules[0].when: jq condition"},
-		{"classifier:\n  rules:\n    - name: x\n      when: .a\n      set: {content: y}\n", ":5: unknown key"},
-		{"watched_chats:\n  - chat_id: a\n    codebase: nope\n", `:3: watched_chats[0].codebase: no codebase is called "nope"`},
-		{"codebases:\n  - {name: a, path: x}\n  - {name: a, path: y}\n", `:3: codebases[1].name: two codebases are called "a"`},
+		{"classifier:\n  ack_patterns:\n    - ok\n    - '('\n",
+			":4: classifier.ack_patterns[1]: error parsing regexp"},
+		{"question_types:\n  - type: other\n    when: '(?<=a)b'\n",
+			":3: question_types[0].when: regular expression"},
+		{"question_types:\n  - type: other\n    when: .a ==\n",
+			`:3: question_types[0].when: jq condition ".a ==": character 5`},
+		{"ask_first:\n  - name: x\n    when: .a | nope\n    question: y\n",
+			":3: ask_first[0].when: jq condition"},
+		{"classifier:\n  rules:\n    - name: x\n      when: .a | ]\n      set: {is_question: true}\n",
+			":4: classifier.rules[0].when: jq condition"},
+		{"classifier:\n  rules:\n    - name: x\n      when: .a\n      set: {content: y}\n",
+			":5: unknown key"},
+		{"watched_chats:\n  - chat_id: a\n    codebase: nope\n",
+			`:3: watched_chats[0].codebase: no codebase is called "nope"`},
+		{"codebases:\n  - {name: a, path: x}\n  - {name: a, path: y}\n",
+			`:3: codebases[1].name: two codebases are called "a"`},
 		{"team: {members: [a]}\nteam: {members: [b]}\n", ":2: team: stands in line 1 already"},
 		{bomb, `:2: unknown key "b"`},
 		{"knowledge: &a [x]\nteam: {members: *a}\n", ":2: team.members: alias *a: write out"},
@@ -103,7 +114,8 @@ func TestFaultsAreNamed(t *testing.T) {
 		{"# " + strings.Repeat("x", maxFile), "over 1048576 bytes"},
 	} {
 		_, err := load(t, tt.text)
-		if err == nil || !strings.Contains(err.Error(), "config.yaml"+tt.want) && !strings.Contains(err.Error(), tt.want) {
+		if err == nil || !strings.Contains(err.Error(), "config.yaml"+tt.want) &&
+			!strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%.80q: %v, want %q", tt.text, err, tt.want)
 			continue
 		}
@@ -118,7 +130,8 @@ func TestNothingBehindAKeyIsTheDefault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Classifier.OtherBots != "ignore" || *c.Budget.InvestigationsPerDay != 50 || c.Team.Language != "2024-01-01" {
+	if c.Classifier.OtherBots != "ignore" || *c.Budget.InvestigationsPerDay != 50 ||
+		c.Team.Language != "2024-01-01" {
 		t.Errorf("%+v", c)
 	}
 }
@@ -194,7 +207,8 @@ func TestSecret(t *testing.T) {
 		mode os.FileMode
 		want string
 		ok   bool
-	}{{"from-env", 0o644, "from-env", true}, {"", 0o600, "from-file", true}, {"", 0o644, "", false}, {"", 0o640, "", false}} {
+	}{{"from-env", 0o644, "from-env", true}, {"", 0o600, "from-file", true}, {"", 0o644, "", false},
+		{"", 0o640, "", false}} {
 		t.Setenv("TRI_TEST_TOKEN", tt.env)
 		if err := os.WriteFile(file, []byte("from-file\n"), tt.mode); err != nil {
 			t.Fatal(err)
@@ -206,7 +220,8 @@ func TestSecret(t *testing.T) {
 		if got != tt.want || (err == nil) != tt.ok {
 			t.Errorf("%+v: %q, %v", tt, got, err)
 		}
-		if status, _ := sysexit.Of(err); err != nil && (status != sysexit.NoPerm || len(sysexit.Hints(err)) != 1) {
+		if status, _ := sysexit.Of(err); err != nil &&
+			(status != sysexit.NoPerm || len(sysexit.Hints(err)) != 1) {
 			t.Errorf("%+v: status %d, hints %q", tt, status, sysexit.Hints(err))
 		}
 	}
@@ -239,10 +254,14 @@ func FuzzCheck(f *testing.F) {
 	}
 	schema := compiler.MustCompile("config.json")
 	for _, seed := range []string{
-		`{}`, `{"team":{"approvers":["a"]}}`, `{"team":{"approvers":[1]}}`, `{"team":{"nobody":1}}`, `{"sandbox":"maybe"}`,
-		`{"budget":{"investigations_per_day":-1}}`, `{"budget":{"investigations_per_day":1.5}}`, `{"dispatch":{"concurrency":65}}`,
-		`{"watched_chats":[{"name":"x"}]}`, `{"classifier":{"rules":[{"name":"","when":".","set":{}}]}}`, `{"chat":{"mattermost":{"url":"ftp:x"}}}`,
-		`{"classifier":{"rules":[{"name":"a","when":".","set":{"classifier_confidence":2}}]}}`, `{"escalation":{"enabled":"yes"}}`, `[]`, `"x"`,
+		`{}`, `{"team":{"approvers":["a"]}}`, `{"team":{"approvers":[1]}}`, `{"team":{"nobody":1}}`,
+		`{"sandbox":"maybe"}`,
+		`{"budget":{"investigations_per_day":-1}}`, `{"budget":{"investigations_per_day":1.5}}`,
+		`{"dispatch":{"concurrency":65}}`,
+		`{"watched_chats":[{"name":"x"}]}`, `{"classifier":{"rules":[{"name":"","when":".","set":{}}]}}`,
+		`{"chat":{"mattermost":{"url":"ftp:x"}}}`,
+		`{"classifier":{"rules":[{"name":"a","when":".","set":{"classifier_confidence":2}}]}}`,
+		`{"escalation":{"enabled":"yes"}}`, `[]`, `"x"`,
 	} {
 		f.Add(seed)
 	}
@@ -251,7 +270,8 @@ func FuzzCheck(f *testing.F) {
 			return
 		}
 		value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
-		if err != nil || strings.Contains(text, "null") || strings.ContainsAny(text, "eE.") && strings.ContainsAny(text, "0123456789") {
+		if err != nil || strings.Contains(text, "null") ||
+			strings.ContainsAny(text, "eE.") && strings.ContainsAny(text, "0123456789") {
 			return // 1e3 and 1.0 are whole numbers to JSON Schema, not to us; nothing is nothing
 		}
 		var node yaml.Node

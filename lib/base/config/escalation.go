@@ -13,7 +13,8 @@ type Escalation struct {
 	QuestionTypes               []string `yaml:"question_types"`                 // types that are always long
 	MaxMin                      float64  `yaml:"max_min"`                        // of one run; default 30
 	Terminal                    string   `yaml:"terminal"`                       // Tmux (default) or None
-	TranscriptDir               string   `yaml:"transcript_dir"`                 // default: the run's own folder
+	// default: the run's own folder
+	TranscriptDir string `yaml:"transcript_dir"`
 }
 
 // fill sets defaults.

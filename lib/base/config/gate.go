@@ -97,7 +97,8 @@ func (g *Gate) fill() {
 	for _, d := range []struct {
 		p **string
 		v string
-	}{{&r.Seen, "👀"}, {&r.Working, "👀"}, {&r.Waiting, "🔔"}, {&r.Answered, "✅"}, {&r.Noted, "📝"}, {&r.Skipped, "⏩"}, {&r.Failed, "❌"}} {
+	}{{&r.Seen, "👀"}, {&r.Working, "👀"}, {&r.Waiting, "🔔"}, {&r.Answered, "✅"}, {&r.Noted, "📝"},
+		{&r.Skipped, "⏩"}, {&r.Failed, "❌"}} {
 		if *d.p == nil {
 			*d.p = &d.v
 		}

@@ -83,7 +83,8 @@ func Load(path string) (*Config, error) {
 		return Default(), nil
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		err = sysexit.Hint(err, "tri init writes one; without --config the home's is read, and the defaults hold where there is none")
+		err = sysexit.Hint(err,
+			"tri init writes one; without --config the home's is read, and the defaults hold where there is none")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
@@ -180,7 +181,8 @@ func (c *Config) resolvePaths(dir string) {
 		}
 	}
 	fix(&c.Chat.Local.Dir)
-	for _, file := range slices.Concat(c.Chat.files(), c.Investigator.files(), c.Validator.files(), c.Box.Agent.files(),
+	for _, file := range slices.Concat(c.Chat.files(), c.Investigator.files(), c.Validator.files(),
+		c.Box.Agent.files(),
 		c.Voice.Model.files(), []*string{&c.Voice.Style, &c.Forge.TokenFile}, c.Nats.files()) {
 		fix(file)
 	}

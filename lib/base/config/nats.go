@@ -9,11 +9,13 @@ import (
 // Nats is the server that carries logs and runs between machines; see tri-nats(1). No other program
 // connects to it.
 type Nats struct {
-	URL      string  `yaml:"url"`       // nats://host:4222 or tls://host:4222, several with commas; "" means none
-	SeedFile string  `yaml:"seed_file"` // the NKEY of this machine's role, mode 0600
-	CAFile   string  `yaml:"ca_file"`   // of the server's certificate; "" means the system's
-	Replicas int     `yaml:"replicas"`  // of each stream: 1 (default), 3 or 5
-	LeaseS   float64 `yaml:"lease_s"`   // seconds after which the run of a dead worker is given to another; default 30
+	// nats://host:4222 or tls://host:4222, several with commas; "" means none
+	URL      string `yaml:"url"`
+	SeedFile string `yaml:"seed_file"` // the NKEY of this machine's role, mode 0600
+	CAFile   string `yaml:"ca_file"`   // of the server's certificate; "" means the system's
+	Replicas int    `yaml:"replicas"`  // of each stream: 1 (default), 3 or 5
+	// seconds after which the run of a dead worker is given to another; default 30
+	LeaseS float64 `yaml:"lease_s"`
 }
 
 func (n *Nats) fill() {

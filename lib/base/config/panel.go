@@ -44,5 +44,6 @@ func (l *Lenses) For(questionType string) []string {
 
 // Any reports whether any lens is configured.
 func (l *Lenses) Any() bool {
-	return len(l.Default)+len(l.TechnicalQA)+len(l.StatusCheck)+len(l.DataLookup)+len(l.APIContract)+len(l.Other) > 0
+	return len(l.Default)+len(l.TechnicalQA)+len(l.StatusCheck)+len(l.DataLookup)+len(l.APIContract)+
+		len(l.Other) > 0
 }

@@ -11,7 +11,8 @@ import (
 // Stage is one long-running program of the pipeline: it runs in the home, and is restarted when it
 // exits.
 type Stage struct {
-	Name    string   `yaml:"name"`    // watch, thread, turn, classify, dispatch, reply, chat, web; or a team's own
+	// watch, thread, turn, classify, dispatch, reply, chat, web; or a team's own
+	Name    string   `yaml:"name"`
 	Command []string `yaml:"command"` // replaces the built-in command; required for a team's own stage
 	Off     *bool    `yaml:"off"`     // it is not run
 
@@ -52,18 +53,24 @@ func (c *Config) Stages(home string) []Stage {
 			stages = append(stages, s)
 		}
 	}
-	add(Stage{Name: "watch", Lock: "locks/watch", Command: cmd([]string{"tri-watch"}, own, with)}, len(c.On()) > 0)
+	add(Stage{Name: "watch", Lock: "locks/watch", Command: cmd([]string{"tri-watch"}, own, with)},
+		len(c.On()) > 0)
 	for _, f := range []struct{ stage, out string }{{"thread", ThreadedName}, {"turn", TurnsName}} {
 		before := len(stages)
-		add(Stage{Name: f.stage, Lock: "." + f.out + ".lock", Command: cmd([]string{"tri-" + f.stage}, out(f.out), []string{from})}, true)
+		add(Stage{Name: f.stage, Lock: "." + f.out + ".lock",
+			Command: cmd([]string{"tri-" + f.stage}, out(f.out), []string{from})}, true)
 		if len(stages) > before {
 			from = f.out
 		}
 	}
-	add(Stage{Name: "classify", Lock: "." + ClassifiedName + ".lock", Command: cmd([]string{"tri-classify"}, with, out(ClassifiedName), []string{from})}, true)
-	add(Stage{Name: "dispatch", Lock: "locks/dispatch", Command: cmd([]string{"tri-dispatch"}, own, with, []string{ClassifiedName})}, true)
-	add(Stage{Name: "reply", Lock: "locks/reply", Command: cmd([]string{"tri-reply"}, own, with)}, c.posts() || c.hasStage("reply"))
-	add(Stage{Name: "chat", Lock: "locks/chat", Command: cmd([]string{"tri-approve", "chat"}, own, with)}, c.Gate.Chat.ChatID != "")
+	add(Stage{Name: "classify", Lock: "." + ClassifiedName + ".lock",
+		Command: cmd([]string{"tri-classify"}, with, out(ClassifiedName), []string{from})}, true)
+	add(Stage{Name: "dispatch", Lock: "locks/dispatch",
+		Command: cmd([]string{"tri-dispatch"}, own, with, []string{ClassifiedName})}, true)
+	add(Stage{Name: "reply", Lock: "locks/reply", Command: cmd([]string{"tri-reply"}, own, with)},
+		c.posts() || c.hasStage("reply"))
+	add(Stage{Name: "chat", Lock: "locks/chat", Command: cmd([]string{"tri-approve", "chat"}, own, with)},
+		c.Gate.Chat.ChatID != "")
 	add(Stage{Name: "web", Lock: "locks/web", Command: cmd([]string{"tri-approve", "web"}, own, with)}, false)
 	for _, p := range c.Pipeline {
 		if !slices.Contains(builtins, p.Name) && (p.Off == nil || !*p.Off) {
@@ -99,8 +106,10 @@ func (c *Config) compilePipeline(f *faults) {
 			f.add(errors.New("a stage of one's own needs a command"), "pipeline", i)
 		}
 		seen[p.Name] = true
-		if len(p.Command) > 0 && p.Command[0] != filepath.Base(p.Command[0]) && !filepath.IsAbs(p.Command[0]) {
-			f.add(fmt.Errorf("%q: want a name on PATH or an absolute path", p.Command[0]), "pipeline", i, "command")
+		if len(p.Command) > 0 && p.Command[0] != filepath.Base(p.Command[0]) &&
+			!filepath.IsAbs(p.Command[0]) {
+			f.add(fmt.Errorf("%q: want a name on PATH or an absolute path", p.Command[0]), "pipeline",
+				i, "command")
 		}
 	}
 }

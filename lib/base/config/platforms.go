@@ -72,7 +72,8 @@ type Lark struct {
 	EncryptKeyEnv   string `yaml:"encrypt_key_env"`  // default LARK_ENCRYPT_KEY; for Listen
 	VerificationEnv string `yaml:"verification_env"` // default LARK_VERIFICATION_TOKEN; for Listen
 	Listen          string `yaml:"listen"`           // host:port
-	APIURL          string `yaml:"api_url"`          // default https://open.larksuite.com; Feishu: https://open.feishu.cn
+	// default https://open.larksuite.com; Feishu: https://open.feishu.cn
+	APIURL string `yaml:"api_url"`
 }
 
 // Teams is a bot of the Bot Framework, and an application of Microsoft Graph for missed messages.
@@ -88,7 +89,8 @@ type Teams struct {
 	// ServiceURL is where the bot posts, by default the endpoint of all regions. OpenIDURL lists
 	// the keys that sign activities.
 	ServiceURL string `yaml:"service_url"` // default https://smba.trafficmanager.net/teams/
-	OpenIDURL  string `yaml:"openid_url"`  // default https://login.botframework.com/v1/.well-known/openidconfiguration
+	// default https://login.botframework.com/v1/.well-known/openidconfiguration
+	OpenIDURL string `yaml:"openid_url"`
 	// Groups are the ids of the teams whose channels are watched. Without it Graph cannot be
 	// queried for missed messages in them.
 	Groups []string `yaml:"groups"`
@@ -154,9 +156,12 @@ func (c *Config) On() []string {
 		name string
 		on   bool
 	}{
-		{PlatformLocal, p.Local.Dir != ""}, {PlatformMattermost, p.Mattermost.URL != ""}, {PlatformSlack, p.Slack.Enabled},
-		{PlatformDiscord, p.Discord.Enabled}, {PlatformLark, p.Lark.AppID != ""}, {PlatformTeams, p.Teams.AppID != ""},
-		{PlatformTelegram, p.Telegram.Enabled}, {PlatformMatrix, p.Matrix.URL != ""}, {PlatformIRC, p.IRC.Address != ""},
+		{PlatformLocal, p.Local.Dir != ""}, {PlatformMattermost, p.Mattermost.URL != ""},
+		{PlatformSlack, p.Slack.Enabled},
+		{PlatformDiscord, p.Discord.Enabled}, {PlatformLark, p.Lark.AppID != ""},
+		{PlatformTeams, p.Teams.AppID != ""},
+		{PlatformTelegram, p.Telegram.Enabled}, {PlatformMatrix, p.Matrix.URL != ""},
+		{PlatformIRC, p.IRC.Address != ""},
 		{PlatformTail, len(p.Tail.Files) > 0},
 	} {
 		if x.on {
@@ -188,14 +193,19 @@ func (p *Platforms) fill() {
 		value string
 	}{
 		{&p.Local.BotName, "tri"},
-		{&p.Mattermost.TokenEnv, "MATTERMOST_TOKEN"}, {&p.Mattermost.WebhookTokenEnv, "MATTERMOST_WEBHOOK_TOKEN"},
-		{&p.Slack.TokenEnv, "SLACK_BOT_TOKEN"}, {&p.Slack.AppTokenEnv, "SLACK_APP_TOKEN"}, {&p.Slack.SigningEnv, "SLACK_SIGNING_SECRET"},
+		{&p.Mattermost.TokenEnv, "MATTERMOST_TOKEN"},
+		{&p.Mattermost.WebhookTokenEnv, "MATTERMOST_WEBHOOK_TOKEN"},
+		{&p.Slack.TokenEnv, "SLACK_BOT_TOKEN"}, {&p.Slack.AppTokenEnv, "SLACK_APP_TOKEN"},
+		{&p.Slack.SigningEnv, "SLACK_SIGNING_SECRET"},
 		{&p.Slack.APIURL, "https://slack.com/api/"},
 		{&p.Discord.TokenEnv, "DISCORD_TOKEN"}, {&p.Discord.APIURL, "https://discord.com/api/v10"},
-		{&p.Lark.SecretEnv, "LARK_APP_SECRET"}, {&p.Lark.EncryptKeyEnv, "LARK_ENCRYPT_KEY"}, {&p.Lark.VerificationEnv, "LARK_VERIFICATION_TOKEN"},
+		{&p.Lark.SecretEnv, "LARK_APP_SECRET"}, {&p.Lark.EncryptKeyEnv, "LARK_ENCRYPT_KEY"},
+		{&p.Lark.VerificationEnv, "LARK_VERIFICATION_TOKEN"},
 		{&p.Lark.APIURL, "https://open.larksuite.com"},
-		{&p.Teams.SecretEnv, "TEAMS_APP_SECRET"}, {&p.Teams.GraphURL, "https://graph.microsoft.com/v1.0"}, {&p.Teams.LoginURL, "https://login.microsoftonline.com"},
-		{&p.Teams.ServiceURL, "https://smba.trafficmanager.net/teams/"}, {&p.Teams.OpenIDURL, "https://login.botframework.com/v1/.well-known/openidconfiguration"},
+		{&p.Teams.SecretEnv, "TEAMS_APP_SECRET"}, {&p.Teams.GraphURL, "https://graph.microsoft.com/v1.0"},
+		{&p.Teams.LoginURL, "https://login.microsoftonline.com"},
+		{&p.Teams.ServiceURL, "https://smba.trafficmanager.net/teams/"},
+		{&p.Teams.OpenIDURL, "https://login.botframework.com/v1/.well-known/openidconfiguration"},
 		{&p.Telegram.TokenEnv, "TELEGRAM_TOKEN"}, {&p.Telegram.APIURL, "https://api.telegram.org"},
 		{&p.Matrix.TokenEnv, "MATRIX_TOKEN"},
 		{&p.IRC.Nick, "tri"}, {&p.IRC.PasswordEnv, "IRC_PASSWORD"},
@@ -211,7 +221,8 @@ func (p *Platforms) fill() {
 func (p *Platforms) credentials() [][2]string {
 	return [][2]string{
 		{p.Mattermost.TokenEnv, p.Mattermost.TokenFile}, {p.Mattermost.WebhookTokenEnv, ""},
-		{p.Slack.TokenEnv, p.Slack.TokenFile}, {p.Slack.AppTokenEnv, p.Slack.AppTokenFile}, {p.Slack.SigningEnv, p.Slack.SigningFile},
+		{p.Slack.TokenEnv, p.Slack.TokenFile}, {p.Slack.AppTokenEnv, p.Slack.AppTokenFile},
+		{p.Slack.SigningEnv, p.Slack.SigningFile},
 		{p.Discord.TokenEnv, p.Discord.TokenFile},
 		{p.Lark.SecretEnv, p.Lark.SecretFile}, {p.Lark.EncryptKeyEnv, ""}, {p.Lark.VerificationEnv, ""},
 		{p.Teams.SecretEnv, p.Teams.SecretFile}, {p.Telegram.TokenEnv, p.Telegram.TokenFile},
@@ -222,8 +233,10 @@ func (p *Platforms) credentials() [][2]string {
 // files returns the fields that name a file.
 func (p *Platforms) files() []*string {
 	files := []*string{
-		&p.Mattermost.TokenFile, &p.Slack.TokenFile, &p.Slack.AppTokenFile, &p.Slack.SigningFile, &p.Discord.TokenFile,
-		&p.Lark.SecretFile, &p.Teams.SecretFile, &p.Telegram.TokenFile, &p.Matrix.TokenFile, &p.IRC.PasswordFile,
+		&p.Mattermost.TokenFile, &p.Slack.TokenFile, &p.Slack.AppTokenFile, &p.Slack.SigningFile,
+		&p.Discord.TokenFile,
+		&p.Lark.SecretFile, &p.Teams.SecretFile, &p.Telegram.TokenFile, &p.Matrix.TokenFile,
+		&p.IRC.PasswordFile,
 	}
 	for i := range p.Tail.Files {
 		files = append(files, &p.Tail.Files[i])

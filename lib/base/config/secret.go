@@ -23,7 +23,8 @@ func secret(env, file string) (string, error) {
 		return v, nil
 	}
 	if file == "" {
-		return "", sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("no token: $%s is empty", env)), "set it, or name a token_file of mode 0600")
+		return "", sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("no token: $%s is empty", env)),
+			"set it, or name a token_file of mode 0600")
 	}
 	v, err := ReadSecret(file)
 	return v, sysexit.With(sysexit.NoPerm, err)
@@ -45,10 +46,12 @@ func ReadSecret(file string) (string, error) {
 		return "", fmt.Errorf("token file %q: not a file", file)
 	}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() {
-		return "", sysexit.Hint(fmt.Errorf("token file %q: belongs to another user", file), "chown it to the user that runs tri")
+		return "", sysexit.Hint(fmt.Errorf("token file %q: belongs to another user", file),
+			"chown it to the user that runs tri")
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		return "", sysexit.Hint(fmt.Errorf("token file %q: mode %#o: others can read it", file, info.Mode().Perm()), "chmod 600 "+file)
+		return "", sysexit.Hint(fmt.Errorf("token file %q: mode %#o: others can read it", file,
+			info.Mode().Perm()), "chmod 600 "+file)
 	}
 	b, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
 	if err != nil {

@@ -39,7 +39,8 @@ func (c *Config) compileServers(f *faults) {
 		at := func(key ...any) []any { return append([]any{"mcp_servers", i}, key...) }
 		switch {
 		case !serverName.MatchString(s.Name):
-			f.add(fmt.Errorf("%q: want small letters, digits, - and _, since tools are called by it", s.Name), at("name")...)
+			f.add(fmt.Errorf("%q: want small letters, digits, - and _, since tools are called by it", s.Name),
+				at("name")...)
 		case seen[s.Name]:
 			f.add(fmt.Errorf("two servers are called %q", s.Name), at("name")...)
 		}
@@ -61,7 +62,8 @@ func (c *Config) compileServers(f *faults) {
 			f.add(hostPort(name), at("network", k)...)
 		}
 		if len(s.Tools) == 0 {
-			f.add(errors.New("needs tools: the names of those that may be used; there is no word for all"), at("name")...)
+			f.add(errors.New("needs tools: the names of those that may be used; there is no word for all"),
+				at("name")...)
 		}
 		for k, name := range s.Tools {
 			f.add(readTool(name), at("tools", k)...)
@@ -84,7 +86,8 @@ func readTool(name string) error {
 // firstWord returns create for create_issue, create-issue and createIssue.
 func firstWord(name string) string {
 	for i, r := range name {
-		if i > 0 && (strings.ContainsRune("_.-", r) || unicode.IsUpper(r) && !unicode.IsUpper(rune(name[i-1]))) {
+		if i > 0 && (strings.ContainsRune("_.-", r) ||
+			unicode.IsUpper(r) && !unicode.IsUpper(rune(name[i-1]))) {
 			return strings.ToLower(name[:i])
 		}
 	}

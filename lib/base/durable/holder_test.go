@@ -20,7 +20,8 @@ func TestFlockOn(t *testing.T) {
 		{"1: FLOCK  ADVISORY  WRITE 708 08:02:104858 0 EOF", 0, false},
 		{"1: POSIX  ADVISORY  WRITE 708 08:02:1048580 0 EOF", 0, false},
 		{"1: -> FLOCK  ADVISORY  WRITE 708 08:02:1048580 0 EOF", 0, false},
-		{"", 0, false}, {"1: FLOCK  ADVISORY  WRITE 708", 0, false}, {"1: FLOCK  ADVISORY  WRITE 708 08:02:1048580", 708, true},
+		{"", 0, false}, {"1: FLOCK  ADVISORY  WRITE 708", 0, false},
+		{"1: FLOCK  ADVISORY  WRITE 708 08:02:1048580", 708, true},
 	} {
 		if pid, ok := flockOn(tt.line, 1048580); ok != tt.ok || pid != tt.pid {
 			t.Errorf("%q: %d, %v", tt.line, pid, ok)
@@ -88,7 +89,8 @@ func TestSwap(t *testing.T) {
 	if err := h.Swap("none/view.json", nil); err == nil {
 		t.Error("a folder was made that need not last")
 	}
-	if err := os.Mkdir(h.Path(fmt.Sprintf(".new.json.%d", os.Getpid())), 0o700); err != nil { // where it is written first
+	// where it is written first
+	if err := os.Mkdir(h.Path(fmt.Sprintf(".new.json.%d", os.Getpid())), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.Swap("new.json", nil); err == nil || h.Exists("new.json") {

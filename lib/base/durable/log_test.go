@@ -98,7 +98,9 @@ func TestAppendFails(t *testing.T) {
 			t.Errorf("%s: at %d, %v", tt.name, off, err)
 		}
 	}
-	if off, err := l.Append(func(int64) ([]byte, error) { return []byte("\n"), nil }); off != 4 || err != nil {
+	if off, err := l.Append(func(int64) ([]byte, error) {
+		return []byte("\n"), nil
+	}); off != 4 || err != nil {
 		t.Errorf("a blank line: at %d, %v", off, err)
 	}
 	if size, err := l.cutTornTail(); size != 5 || err != nil {
@@ -155,7 +157,8 @@ func TestTornAtEveryPlace(t *testing.T) {
 	for _, before := range []int{0, 1, chunk - 1, chunk} {
 		for _, torn := range []int{0, 1, chunk - 1, chunk, chunk + 1, 2 * chunk} {
 			text := strings.Repeat("a", before) + "\n" + strings.Repeat("b", torn)
-			if got, err := wholeLines(strings.NewReader(text), int64(len(text))); got != int64(before+1) || err != nil {
+			if got, err := wholeLines(strings.NewReader(text), int64(len(text))); got != int64(before+1) ||
+				err != nil {
 				t.Errorf("%d bytes, a newline and %d: %d, %v", before, torn, got, err)
 			}
 		}

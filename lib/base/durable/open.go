@@ -47,7 +47,8 @@ func homeDir(dir string) (string, error) {
 		return dir, nil
 	}
 	if _, err := os.UserHomeDir(); err != nil && os.Getenv("TRI_HOME") == "" {
-		return "", sysexit.With(sysexit.Config, errors.New("neither TRI_HOME nor HOME is set: name a home with --home"))
+		return "", sysexit.With(sysexit.Config,
+			errors.New("neither TRI_HOME nor HOME is set: name a home with --home"))
 	}
 	return DefaultDir(), nil
 }
@@ -59,11 +60,13 @@ func (h *Home) trusted() error {
 		return ioError("open", h.dir, err)
 	}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() {
-		err := sysexit.With(sysexit.NoPerm, fmt.Errorf("home %q belongs to user %d, and this is user %d", h.dir, st.Uid, os.Geteuid()))
+		err := sysexit.With(sysexit.NoPerm,
+			fmt.Errorf("home %q belongs to user %d, and this is user %d", h.dir, st.Uid, os.Geteuid()))
 		return sysexit.Hint(err, "run it as the owner, or chown the home")
 	}
 	if mode := info.Mode().Perm(); mode&0o022 != 0 {
-		err := sysexit.With(sysexit.NoPerm, fmt.Errorf("home %q has mode %#o: others can write to it", h.dir, mode))
+		err := sysexit.With(sysexit.NoPerm,
+			fmt.Errorf("home %q has mode %#o: others can write to it", h.dir, mode))
 		return sysexit.Hint(err, "chmod 700 "+h.dir)
 	}
 	for _, dir := range []string{".", "open", "outbox", "watch"} {
@@ -77,12 +80,15 @@ func (h *Home) trusted() error {
 		}
 		for _, e := range entries {
 			name := path.Join(dir, e.Name())
-			if special := e.Type() & (fs.ModeNamedPipe | fs.ModeDevice | fs.ModeSocket); special != 0 && (special != fs.ModeSocket || path.Ext(name) != ".sock") {
-				return sysexit.With(sysexit.Data, fmt.Errorf("%q is no file but a %s", h.Path(name), kinds[special]))
+			if special := e.Type() & (fs.ModeNamedPipe | fs.ModeDevice | fs.ModeSocket); special != 0 &&
+				(special != fs.ModeSocket || path.Ext(name) != ".sock") {
+				return sysexit.With(sysexit.Data,
+					fmt.Errorf("%q is no file but a %s", h.Path(name), kinds[special]))
 			}
 		}
 	}
 	return nil
 }
 
-var kinds = map[fs.FileMode]string{fs.ModeNamedPipe: "named pipe", fs.ModeDevice: "device", fs.ModeSocket: "socket"}
+var kinds = map[fs.FileMode]string{fs.ModeNamedPipe: "named pipe", fs.ModeDevice: "device",
+	fs.ModeSocket: "socket"}

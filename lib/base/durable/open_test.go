@@ -34,7 +34,8 @@ func TestOpenHome(t *testing.T) {
 	if err := made.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for mode, want := range map[os.FileMode]int{0o700: 0, 0o755: 0, 0o770: sysexit.NoPerm, 0o707: sysexit.NoPerm, 0o777: sysexit.NoPerm} {
+	for mode, want := range map[os.FileMode]int{0o700: 0, 0o755: 0, 0o770: sysexit.NoPerm,
+		0o707: sysexit.NoPerm, 0o777: sysexit.NoPerm} {
 		if err := os.Chmod(none, mode); err != nil {
 			t.Fatal(err)
 		}

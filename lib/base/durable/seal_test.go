@@ -20,7 +20,8 @@ func TestSeal(t *testing.T) {
 		if err == nil {
 			err = json.Unmarshal(got, &a)
 		}
-		if err != nil || json.Unmarshal([]byte(object), &b) != nil || len(a.(map[string]any)) != len(b.(map[string]any)) {
+		if err != nil || json.Unmarshal([]byte(object), &b) != nil ||
+			len(a.(map[string]any)) != len(b.(map[string]any)) {
 			t.Errorf("%s: %s, %v", object, got, err)
 		}
 		file, err := h.ReadFile("f.json")

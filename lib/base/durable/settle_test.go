@@ -27,7 +27,8 @@ func TestSettle(t *testing.T) {
 	status(t, "a closed file", Settle(r), sysexit.IO)
 	h := home(t)
 	put(t, h, "d/k", "x")
-	for name, want := range map[string]int{"d/k": 0, "d": 0, "none": 0, "none/k": 0, "../x": sysexit.IO, "d/k/x": sysexit.IO} {
+	for name, want := range map[string]int{"d/k": 0, "d": 0, "none": 0, "none/k": 0, "../x": sysexit.IO,
+		"d/k/x": sysexit.IO} {
 		if err := h.Settle(name); want != 0 {
 			status(t, name, err, want)
 		} else if err != nil {
@@ -66,7 +67,8 @@ func TestOpenMakes(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, dir := range []string{filepath.Join(file, "x"), filepath.Join(file, "x", "y"), filepath.Join(top, strings.Repeat("x", 300)), filepath.Join(top, strings.Repeat("x", 300), "y")} {
+	for _, dir := range []string{filepath.Join(file, "x"), filepath.Join(file, "x", "y"),
+		filepath.Join(top, strings.Repeat("x", 300)), filepath.Join(top, strings.Repeat("x", 300), "y")} {
 		h, err := Open(dir)
 		status(t, dir, err, sysexit.IO)
 		if h != nil {

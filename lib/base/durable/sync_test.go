@@ -100,7 +100,8 @@ func TestSyncs(t *testing.T) {
 		t.Skip(err)
 	}
 	home, trace := filepath.Join(t.TempDir(), "home"), filepath.Join(t.TempDir(), "trace")
-	cmd := exec.Command(strace, "-f", "-y", "-o", trace, "-e", "trace=chdir,mkdirat,fsync,write,pwrite64,renameat,renameat2,unlinkat,flock,ftruncate",
+	cmd := exec.Command(strace, "-f", "-y", "-o", trace, "-e",
+		"trace=chdir,mkdirat,fsync,write,pwrite64,renameat,renameat2,unlinkat,flock,ftruncate",
 		os.Args[0], "-test.run", "^TestTraced$")
 	cmd.Env = append(os.Environ(), tracedHome+"="+home)
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -33,16 +33,23 @@ func Match(patterns []string, name string) bool {
 var folders = []string{".ssh", ".docker", ".kube", ".aws", ".azure", ".gcloud", ".gnupg", ".password-store"}
 
 var steering = []string{
-	".claude", ".mcp.json", ".qwen", ".opencode", "opencode.json", "opencode.jsonc", ".codex", ".gemini", ".continue", ".continuerc.json",
-	".cursor", ".goose", ".cline", ".aider*", ".roo", ".windsurf", ".kilocode", ".crush.json", "crush.json", ".crush", "bunfig.toml",
+	".claude", ".mcp.json", ".qwen", ".opencode", "opencode.json", "opencode.jsonc", ".codex", ".gemini",
+	".continue", ".continuerc.json",
+	".cursor", ".goose", ".cline", ".aider*", ".roo", ".windsurf", ".kilocode", ".crush.json", "crush.json",
+	".crush", "bunfig.toml",
 }
 
 var vendored = []string{"node_modules", "vendor", "bower_components", "__pycache__", "venv"}
 
 var secrets = []string{
-	".env", ".env.*", "*.env", ".envrc", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.kdbx", "*.ppk", "*.asc", "*.gpg",
-	"id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".htpasswd",
-	".git-credentials", "credentials", "credentials.*", "secrets.*", "secret.*", "*.token", "*.secret", "*.tfstate", "*.tfvars",
-	"kubeconfig", "*.kubeconfig", ".my.cnf", ".mylogin.cnf", ".vault_pass*", ".vault-token", "vault.yml", "vault.yaml", "service-account*.json",
-	"serviceaccount*.json", "appsettings.production.json", "appsettings.staging.json", "token.txt", "*.ovpn", "*.keystore", ".s3cfg", ".boto", ".dockercfg", ".htdigest",
+	".env", ".env.*", "*.env", ".envrc", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.kdbx", "*.ppk",
+	"*.asc", "*.gpg",
+	"id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".netrc", "_netrc", ".npmrc", ".pypirc",
+	".pgpass", ".htpasswd",
+	".git-credentials", "credentials", "credentials.*", "secrets.*", "secret.*", "*.token", "*.secret",
+	"*.tfstate", "*.tfvars",
+	"kubeconfig", "*.kubeconfig", ".my.cnf", ".mylogin.cnf", ".vault_pass*", ".vault-token", "vault.yml",
+	"vault.yaml", "service-account*.json",
+	"serviceaccount*.json", "appsettings.production.json", "appsettings.staging.json", "token.txt", "*.ovpn",
+	"*.keystore", ".s3cfg", ".boto", ".dockercfg", ".htdigest",
 }

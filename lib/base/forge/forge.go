@@ -26,7 +26,8 @@ const (
 )
 
 // public are the forges that need no configuration, by host.
-var public = map[string]string{"github.com": GitHub, "gitlab.com": GitLab, "codeberg.org": Gitea, "gitea.com": Gitea}
+var public = map[string]string{"github.com": GitHub, "gitlab.com": GitLab, "codeberg.org": Gitea,
+	"gitea.com": Gitea}
 
 // Request is a pull request to open.
 type Request struct {
@@ -71,12 +72,15 @@ func New(cfg config.Forge, remote string, h *http.Client) (*Client, error) {
 	c := &Client{Kind: cfg.Kind, Project: cfg.Project, into: cfg.Into, Web: strings.TrimRight(cfg.URL, "/")}
 	host, project := place(remote)
 	if err := c.locate(host, project); err != nil {
-		return nil, sysexit.Hint(sysexit.With(sysexit.Config, err), "set forge.kind, url and project; see tri(5)")
+		return nil, sysexit.Hint(sysexit.With(sysexit.Config, err),
+			"set forge.kind, url and project; see tri(5)")
 	}
 	if cfg.Push == "ssh" {
 		if c.remote = remote; strings.HasPrefix(remote, "http") || remote == "" {
-			err := sysexit.With(sysexit.Config, fmt.Errorf("forge.push is ssh, and the remote %q is not reached by ssh", Host(remote)))
-			return nil, sysexit.Hint(err, "give the checkout a remote of the form git@host:owner/name, or take forge.push out")
+			err := sysexit.With(sysexit.Config,
+				fmt.Errorf("forge.push is ssh, and the remote %q is not reached by ssh", Host(remote)))
+			return nil, sysexit.Hint(err,
+				"give the checkout a remote of the form git@host:owner/name, or take forge.push out")
 		}
 	}
 	env := cfg.TokenEnv
@@ -124,7 +128,8 @@ func (c *Client) locate(host, project string) error {
 	}
 	if c.Project == "" {
 		if u, err := url.Parse(c.Web); err != nil || u.Hostname() != host {
-			return fmt.Errorf("forge: the remote is on %q, not on %s: which project it is has to be said", host, c.Web)
+			return fmt.Errorf("forge: the remote is on %q, not on %s: which project it is has to be said",
+				host, c.Web)
 		}
 		if u, _ := url.Parse(c.Web); u.Path != "" { // a forge installed below a path
 			project = strings.TrimPrefix(project, strings.Trim(u.Path, "/")+"/")
@@ -167,7 +172,8 @@ func (c *Client) Push(ctx context.Context, repo *git.Repo, id, branch string) er
 	if c.remote != "" {
 		p.URL = c.remote
 	} else {
-		p.Header = "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(c.forge.user()+":"+c.token))
+		p.Header = "Authorization: Basic " +
+			base64.StdEncoding.EncodeToString([]byte(c.forge.user()+":"+c.token))
 	}
 	return repo.Push(ctx, p)
 }
@@ -178,8 +184,10 @@ func (c *Client) Open(ctx context.Context, r Request) (*Pull, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pull request on %s: %w", c.Web, c.explain(err))
 	}
-	if u, bad := url.Parse(pull.URL); bad != nil || u.Scheme != "https" && u.Scheme != "http" || strings.ContainsFunc(pull.URL, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, sysexit.With(sysexit.Unavailable, fmt.Errorf("pull request on %s: its address is %q", c.Web, pull.URL))
+	if u, bad := url.Parse(pull.URL); bad != nil || u.Scheme != "https" && u.Scheme != "http" ||
+		strings.ContainsFunc(pull.URL, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil, sysexit.With(sysexit.Unavailable,
+			fmt.Errorf("pull request on %s: its address is %q", c.Web, pull.URL))
 	}
 	return pull, nil
 }
@@ -203,7 +211,8 @@ func (c *Client) open(ctx context.Context, r Request) (*Pull, error) {
 		return pull, err
 	}
 	pull, err := c.forge.open(ctx, r)
-	if s := httpapi.StatusOf(err); s == http.StatusConflict || s == http.StatusUnprocessableEntity || err != nil && s == 0 && !httpapi.NotSent(err) {
+	if s := httpapi.StatusOf(err); s == http.StatusConflict || s == http.StatusUnprocessableEntity ||
+		err != nil && s == 0 && !httpapi.NotSent(err) {
 		// Another process was faster, or the answer was lost.
 		if there, e := c.forge.find(ctx, r.Branch); e == nil && there != nil {
 			return there, nil
@@ -218,11 +227,14 @@ func (c *Client) explain(err error) error {
 	case 0:
 		return sysexit.With(sysexit.Unavailable, err)
 	case http.StatusUnauthorized:
-		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err), "the token is refused: it is wrong, expired or of another forge")
+		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err),
+			"the token is refused: it is wrong, expired or of another forge")
 	case http.StatusForbidden:
-		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err), "the token may not do that: it needs to read the project and write pull requests")
+		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err),
+			"the token may not do that: it needs to read the project and write pull requests")
 	case http.StatusNotFound:
-		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err), fmt.Sprintf("no project %s there, or the token may not see it", c.Project))
+		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err),
+			fmt.Sprintf("no project %s there, or the token may not see it", c.Project))
 	case http.StatusUnprocessableEntity, http.StatusBadRequest, http.StatusConflict:
 		return sysexit.With(sysexit.Data, err)
 	case http.StatusTooManyRequests:

@@ -39,12 +39,15 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case f.redirect:
 		http.Redirect(w, r, "https://evil.test/", http.StatusFound)
 		return
-	case f.kind == GitLab && r.Header.Get("PRIVATE-TOKEN") != token, f.kind != GitLab && r.Header.Get("Authorization") != header:
+	case f.kind == GitLab && r.Header.Get("PRIVATE-TOKEN") != token, f.kind != GitLab &&
+		r.Header.Get("Authorization") != header:
 		http.Error(w, `{"message":"Bad credentials"}`, http.StatusUnauthorized)
 		return
 	}
-	base := map[string]string{"github": "/api/v3/repos/ana/pay", "gitea": "/api/v1/repos/ana/pay", "gitlab": "/api/v4/projects/ana%2Fpay"}[f.kind]
-	list := base + map[string]string{"github": "/pulls", "gitea": "/pulls", "gitlab": "/merge_requests"}[f.kind]
+	base := map[string]string{"github": "/api/v3/repos/ana/pay", "gitea": "/api/v1/repos/ana/pay",
+		"gitlab": "/api/v4/projects/ana%2Fpay"}[f.kind]
+	list := base + map[string]string{"github": "/pulls", "gitea": "/pulls",
+		"gitlab": "/merge_requests"}[f.kind]
 	switch at := r.URL.EscapedPath(); {
 	case at == base && r.Method == "GET":
 		json.NewEncoder(w).Encode(map[string]any{"default_branch": "trunk"})
@@ -62,7 +65,8 @@ func (f *fake) list(w http.ResponseWriter, r *http.Request) {
 	all := []map[string]any{}
 	for _, p := range f.pulls {
 		switch {
-		case f.kind == GitHub && q.Get("head") == "ana:"+p["branch"].(string), f.kind == GitLab && q.Get("source_branch") == p["branch"]:
+		case f.kind == GitHub && q.Get("head") == "ana:"+p["branch"].(string), f.kind == GitLab &&
+			q.Get("source_branch") == p["branch"]:
 			all = append(all, p)
 		case f.kind == Gitea:
 			all = append(all, p)
@@ -86,7 +90,9 @@ func (f *fake) post(w http.ResponseWriter, r *http.Request) {
 	}
 	f.posts++
 	branch, into := in["head"]+in["source_branch"], in["base"]+in["target_branch"]
-	there := slices.ContainsFunc(f.pulls, func(p map[string]any) bool { return p["branch"] == branch && p["project"] == "ana/pay" })
+	there := slices.ContainsFunc(f.pulls, func(p map[string]any) bool {
+		return p["branch"] == branch && p["project"] == "ana/pay"
+	})
 	if into != "trunk" && into != "next" || in["title"] == "" {
 		http.Error(w, `{"message":"invalid"}`, http.StatusUnprocessableEntity)
 		return
@@ -96,7 +102,8 @@ func (f *fake) post(w http.ResponseWriter, r *http.Request) {
 		f.add("ana/pay", branch)
 	}
 	if there || f.race {
-		http.Error(w, `{"message":"already exists"}`, map[string]int{"github": 422, "gitea": 409, "gitlab": 409}[f.kind])
+		http.Error(w, `{"message":"already exists"}`,
+			map[string]int{"github": 422, "gitea": 409, "gitlab": 409}[f.kind])
 		return
 	}
 	if f.swallow {
@@ -109,7 +116,8 @@ func (f *fake) post(w http.ResponseWriter, r *http.Request) {
 
 func (f *fake) add(project, branch string) {
 	n := len(f.pulls) + 1
-	p := map[string]any{"branch": branch, "project": project, "head": map[string]any{"ref": branch, "repo": map[string]any{"full_name": project}}}
+	p := map[string]any{"branch": branch, "project": project,
+		"head": map[string]any{"ref": branch, "repo": map[string]any{"full_name": project}}}
 	if f.kind == GitLab {
 		p["iid"], p["id"], p["web_url"] = n, 1000+n, f.url+"/ana/pay/-/merge_requests/1"
 	} else {
@@ -125,7 +133,8 @@ func serve(t *testing.T, kind string) (*fake, *Client) {
 	t.Cleanup(srv.Close)
 	f.url = srv.URL
 	t.Setenv("TRI_TEST_FORGE", token)
-	c, err := New(config.Forge{Kind: kind, URL: srv.URL + "/", Project: "ana/pay", TokenEnv: "TRI_TEST_FORGE"}, "", srv.Client())
+	c, err := New(config.Forge{Kind: kind, URL: srv.URL + "/", Project: "ana/pay",
+		TokenEnv: "TRI_TEST_FORGE"}, "", srv.Client())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +159,8 @@ func TestOpenOnce(t *testing.T) {
 		}
 		f.add("eve/pay", map[string]string{Gitea: "tri/r1"}[f.kind]) // of a fork, by the same name
 		first, err := c.Open(t.Context(), request)
-		if err != nil || first.Existing || first.Number != 5 || !strings.HasPrefix(first.URL, f.url+"/ana/pay/") {
+		if err != nil || first.Existing || first.Number != 5 ||
+			!strings.HasPrefix(first.URL, f.url+"/ana/pay/") {
 			t.Fatalf("first %+v, %v", first, err)
 		}
 		second, err := c.Open(t.Context(), request)
@@ -200,7 +210,9 @@ func TestRefusals(t *testing.T) {
 			tt.change()
 			_, err := c.Open(t.Context(), request)
 			status, _ := sysexit.Of(err)
-			if err == nil || status != tt.status || !strings.Contains(strings.Join(sysexit.Hints(err), "\n"), tt.hint) || strings.Contains(err.Error(), good) {
+			if err == nil || status != tt.status ||
+				!strings.Contains(strings.Join(sysexit.Hints(err), "\n"), tt.hint) ||
+				strings.Contains(err.Error(), good) {
 				t.Errorf("%s: %v, status %d, hints %q", name, err, status, sysexit.Hints(err))
 			}
 		}
@@ -220,9 +232,13 @@ func TestLocate(t *testing.T) {
 		{remote: "https://github.com/ana/pay.git", kind: GitHub, at: "https://github.com", proj: "ana/pay"},
 		{remote: "git@github.com:ana/pay.git", kind: GitHub, at: "https://github.com", proj: "ana/pay"},
 		{remote: "ssh://git@codeberg.org/ana/pay", kind: Gitea, at: "https://codeberg.org", proj: "ana/pay"},
-		{remote: "https://user:secret@gitlab.com/group/sub/pay.git", kind: GitLab, at: "https://gitlab.com", proj: "group/sub/pay"},
-		{cfg: config.Forge{Kind: Gitea, URL: "https://git.test/forge/"}, remote: "https://git.test/forge/ana/pay.git", kind: Gitea, at: "https://git.test/forge", proj: "ana/pay"},
-		{cfg: config.Forge{Kind: GitHub, Project: "ana/pay"}, kind: GitHub, at: "https://github.com", proj: "ana/pay"},
+		{remote: "https://user:secret@gitlab.com/group/sub/pay.git", kind: GitLab, at: "https://gitlab.com",
+			proj: "group/sub/pay"},
+		{cfg: config.Forge{Kind: Gitea, URL: "https://git.test/forge/"},
+			remote: "https://git.test/forge/ana/pay.git", kind: Gitea, at: "https://git.test/forge",
+			proj: "ana/pay"},
+		{cfg: config.Forge{Kind: GitHub, Project: "ana/pay"}, kind: GitHub, at: "https://github.com",
+			proj: "ana/pay"},
 		{remote: "", wrong: "no remote"},
 		{remote: "https://evil.test/ana/pay.git", wrong: "what kind"},
 		{remote: "https://github.com.evil.test/ana/pay.git", wrong: "what kind"},
@@ -231,12 +247,15 @@ func TestLocate(t *testing.T) {
 		{remote: "https://github.com/ana", wrong: "owner/name"},
 		{remote: "https://github.com/ana/../../x", wrong: "owner/name"},
 		{remote: "https://github.com/a/b/c", wrong: "owner/name"},
-		{cfg: config.Forge{Kind: Gitea, URL: "https://git.test"}, remote: "https://evil.test/ana/pay.git", wrong: "not on https://git.test"},
-		{cfg: config.Forge{Kind: GitHub, Push: "ssh", Project: "a/b"}, remote: "https://github.com/a/b", wrong: "not reached by ssh"},
+		{cfg: config.Forge{Kind: Gitea, URL: "https://git.test"}, remote: "https://evil.test/ana/pay.git",
+			wrong: "not on https://git.test"},
+		{cfg: config.Forge{Kind: GitHub, Push: "ssh", Project: "a/b"}, remote: "https://github.com/a/b",
+			wrong: "not reached by ssh"},
 	} {
 		c, err := New(tt.cfg, tt.remote, nil)
 		if tt.wrong != "" {
-			if status, _ := sysexit.Of(err); err == nil || !strings.Contains(err.Error(), tt.wrong) || status != sysexit.Config {
+			if status, _ := sysexit.Of(err); err == nil || !strings.Contains(err.Error(), tt.wrong) ||
+				status != sysexit.Config {
 				t.Errorf("%+v %s: %v, want %q", tt.cfg, tt.remote, err, tt.wrong)
 			}
 			continue
@@ -256,11 +275,13 @@ func TestLocate(t *testing.T) {
 func TestAddressIsLookedAt(t *testing.T) {
 	for _, bad := range []string{"javascript:alert(1)", "https://x.test/\x1b[31m", "", "https://x.test/a b"} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			json.NewEncoder(w).Encode([]map[string]any{{"number": 1, "html_url": bad, "head": map[string]any{"ref": "tri/r1"}}})
+			json.NewEncoder(w).Encode([]map[string]any{{"number": 1, "html_url": bad,
+				"head": map[string]any{"ref": "tri/r1"}}})
 		}))
 		defer srv.Close()
 		t.Setenv("TRI_TEST_FORGE", token)
-		c, err := New(config.Forge{Kind: GitHub, URL: srv.URL, Project: "a/b", Into: "x", TokenEnv: "TRI_TEST_FORGE"}, "", srv.Client())
+		c, err := New(config.Forge{Kind: GitHub, URL: srv.URL, Project: "a/b", Into: "x",
+			TokenEnv: "TRI_TEST_FORGE"}, "", srv.Client())
 		if err != nil {
 			t.Fatal(err)
 		}

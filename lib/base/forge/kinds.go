@@ -48,12 +48,14 @@ func (g *github) find(ctx context.Context, branch string) (*Pull, error) {
 	owner, _, _ := strings.Cut(g.Project, "/")
 	var all []answer
 	q := url.Values{"state": {"open"}, "head": {owner + ":" + branch}}
-	err := g.api.Read(ctx, httpapi.Request{Method: "GET", Path: "repos/" + g.Project + "/pulls", Query: q}, &all)
+	err := g.api.Read(ctx, httpapi.Request{Method: "GET", Path: "repos/" + g.Project + "/pulls", Query: q},
+		&all)
 	return first(all, func(a answer) bool { return a.Head.Ref == branch }), err
 }
 
 func (g *github) open(ctx context.Context, r Request) (*Pull, error) {
-	return post(ctx, g.api, "repos/"+g.Project+"/pulls", map[string]string{"title": r.Title, "body": r.Body, "head": r.Branch, "base": r.Into})
+	return post(ctx, g.api, "repos/"+g.Project+"/pulls",
+		map[string]string{"title": r.Title, "body": r.Body, "head": r.Branch, "base": r.Into})
 }
 
 // gitlab implements https://docs.gitlab.com/api/merge_requests/, version 4.
@@ -68,12 +70,15 @@ func (g *gitlab) branch() httpapi.Request { return httpapi.Request{Method: "GET"
 func (g *gitlab) find(ctx context.Context, branch string) (*Pull, error) {
 	var all []answer
 	q := url.Values{"state": {"opened"}, "source_branch": {branch}, "scope": {"all"}}
-	err := g.api.Read(ctx, httpapi.Request{Method: "GET", Path: g.project() + "/merge_requests", Query: q}, &all)
+	err := g.api.Read(ctx, httpapi.Request{Method: "GET", Path: g.project() + "/merge_requests", Query: q},
+		&all)
 	return first(all, func(answer) bool { return true }), err
 }
 
 func (g *gitlab) open(ctx context.Context, r Request) (*Pull, error) {
-	return post(ctx, g.api, g.project()+"/merge_requests", map[string]string{"title": r.Title, "description": r.Body, "source_branch": r.Branch, "target_branch": r.Into})
+	return post(ctx, g.api, g.project()+"/merge_requests",
+		map[string]string{"title": r.Title, "description": r.Body, "source_branch": r.Branch,
+			"target_branch": r.Into})
 }
 
 // gitea implements https://docs.gitea.com/api/, version 1.
@@ -91,8 +96,10 @@ func (g *gitea) find(ctx context.Context, branch string) (*Pull, error) {
 	const size, most = 50, 40
 	for page := 1; page <= most; page++ {
 		var all []answer
-		q := url.Values{"state": {"open"}, "sort": {"recentupdate"}, "limit": {strconv.Itoa(size)}, "page": {strconv.Itoa(page)}}
-		if err := g.api.Read(ctx, httpapi.Request{Method: "GET", Path: "repos/" + g.Project + "/pulls", Query: q}, &all); err != nil {
+		q := url.Values{"state": {"open"}, "sort": {"recentupdate"}, "limit": {strconv.Itoa(size)},
+			"page": {strconv.Itoa(page)}}
+		if err := g.api.Read(ctx, httpapi.Request{Method: "GET", Path: "repos/" + g.Project + "/pulls",
+			Query: q}, &all); err != nil {
 			return nil, err
 		}
 		pull := first(all, func(a answer) bool {
@@ -107,7 +114,8 @@ func (g *gitea) find(ctx context.Context, branch string) (*Pull, error) {
 }
 
 func (g *gitea) open(ctx context.Context, r Request) (*Pull, error) {
-	return post(ctx, g.api, "repos/"+g.Project+"/pulls", map[string]string{"title": r.Title, "body": r.Body, "head": r.Branch, "base": r.Into})
+	return post(ctx, g.api, "repos/"+g.Project+"/pulls",
+		map[string]string{"title": r.Title, "body": r.Body, "head": r.Branch, "base": r.Into})
 }
 
 func first(all []answer, fits func(answer) bool) *Pull {

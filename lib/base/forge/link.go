@@ -16,7 +16,8 @@ var fullCommit = regexp.MustCompile(`^[0-9a-f]{40,64}$`)
 // the checkout's remote.
 func Link(cfg config.Forge, remote, commit, path string, start, end int) string {
 	c := &Client{Kind: cfg.Kind, Project: cfg.Project, Web: strings.TrimRight(cfg.URL, "/")}
-	if host, project := place(remote); c.locate(host, project) != nil || !fullCommit.MatchString(commit) || path == "" {
+	if host, project := place(remote); c.locate(host, project) != nil ||
+		!fullCommit.MatchString(commit) || path == "" {
 		return ""
 	}
 	file := (&url.URL{Path: path}).EscapedPath()

@@ -53,7 +53,8 @@ func (s *server) call(method, path string, in, out any) {
 
 func gitIn(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("git", append([]string{"-c", "user.name=ana", "-c", "user.email=ana@example.test"}, args...)...)
+	cmd := exec.Command("git", append([]string{"-c", "user.name=ana", "-c", "user.email=ana@example.test"},
+		args...)...)
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -70,11 +71,13 @@ func TestRealServer(t *testing.T) {
 	}
 	ctx := t.Context()
 	project := fmt.Sprintf("pay%d", time.Now().UnixNano())
-	s.call("POST", "user/repos", map[string]any{"name": project, "default_branch": "trunk", "private": true}, nil)
+	s.call("POST", "user/repos", map[string]any{"name": project, "default_branch": "trunk", "private": true},
+		nil)
 	s.call("POST", "repos/ana/"+project+"/issues", map[string]any{"title": "an issue"}, nil)
 	dir := t.TempDir()
 	gitIn(t, dir, "init", "-qb", "trunk")
-	if err := os.WriteFile(filepath.Join(dir, "retry.go"), []byte("package pay\n\nconst MaxRetries = 5\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "retry.go"), []byte("package pay\n\nconst MaxRetries = 5\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	gitIn(t, dir, "add", "-A")
@@ -103,7 +106,8 @@ func TestRealServer(t *testing.T) {
 	if err := repo.Create(ctx, tree, base); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(tree, "retry.go"), []byte("package pay\n\nconst MaxRetries = 7\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(tree, "retry.go"), []byte("package pay\n\nconst MaxRetries = 7\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	x, err := repo.Export(ctx, tree, base)
@@ -114,7 +118,9 @@ func TestRealServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, err := repo.Branch(ctx, patch, worktree.Commit{Base: base, Branch: "tri/r1", Message: Line("retry 7 times, fixes #1"), Author: worktree.Author{Name: "ana", Email: "ana@example.test"}, When: time.Now()})
+	id, err := repo.Branch(ctx, patch, worktree.Commit{Base: base, Branch: "tri/r1",
+		Message: Line("retry 7 times, fixes #1"),
+		Author:  worktree.Author{Name: "ana", Email: "ana@example.test"}, When: time.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +138,8 @@ func TestRealServer(t *testing.T) {
 			return nil, err
 		}
 		task := "retry 7 times @ana\n/close\nfixes #1 ![x](http://evil.test/x.png)"
-		return c.Open(ctx, Request{Branch: "tri/r1", Title: Line(task), Body: Story{Run: "25-11-22_1430__retry__a1b2", Task: task, Files: patch.Changes}.Body()})
+		return c.Open(ctx, Request{Branch: "tri/r1", Title: Line(task),
+			Body: Story{Run: "25-11-22_1430__retry__a1b2", Task: task, Files: patch.Changes}.Body()})
 	}
 	cfg := config.Forge{Kind: Gitea, URL: s.url}
 	t.Setenv("WRONG", "0123456789012345678901234567890123456789")
@@ -140,7 +147,8 @@ func TestRealServer(t *testing.T) {
 		bad := cfg
 		bad.TokenEnv = env
 		_, err := open(bad)
-		if status, _ := sysexit.Of(err); err == nil || status != sysexit.NoPerm || !strings.Contains(err.Error(), stage) || len(sysexit.Hints(err)) == 0 {
+		if status, _ := sysexit.Of(err); err == nil || status != sysexit.NoPerm ||
+			!strings.Contains(err.Error(), stage) || len(sysexit.Hints(err)) == 0 {
 			t.Errorf("$%s: %v, hints %q", env, err, sysexit.Hints(err))
 		}
 		c, err := New(bad, remote, nil)
@@ -149,7 +157,8 @@ func TestRealServer(t *testing.T) {
 		}
 		_, err = c.Open(ctx, Request{Branch: "tri/r1", Title: "x"})
 		t.Logf("$%s: %v; hints %q", env, err, sysexit.Hints(err))
-		if status, _ := sysexit.Of(err); status != sysexit.NoPerm && status != sysexit.Data || strings.Contains(fmt.Sprint(err), os.Getenv(env)) {
+		if status, _ := sysexit.Of(err); status != sysexit.NoPerm && status != sysexit.Data ||
+			strings.Contains(fmt.Sprint(err), os.Getenv(env)) {
 			t.Errorf("$%s: %v", env, err)
 		}
 	}
@@ -158,7 +167,8 @@ func TestRealServer(t *testing.T) {
 		t.Fatalf("%+v, %v", first, err)
 	}
 	second, err := open(cfg)
-	if err != nil || !second.Existing || *second == *first || second.URL != first.URL || second.Number != first.Number {
+	if err != nil || !second.Existing || *second == *first || second.URL != first.URL ||
+		second.Number != first.Number {
 		t.Errorf("again: %+v, %v", second, err)
 	}
 
@@ -169,7 +179,8 @@ func TestRealServer(t *testing.T) {
 		ChangedFiles       int `json:"changed_files"`
 	}
 	s.call("GET", fmt.Sprintf("repos/ana/%s/pulls/%d", project, first.Number), nil, &pull)
-	if pull.State != "open" || pull.Base.Ref != "trunk" || pull.Head.Sha != id || pull.ChangedFiles != 1 || !strings.Contains(pull.Body, "25-11-22_1430__retry__a1b2") {
+	if pull.State != "open" || pull.Base.Ref != "trunk" || pull.Head.Sha != id || pull.ChangedFiles != 1 ||
+		!strings.Contains(pull.Body, "25-11-22_1430__retry__a1b2") {
 		t.Errorf("there: %+v", pull)
 	}
 	html := s.markdown(pull.Body, project)
@@ -178,10 +189,12 @@ func TestRealServer(t *testing.T) {
 			t.Errorf("rendered with %s:\n%s", bad, html)
 		}
 	}
-	if live := s.markdown("@ana fixes #1 ![x](http://evil.test/x.png)", project); !strings.Contains(live, "<img") || !strings.Contains(live, "ref-issue") {
+	if live := s.markdown("@ana fixes #1 ![x](http://evil.test/x.png)", project); !strings.Contains(live,
+		"<img") || !strings.Contains(live, "ref-issue") {
 		t.Errorf("the check of the rendering checks nothing:\n%s", live)
 	}
-	s.call("POST", fmt.Sprintf("repos/ana/%s/pulls/%d/merge", project, first.Number), map[string]string{"Do": "merge"}, nil)
+	s.call("POST", fmt.Sprintf("repos/ana/%s/pulls/%d/merge", project, first.Number),
+		map[string]string{"Do": "merge"}, nil)
 	var issue struct{ State string }
 	s.call("GET", "repos/ana/"+project+"/issues/1", nil, &issue)
 	if issue.State != "open" {
@@ -192,7 +205,8 @@ func TestRealServer(t *testing.T) {
 // markdown is how the server shows text in a project.
 func (s *server) markdown(text, project string) string {
 	s.t.Helper()
-	b, err := json.Marshal(map[string]any{"Text": text, "Mode": "comment", "Context": "/ana/" + project, "Wiki": false})
+	b, err := json.Marshal(map[string]any{"Text": text, "Mode": "comment", "Context": "/ana/" + project,
+		"Wiki": false})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -43,7 +43,9 @@ func Line(text string) string {
 }
 
 func one(text string) string {
-	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r)
+	}), " ")
 }
 
 // quiet removes the effects of a text and keeps its appearance.
@@ -59,7 +61,8 @@ func quiet(text string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(text, "\ufffd"))
-	for _, re := range []*regexp.Regexp{signs, signs, links, short, hosts, tickets, ticks} { // signs twice: "##1"
+	// signs twice: "##1"
+	for _, re := range []*regexp.Regexp{signs, signs, links, short, hosts, tickets, ticks} {
 		text = re.ReplaceAllString(text, "${1}"+gap+"${2}")
 	}
 	return text
@@ -122,7 +125,8 @@ type Story struct {
 func (s Story) Body() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "An agent made these changes in a worktree of its own; a person looked at them and opened this.\n\n")
-	for _, f := range append([][2]string{{"Run", s.Run}, {"Type", s.Type}, {"Agent", s.Agent}, {"Base", s.Base}}, s.Facts...) {
+	for _, f := range append([][2]string{{"Run", s.Run}, {"Type", s.Type}, {"Agent", s.Agent},
+		{"Base", s.Base}}, s.Facts...) {
 		if f[1] != "" {
 			fmt.Fprintf(&b, "- %s: %s\n", f[0], Inline(f[1]))
 		}

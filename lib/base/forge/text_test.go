@@ -34,22 +34,26 @@ var hostile = map[string]string{
 
 func TestNothingIsFound(t *testing.T) {
 	for text, bad := range hostile {
-		for name, made := range map[string]string{"line": Line(text), "inline": Inline(text), "quote": Quote(text)} {
+		for name, made := range map[string]string{"line": Line(text), "inline": Inline(text),
+			"quote": Quote(text)} {
 			if strings.Contains(made, bad) {
 				t.Errorf("%s of %q: %q", name, text, made)
 			}
 		}
 	}
 	for text, want := range map[string]string{
-		"plain words, and a.go:3": "plain words, and a.go:3", "/close": "close", "# title": "title", "a\n\n/merge\tb": "a /merge b", "-x": "x",
-		strings.Repeat("ö", 300): strings.Repeat("ö", 100) + " …", "": "", "25-11-22_1430__fix__a1b2": "25-11-22_1430__fix__a1b2",
+		"plain words, and a.go:3": "plain words, and a.go:3", "/close": "close", "# title": "title",
+		"a\n\n/merge\tb": "a /merge b", "-x": "x",
+		strings.Repeat("ö", 300): strings.Repeat("ö", 100) + " …", "": "",
+		"25-11-22_1430__fix__a1b2": "25-11-22_1430__fix__a1b2",
 	} {
 		if got := Line(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
 	for text, want := range map[string]string{
-		"pay/retry.go:3": "`pay/retry.go:3`", "-rf": "`-rf`", "a`b": "``a`b``", "`x`": "`` `x` ``", "": "` `", "fix-auth-12/x": "`fix-auth-12/x`", "a\nb": "`a b`",
+		"pay/retry.go:3": "`pay/retry.go:3`", "-rf": "`-rf`", "a`b": "``a`b``", "`x`": "`` `x` ``", "": "` `",
+		"fix-auth-12/x": "`fix-auth-12/x`", "a\nb": "`a b`",
 	} {
 		if got := Inline(text); got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)
@@ -78,7 +82,8 @@ func FuzzQuote(f *testing.F) {
 				t.Fatalf("%q: %q in %q", text, bad, made)
 			}
 		}
-		if in := Inline(text); strings.ContainsAny(in, "\n\r") || !strings.HasPrefix(in, "`") || !strings.HasSuffix(in, "`") {
+		if in := Inline(text); strings.ContainsAny(in, "\n\r") || !strings.HasPrefix(in, "`") ||
+			!strings.HasSuffix(in, "`") {
 			t.Fatalf("%q: %q", text, in)
 		}
 	})
@@ -88,14 +93,17 @@ func TestBodyHasABound(t *testing.T) {
 	s := Story{Run: "r1", Task: strings.Repeat("@a ", 50_000), Report: strings.Repeat("`", 50_000)}
 	for range 1000 {
 		s.Files = append(s.Files, git.Change{Path: strings.Repeat("ö", 400), Kind: git.Modified})
-		s.Notes = append(s.Notes, git.Finding{Path: strings.Repeat("@", 400), Reason: strings.Repeat("x", 400)})
+		s.Notes = append(s.Notes, git.Finding{Path: strings.Repeat("@", 400),
+			Reason: strings.Repeat("x", 400)})
 		s.Sources = append(s.Sources, strings.Repeat("#1 ", 200))
 	}
 	if n := len(s.Body()); n > 65_000 || n < 20_000 {
 		t.Errorf("%d bytes", n)
 	}
-	small := Story{Run: "25-11-22_1430__fix__a1b2", Task: "fix @ana's bug", Files: []git.Change{{Path: "a.go", Kind: git.Added, Added: 3}}}.Body()
-	for _, want := range []string{"`25-11-22_1430__fix__a1b2`", "```text\nfix @" + gap + "ana's bug\n```", "- `a.go` added, +3 −0"} {
+	small := Story{Run: "25-11-22_1430__fix__a1b2", Task: "fix @ana's bug",
+		Files: []git.Change{{Path: "a.go", Kind: git.Added, Added: 3}}}.Body()
+	for _, want := range []string{"`25-11-22_1430__fix__a1b2`", "```text\nfix @" + gap + "ana's bug\n```",
+		"- `a.go` added, +3 −0"} {
 		if !strings.Contains(small, want) {
 			t.Errorf("lacks %q:\n%s", want, small)
 		}

@@ -44,8 +44,10 @@ func (d *Drift) Error() string {
 	for _, part := range []struct {
 		what  string
 		names []string
-	}{{"changed by commits since " + d.Base[:min(12, len(d.Base))], d.Moved}, {"staged", d.Staged}, {"changed in the checkout", d.Dirty},
-		{"in the checkout as a filter of git makes them", d.Filtered}, {"left out of the sparse checkout", d.Sparse}} {
+	}{{"changed by commits since " + d.Base[:min(12, len(d.Base))], d.Moved}, {"staged", d.Staged},
+		{"changed in the checkout", d.Dirty},
+		{"in the checkout as a filter of git makes them", d.Filtered},
+		{"left out of the sparse checkout", d.Sparse}} {
 		if len(part.names) > 0 {
 			said = append(said, part.what+": "+few(part.names))
 		}
@@ -194,7 +196,8 @@ func (s *shadow) moved(ctx context.Context, base, head string) (map[string]bool,
 	if base == head {
 		return nil, nil
 	}
-	out, err := s.git(ctx, nil, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--end-of-options", base, head)
+	out, err := s.git(ctx, nil, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev",
+		"--end-of-options", base, head)
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +233,8 @@ func (r *Repo) filtered(ctx context.Context, steps []step) (map[string]bool, err
 // index reads the staged files, and which of them a sparse checkout omits. A conflicting entry has
 // no mode.
 func (r *Repo) index(ctx context.Context) (map[string]entry, map[string]bool, error) {
-	out, err := git(ctx, call{dir: r.gitDir, tree: r.Root, args: []string{"ls-files", "--stage", "-t", "-z", "--full-name"}})
+	out, err := git(ctx, call{dir: r.gitDir, tree: r.Root,
+		args: []string{"ls-files", "--stage", "-t", "-z", "--full-name"}})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -267,7 +271,8 @@ func (r *Repo) lock(ctx context.Context) (*os.File, error) {
 		select {
 		case <-ctx.Done():
 			f.Close()
-			return nil, sysexit.With(sysexit.TempFail, fmt.Errorf("merge into %q: another merge is under way", r.Root))
+			return nil, sysexit.With(sysexit.TempFail,
+				fmt.Errorf("merge into %q: another merge is under way", r.Root))
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
@@ -296,7 +301,8 @@ func (r *Repo) below(dir string) (string, error) {
 	if err == nil {
 		dir, err = filepath.Rel(r.Root, abs)
 	}
-	if err != nil || !filepath.IsLocal(dir) || dir == "." || slices.ContainsFunc(strings.Split(dir, "/"), isDotGit) {
+	if err != nil || !filepath.IsLocal(dir) || dir == "." ||
+		slices.ContainsFunc(strings.Split(dir, "/"), isDotGit) {
 		return "", sysexit.With(sysexit.Software, fmt.Errorf("journal %q: should be below %q", dir, r.Root))
 	}
 	return dir, nil

@@ -18,7 +18,8 @@ import (
 
 // everything is one edit with each kind of step in it.
 var everything = map[string]string{
-	"README.md": "-", "README.md/now/a/folder": "x\n", "pay/retry.go": "package pay\n", "pay/a/b.go": "package a\n", "pay/log.go": "-",
+	"README.md": "-", "README.md/now/a/folder": "x\n", "pay/retry.go": "package pay\n",
+	"pay/a/b.go": "package a\n", "pay/log.go": "-",
 	"logo.gif": "\x00", "deep": "-", "run.sh": "#!/bin/sh\necho\n", "no newline": "more",
 }
 
@@ -52,17 +53,18 @@ func TestDrift(t *testing.T) {
 	}{
 		"another file committed": {change: commitIn("other.txt", "x\n"), fits: true},
 		"another file dirty":     {change: writeIn("other.txt", "x\n"), fits: true},
-		"the file committed":     {change: commitIn("pay/retry.go", "package other\n"), moved: "pay/retry.go"},
-		"the deleted one gone":   {change: commitIn("pay/log.go", "-"), moved: "pay/log.go"},
-		"the new one there":      {change: commitIn("pay/a/b.go", "mine\n"), moved: "pay/a/b.go"},
-		"the file dirty":         {change: writeIn("pay/retry.go", "package mine\n"), dirty: "pay/retry.go"},
-		"the deleted one dirty":  {change: writeIn("pay/log.go", "package mine\n"), dirty: "pay/log.go"},
-		"the file removed":       {change: writeIn("pay/retry.go", "-"), dirty: "pay/retry.go"},
-		"the new one made":       {change: writeIn("pay/a/b.go", "mine\n"), dirty: "pay/a/b.go"},
-		"the same one made":      {change: writeIn("pay/a/b.go", "package a\n"), dirty: "pay/a/b.go"},
-		"a file in the way":      {change: writeIn("pay/a", "mine\n"), dirty: "pay/a/b.go"},
-		"a link in the way":      {change: writeIn("pay/a", "->/tmp"), dirty: "pay/a/b.go"},
-		"a link for the file":    {change: writeIn("pay/retry.go", "->log.go"), dirty: "pay/retry.go"},
+		"the file committed": {change: commitIn("pay/retry.go", "package other\n"),
+			moved: "pay/retry.go"},
+		"the deleted one gone":  {change: commitIn("pay/log.go", "-"), moved: "pay/log.go"},
+		"the new one there":     {change: commitIn("pay/a/b.go", "mine\n"), moved: "pay/a/b.go"},
+		"the file dirty":        {change: writeIn("pay/retry.go", "package mine\n"), dirty: "pay/retry.go"},
+		"the deleted one dirty": {change: writeIn("pay/log.go", "package mine\n"), dirty: "pay/log.go"},
+		"the file removed":      {change: writeIn("pay/retry.go", "-"), dirty: "pay/retry.go"},
+		"the new one made":      {change: writeIn("pay/a/b.go", "mine\n"), dirty: "pay/a/b.go"},
+		"the same one made":     {change: writeIn("pay/a/b.go", "package a\n"), dirty: "pay/a/b.go"},
+		"a file in the way":     {change: writeIn("pay/a", "mine\n"), dirty: "pay/a/b.go"},
+		"a link in the way":     {change: writeIn("pay/a", "->/tmp"), dirty: "pay/a/b.go"},
+		"a link for the file":   {change: writeIn("pay/retry.go", "->log.go"), dirty: "pay/retry.go"},
 		"the file staged": {change: func(t *testing.T, r *Repo) {
 			writeIn("pay/retry.go", "package mine\n")(t, r)
 			run(t, r.Root, "add", "-A")
@@ -84,7 +86,8 @@ func TestDrift(t *testing.T) {
 			if !errors.As(err, &d) {
 				t.Fatalf("got %v", err)
 			}
-			if got := []string{strings.Join(d.Moved, " "), strings.Join(d.Staged, " "), strings.Join(d.Dirty, " ")}; got[0] != tt.moved || got[1] != tt.staged || got[2] != tt.dirty {
+			if got := []string{strings.Join(d.Moved, " "), strings.Join(d.Staged, " "),
+				strings.Join(d.Dirty, " ")}; got[0] != tt.moved || got[1] != tt.staged || got[2] != tt.dirty {
 				t.Errorf("moved, staged, dirty: %q", got)
 			}
 			if status, _ := sysexit.Of(err); status != sysexit.No || len(sysexit.Hints(err)) != 1 {
@@ -94,7 +97,8 @@ func TestDrift(t *testing.T) {
 				t.Error("something was changed")
 			}
 			noJournal(t, r, base)
-			id, err := r.Branch(t.Context(), p, Commit{Base: base, Branch: "tri/way-out", Message: "m", When: time.Unix(1e9, 0)})
+			id, err := r.Branch(t.Context(), p,
+				Commit{Base: base, Branch: "tri/way-out", Message: "m", When: time.Unix(1e9, 0)})
 			if err != nil || run(t, r.Root, "rev-parse", "tri/way-out^") != base {
 				t.Errorf("the way out: %s, %v", id, err)
 			}
@@ -185,7 +189,8 @@ func (h *hurdle) Mkdir(a string, m os.FileMode) error {
 }
 
 // hurdled runs a merge with a hurdle and reports whether it was met.
-func (r *Repo) hurdled(ctx context.Context, p *Patch, base string, n int, stop func() error) (met bool, err error) {
+func (r *Repo) hurdled(ctx context.Context, p *Patch, base string, n int,
+	stop func() error) (met bool, err error) {
 	j, err := r.journal(r.merge(base).Journal, nil)
 	if err != nil {
 		return false, err
@@ -262,13 +267,17 @@ func TestStopAtEveryStep(t *testing.T) {
 // reported, and both versions are kept.
 func TestMendSparesOthers(t *testing.T) {
 	r, base, p, _ := fixed(t)
-	if _, err := r.hurdled(t.Context(), p, base, 9, func() error { runtime.Goexit(); return nil }); err != nil {
+	if _, err := r.hurdled(t.Context(), p, base, 9, func() error {
+		runtime.Goexit()
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	writeIn("pay/retry.go", "mine\n")(t, r)
 	before := read(t, r.Root)
 	_, err := r.Apply(t.Context(), p, r.merge(base))
-	if err == nil || !strings.Contains(err.Error(), `"pay/retry.go"`) || len(sysexit.Hints(err)) == 0 || !maps.Equal(before, read(t, r.Root)) {
+	if err == nil || !strings.Contains(err.Error(), `"pay/retry.go"`) || len(sysexit.Hints(err)) == 0 ||
+		!maps.Equal(before, read(t, r.Root)) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(r.merge(base).Journal, "old/pay/retry.go")); err != nil {
@@ -297,7 +306,8 @@ func TestPatchThatLies(t *testing.T) {
 	q := *p
 	q.Changes = q.Changes[1:] // as if the reader had been led past a file
 	before := read(t, r.Root)
-	if _, err := r.Apply(t.Context(), &q, r.merge(base)); err == nil || !strings.Contains(err.Error(), "did not say so") {
+	if _, err := r.Apply(t.Context(), &q, r.merge(base)); err == nil ||
+		!strings.Contains(err.Error(), "did not say so") {
 		t.Errorf("got %v", err)
 	}
 	if other := checked(t, []byte(file("pay/retry.go", "100644")), Rules{}); other != nil {
@@ -308,7 +318,8 @@ func TestPatchThatLies(t *testing.T) {
 	if !maps.Equal(before, read(t, r.Root)) {
 		t.Error("something was changed")
 	}
-	for _, name := range []string{"", "-x", "../x", "a b", "A", "refs//x", "x.lock/../y", "x/", "HEAD", "ö", strings.Repeat("x", 201)} {
+	for _, name := range []string{"", "-x", "../x", "a b", "A", "refs//x", "x.lock/../y", "x/", "HEAD", "ö",
+		strings.Repeat("x", 201)} {
 		if _, err := r.Branch(t.Context(), p, Commit{Base: base, Branch: name, Message: "m"}); err == nil {
 			t.Errorf("branch %q was made", name)
 		}

@@ -16,7 +16,8 @@ func large(b *testing.B) (r *Repo, dir, base string) {
 	root := b.TempDir()
 	files := map[string]string{}
 	for i := range 5000 {
-		files[fmt.Sprintf("d%02d/s%d/f%d.go", i%50, i%7, i)] = strings.Repeat(fmt.Sprintf("line %d of a file\n", i), 200)
+		files[fmt.Sprintf("d%02d/s%d/f%d.go", i%50, i%7, i)] =
+			strings.Repeat(fmt.Sprintf("line %d of a file\n", i), 200)
 	}
 	write(t, root, files)
 	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"commit", "-qm", "start"}} {
@@ -57,7 +58,8 @@ func BenchmarkLarge(b *testing.B) {
 		},
 		"export": func() error { _, err := r.Export(b.Context(), dir, base); return err },
 		"dry run": func() error {
-			_, err := r.Apply(b.Context(), p, Merge{Base: base, Journal: filepath.Join(r.Root, ".agents/m"), DryRun: true})
+			_, err := r.Apply(b.Context(), p,
+				Merge{Base: base, Journal: filepath.Join(r.Root, ".agents/m"), DryRun: true})
 			return err
 		},
 		"apply": func() error {
@@ -66,7 +68,8 @@ func BenchmarkLarge(b *testing.B) {
 			return err
 		},
 		"branch": func() error {
-			_, err := r.Branch(b.Context(), p, Commit{Base: base, Branch: "tri/x", Message: "m", When: time.Unix(1e9, 0)})
+			_, err := r.Branch(b.Context(), p,
+				Commit{Base: base, Branch: "tri/x", Message: "m", When: time.Unix(1e9, 0)})
 			return err
 		},
 	} {

@@ -40,7 +40,8 @@ func (r *Repo) Branch(ctx context.Context, p *Patch, c Commit) (string, error) {
 		return "", err
 	}
 	if !branchName.MatchString(c.Branch) || len(c.Branch) > 200 {
-		return "", sysexit.With(sysexit.Usage, fmt.Errorf("branch %q: want small letters, digits, - and _", c.Branch))
+		return "", sysexit.With(sysexit.Usage,
+			fmt.Errorf("branch %q: want small letters, digits, - and _", c.Branch))
 	}
 	s, err := r.shadow(true)
 	if err != nil {
@@ -60,9 +61,12 @@ func (r *Repo) branch(ctx context.Context, s *shadow, p *Patch, c Commit) (strin
 		return "", err
 	}
 	date := fmt.Sprintf("%d +0000", c.When.Unix())
-	s.env = append(s.env, "GIT_AUTHOR_NAME="+plainWords(c.Author.Name), "GIT_AUTHOR_EMAIL="+plainWords(c.Author.Email), "GIT_AUTHOR_DATE="+date,
-		"GIT_COMMITTER_NAME="+plainWords(c.Author.Name), "GIT_COMMITTER_EMAIL="+plainWords(c.Author.Email), "GIT_COMMITTER_DATE="+date)
-	id, err := s.line(ctx, []byte(strings.TrimSpace(c.Message)+"\n"), "commit-tree", tree, "-p", c.Base, "-F", "-")
+	s.env = append(s.env, "GIT_AUTHOR_NAME="+plainWords(c.Author.Name),
+		"GIT_AUTHOR_EMAIL="+plainWords(c.Author.Email), "GIT_AUTHOR_DATE="+date,
+		"GIT_COMMITTER_NAME="+plainWords(c.Author.Name), "GIT_COMMITTER_EMAIL="+plainWords(c.Author.Email),
+		"GIT_COMMITTER_DATE="+date)
+	id, err := s.line(ctx, []byte(strings.TrimSpace(c.Message)+"\n"), "commit-tree", tree, "-p",
+		c.Base, "-F", "-")
 	if err != nil {
 		return "", err
 	}
@@ -71,18 +75,21 @@ func (r *Repo) branch(ctx context.Context, s *shadow, p *Patch, c Commit) (strin
 	}
 	ref := "refs/heads/" + c.Branch
 	// The empty old value: only if there is no branch of that name.
-	_, err = git(ctx, call{dir: r.gitDir, args: []string{"update-ref", "--no-deref", "--", ref, id, strings.Repeat("0", len(id))}})
+	_, err = git(ctx, call{dir: r.gitDir,
+		args: []string{"update-ref", "--no-deref", "--", ref, id, strings.Repeat("0", len(id))}})
 	if err == nil {
 		return id, nil
 	}
-	at, e := git(ctx, call{dir: r.gitDir, args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", ref + "^{commit}"}})
+	at, e := git(ctx, call{dir: r.gitDir,
+		args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", ref + "^{commit}"}})
 	switch {
 	case e != nil:
 		return "", err
 	case strings.TrimSpace(string(at)) == id:
 		return id, nil
 	}
-	return "", sysexit.Hint(sysexit.With(sysexit.No, errors.New("there is another branch of that name")), "git branch -m "+c.Branch+" another-name")
+	return "", sysexit.Hint(sysexit.With(sysexit.No, errors.New("there is another branch of that name")),
+		"git branch -m "+c.Branch+" another-name")
 }
 
 // plainWords cleans a text for a commit's headers.
@@ -107,15 +114,18 @@ func (s *shadow) result(ctx context.Context, p *Patch, base string) (string, []s
 		return "", nil, sysexit.With(sysexit.Data, err)
 	}
 	if len(p.bytes) > 0 {
-		if _, err := s.git(ctx, bytes.NewReader(p.bytes), "apply", "--cached", "--whitespace=nowarn", "-p1", "-"); err != nil {
-			return "", nil, sysexit.Hint(sysexit.With(sysexit.Data, err), "the patch is not of this commit, or was changed")
+		if _, err := s.git(ctx, bytes.NewReader(p.bytes), "apply", "--cached", "--whitespace=nowarn", "-p1",
+			"-"); err != nil {
+			return "", nil, sysexit.Hint(sysexit.With(sysexit.Data, err),
+				"the patch is not of this commit, or was changed")
 		}
 	}
 	tree, err := s.line(ctx, nil, "write-tree")
 	if err != nil {
 		return "", nil, err
 	}
-	out, err := s.git(ctx, nil, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--end-of-options", base, tree)
+	out, err := s.git(ctx, nil, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev",
+		"--end-of-options", base, tree)
 	if err != nil {
 		return "", nil, err
 	}
@@ -131,7 +141,8 @@ func (s *shadow) result(ctx context.Context, p *Patch, base string) (string, []s
 	}
 	for _, st := range steps {
 		if !said[st.Path] || badPath(st.Path) != "" || !plainMode(st.Old.Mode) || !plainMode(st.New.Mode) {
-			return "", nil, sysexit.With(sysexit.NoPerm, fmt.Errorf("patch refused: git would change %q, and the patch did not say so", st.Path))
+			return "", nil, sysexit.With(sysexit.NoPerm,
+				fmt.Errorf("patch refused: git would change %q, and the patch did not say so", st.Path))
 		}
 	}
 	return tree, steps, nil
@@ -183,11 +194,13 @@ func (r *Repo) Identity(ctx context.Context) Author {
 	home, err := os.UserHomeDir()
 	files := []string{filepath.Join(r.common, "config")}
 	if err == nil {
-		files = append(files, filepath.Join(home, ".gitconfig"), filepath.Join(home, ".config", "git", "config"))
+		files = append(files, filepath.Join(home, ".gitconfig"),
+			filepath.Join(home, ".config", "git", "config"))
 	}
 	get := func(key, otherwise string) string {
 		for _, file := range files {
-			out, err := git(ctx, call{dir: r.common, args: []string{"config", "--file", file, "--no-includes", "--get", key}})
+			out, err := git(ctx, call{dir: r.common,
+				args: []string{"config", "--file", file, "--no-includes", "--get", key}})
 			if v := strings.TrimSpace(string(out)); err == nil && v != "" {
 				return v
 			}

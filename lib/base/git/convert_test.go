@@ -24,7 +24,8 @@ func crlf(t *testing.T) (r *Repo, base string, p *Patch, before, after map[strin
 		t.Fatalf("git made %q", before["pay/retry.go"])
 	}
 	dir := grown(t, r, base)
-	write(t, dir, map[string]string{"pay/retry.go": "package pay\n\nconst MaxRetries = 7\n", "pay/log.go": "-", "new.go": "package n\n"})
+	write(t, dir, map[string]string{"pay/retry.go": "package pay\n\nconst MaxRetries = 7\n",
+		"pay/log.go": "-", "new.go": "package n\n"})
 	p = checked(t, exported(t, r, dir, base).Patch, Rules{})
 	if err := r.Remove(dir); err != nil {
 		t.Fatal(err)
@@ -61,7 +62,8 @@ func TestCRLF(t *testing.T) {
 		if whole, err := r.Stands(t.Context(), p, base); err != nil || !whole {
 			t.Errorf("%s: merged: %t, %v", name, whole, err)
 		}
-		if got := run(t, r.Root, "diff", "--stat"); !strings.Contains(got, "2 files changed, 1 insertion(+)") {
+		if got := run(t, r.Root, "diff", "--stat"); !strings.Contains(got,
+			"2 files changed, 1 insertion(+)") {
 			t.Errorf("%s: git sees other changes: %s", name, got)
 		}
 	}
@@ -95,7 +97,8 @@ func TestConverted(t *testing.T) {
 		t.Fatal(err)
 	}
 	run(t, r.Root, "checkout", "--", "pay/retry.go")
-	if drift := new(Drift); !errors.As(applied(t, r, p, base), &drift) || len(drift.Filtered) != 1 || len(drift.Dirty) > 0 ||
+	if drift := new(Drift); !errors.As(applied(t, r, p, base), &drift) || len(drift.Filtered) != 1 ||
+		len(drift.Dirty) > 0 ||
 		!strings.Contains(drift.hint(), "merge --branch") {
 		t.Errorf("filter: %+v", drift)
 	}

@@ -17,7 +17,8 @@ func (r *Repo) Resolve(ctx context.Context, rev string) (string, error) {
 	if !revision.MatchString(rev) {
 		return "", sysexit.With(sysexit.Usage, fmt.Errorf("%q names no commit", rev))
 	}
-	out, err := git(ctx, call{dir: r.gitDir, args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", rev + "^{commit}"}})
+	out, err := git(ctx, call{dir: r.gitDir,
+		args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", rev + "^{commit}"}})
 	id := strings.TrimSpace(string(out))
 	if err != nil || !hexID.MatchString(id) {
 		return "", sysexit.With(sysexit.NoInput, fmt.Errorf("%q names no commit", rev))
@@ -39,8 +40,9 @@ func (r *Repo) Diff(ctx context.Context, id string) ([]byte, error) {
 	if _, err := s.git(ctx, nil, "read-tree", id); err != nil {
 		return nil, fmt.Errorf("diff with %s: %w", id, err)
 	}
-	out, err := git(ctx, call{dir: s.dir, env: s.env, tree: r.Root, max: MaxPatch, args: []string{"diff-files", "-r", "--patch", "--no-renames", "--ignore-submodules=all",
-		"--no-color", "--no-textconv", "--no-ext-diff", "--src-prefix=a/", "--dst-prefix=b/"}})
+	out, err := git(ctx, call{dir: s.dir, env: s.env, tree: r.Root, max: MaxPatch,
+		args: []string{"diff-files", "-r", "--patch", "--no-renames", "--ignore-submodules=all",
+			"--no-color", "--no-textconv", "--no-ext-diff", "--src-prefix=a/", "--dst-prefix=b/"}})
 	if err != nil {
 		return nil, fmt.Errorf("diff with %s: %w", id, err)
 	}

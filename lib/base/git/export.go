@@ -360,6 +360,9 @@ func (s *shadow) difference(ctx context.Context, base, changes string) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
-	return git(ctx, call{dir: s.dir, env: s.env, max: MaxPatch, args: []string{"diff-tree", "-r", "--patch", "--binary", "--full-index", "--no-renames",
-		"--no-color", "--no-textconv", "--no-ext-diff", "--unified=3", "--src-prefix=a/", "--dst-prefix=b/", "--end-of-options", base, tree}})
+	return git(ctx, call{dir: s.dir, env: s.env, max: MaxPatch,
+		args: []string{"diff-tree", "-r", "--patch", "--binary", "--full-index", "--no-renames",
+			"--no-color", "--no-textconv", "--no-ext-diff", "--unified=3", "--src-prefix=a/",
+			"--dst-prefix=b/",
+			"--end-of-options", base, tree}})
 }

@@ -32,7 +32,8 @@ var settings = []string{
 	"core.pager=cat", "core.editor=false", "core.askPass=false", "core.sshCommand=false", "core.gitProxy=",
 	"core.quotePath=false", "core.autocrlf=false", "core.fileMode=true", "core.symlinks=true",
 	"core.protectHFS=true", "core.protectNTFS=true", "core.precomposeUnicode=false", "core.splitIndex=false",
-	"credential.helper=", "diff.external=", "diff.ignoreSubmodules=all", "submodule.recurse=false", "protocol.allow=never",
+	"credential.helper=", "diff.external=", "diff.ignoreSubmodules=all", "submodule.recurse=false",
+	"protocol.allow=never",
 	"commit.gpgSign=false", "tag.gpgSign=false", "gpg.program=false", "log.showSignature=false",
 	"gc.auto=0", "maintenance.auto=false", "feature.manyFiles=false", "worktree.guessRemote=false",
 }
@@ -98,9 +99,12 @@ func environment(gitDir string) []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=/dev/null", "LC_ALL=C", "TZ=UTC", "TERM=dumb",
 		"GIT_DIR=" + gitDir,
-		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1",
-		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=false", "SSH_ASKPASS=false", "GIT_EDITOR=false", "GIT_PAGER=cat",
-		"GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=", "GIT_PROTOCOL_FROM_USER=0",
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_CONFIG_GLOBAL=/dev/null",
+		"GIT_ATTR_NOSYSTEM=1",
+		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=false", "SSH_ASKPASS=false", "GIT_EDITOR=false",
+		"GIT_PAGER=cat",
+		"GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=",
+		"GIT_PROTOCOL_FROM_USER=0",
 	}
 }
 
@@ -151,10 +155,15 @@ func (r *Repo) shadow(keep bool) (*shadow, error) {
 	if keep {
 		s.objects = theirs
 	}
-	config := "[core]\n\trepositoryformatversion = 1\n\tbare = false\n[extensions]\n\tobjectFormat = " + r.format + "\n"
-	s.env = []string{"GIT_OBJECT_DIRECTORY=" + s.objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoteAlternate(theirs), "GIT_INDEX_FILE=" + filepath.Join(dir, "index")}
-	err = errors.Join(os.Mkdir(filepath.Join(dir, "objects"), 0o700), os.Mkdir(filepath.Join(dir, "refs"), 0o700), os.Mkdir(filepath.Join(dir, "info"), 0o700))
-	for name, text := range map[string]string{"HEAD": "ref: refs/heads/none\n", "config": config, "info/attributes": rawAttributes, "lock": ""} {
+	config := "[core]\n\trepositoryformatversion = 1\n\tbare = false\n[extensions]\n\tobjectFormat = " +
+		r.format + "\n"
+	s.env = []string{"GIT_OBJECT_DIRECTORY=" + s.objects,
+		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoteAlternate(theirs),
+		"GIT_INDEX_FILE=" + filepath.Join(dir, "index")}
+	err = errors.Join(os.Mkdir(filepath.Join(dir, "objects"), 0o700),
+		os.Mkdir(filepath.Join(dir, "refs"), 0o700), os.Mkdir(filepath.Join(dir, "info"), 0o700))
+	for name, text := range map[string]string{"HEAD": "ref: refs/heads/none\n", "config": config,
+		"info/attributes": rawAttributes, "lock": ""} {
 		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	if err == nil {

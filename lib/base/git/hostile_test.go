@@ -42,7 +42,8 @@ func TestNothingRuns(t *testing.T) {
 	}
 
 	dir := grown(t, r, base)
-	write(t, dir, map[string]string{"pay/retry.go": "package pay\n", "new.txt": "x\n", "logo.gif": binary + "x"})
+	write(t, dir, map[string]string{"pay/retry.go": "package pay\n", "new.txt": "x\n",
+		"logo.gif": binary + "x"})
 	for _, name := range []string{"nested", "sub"} { // the second where a submodule belongs
 		nest(t, filepath.Join(dir, name))
 		plant(t, filepath.Join(dir, name), filepath.Join(dir, name, ".git"), tool)
@@ -58,7 +59,9 @@ func TestNothingRuns(t *testing.T) {
 	if err := p.Err(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Branch(t.Context(), p, Commit{Base: base, Branch: "tri/y", Message: "m", Author: r.Identity(t.Context()), When: time.Unix(1e9, 0)}); err != nil {
+	if _, err := r.Branch(t.Context(), p,
+		Commit{Base: base, Branch: "tri/y", Message: "m", Author: r.Identity(t.Context()),
+			When: time.Unix(1e9, 0)}); err != nil {
 		t.Error(err)
 	}
 	if _, err := r.Resolve(t.Context(), "main"); err != nil {
@@ -102,23 +105,36 @@ pre-rebase post-checkout post-merge pre-push reference-transaction post-index-ch
 	}
 	write(t, gitDir, files)
 	settings := map[string]string{
-		"core.hooksPath": hooks, "core.fsmonitor": tool, "core.pager": tool, "core.editor": tool, "sequence.editor": tool,
-		"core.askPass": tool, "core.sshCommand": tool, "core.gitProxy": tool, "core.alternateRefsCommand": tool,
-		"core.attributesFile": filepath.Join(gitDir, "attributes"), "core.excludesFile": filepath.Join(gitDir, "attributes"),
-		"filter.evil.clean": tool, "filter.evil.smudge": tool, "filter.evil.process": tool, "filter.evil.required": "true",
-		"filter.lfs.process": tool, "diff.evil.command": tool, "diff.evil.textconv": tool, "diff.external": tool,
-		"merge.evil.driver": tool, "credential.helper": "!" + tool, "gpg.program": tool, "commit.gpgSign": "true", "tag.gpgSign": "true",
-		"gpg.ssh.program": tool, "pager.diff": tool, "interactive.diffFilter": tool, "uploadpack.packObjectsHook": tool,
-		"submodule.recurse": "true", "diff.submodule": "diff", "status.submoduleSummary": "true", "diff.ignoreSubmodules": "none", "submodule.sub.active": "true", "submodule.sub.update": "!" + tool,
-		"remote.origin.url": "ext::" + tool + " %S", "remote.origin.promisor": "true", "remote.origin.vcs": "evil", "protocol.ext.allow": "always",
-		"remote.origin.uploadpack": tool, "trailer.x.command": tool, "worktree.guessRemote": "true", "gc.auto": "1", "maintenance.auto": "true", "core.splitIndex": "true",
+		"core.hooksPath": hooks, "core.fsmonitor": tool, "core.pager": tool, "core.editor": tool,
+		"sequence.editor": tool,
+		"core.askPass":    tool, "core.sshCommand": tool, "core.gitProxy": tool,
+		"core.alternateRefsCommand": tool,
+		"core.attributesFile":       filepath.Join(gitDir, "attributes"),
+		"core.excludesFile":         filepath.Join(gitDir, "attributes"),
+		"filter.evil.clean":         tool, "filter.evil.smudge": tool, "filter.evil.process": tool,
+		"filter.evil.required": "true",
+		"filter.lfs.process":   tool, "diff.evil.command": tool, "diff.evil.textconv": tool,
+		"diff.external":     tool,
+		"merge.evil.driver": tool, "credential.helper": "!" + tool, "gpg.program": tool,
+		"commit.gpgSign": "true", "tag.gpgSign": "true",
+		"gpg.ssh.program": tool, "pager.diff": tool, "interactive.diffFilter": tool,
+		"uploadpack.packObjectsHook": tool,
+		"submodule.recurse":          "true", "diff.submodule": "diff", "status.submoduleSummary": "true",
+		"diff.ignoreSubmodules": "none", "submodule.sub.active": "true", "submodule.sub.update": "!" + tool,
+		"remote.origin.url": "ext::" + tool + " %S", "remote.origin.promisor": "true",
+		"remote.origin.vcs": "evil", "protocol.ext.allow": "always",
+		"remote.origin.uploadpack": tool, "trailer.x.command": tool, "worktree.guessRemote": "true",
+		"gc.auto": "1", "maintenance.auto": "true", "core.splitIndex": "true",
 		"include.path": filepath.Join(gitDir, "more"),
 	}
 	for _, verb := range strings.Fields("apply ls-files ls-tree read-tree diff-tree write-tree update-index update-ref rev-parse worktree checkout-index check-ignore commit-tree config") {
 		settings["alias."+verb] = "!" + tool
 	}
-	write(t, gitDir, map[string]string{"attributes": "* filter=evil diff=evil\n", "info/attributes": "* filter=evil diff=evil\n",
-		"more": "[core]\n\tfsmonitor = " + tool + "\n[extensions]\n\tworktreeConfig = true\n[core]\n\tworktree = /\n", "config.worktree": "[core]\n\tfsmonitor = " + tool + "\n"})
+	write(t, gitDir, map[string]string{"attributes": "* filter=evil diff=evil\n",
+		"info/attributes": "* filter=evil diff=evil\n",
+		"more": "[core]\n\tfsmonitor = " + tool +
+			"\n[extensions]\n\tworktreeConfig = true\n[core]\n\tworktree = /\n",
+		"config.worktree": "[core]\n\tfsmonitor = " + tool + "\n"})
 	var b strings.Builder
 	for key, value := range settings {
 		i := strings.LastIndex(key, ".")

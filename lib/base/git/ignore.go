@@ -59,7 +59,8 @@ func (w *walk) unseen() (map[string]bool, error) {
 		}
 	}
 	out, err := git(w.ctx, call{dir: w.shadow.dir, env: w.shadow.env, tree: dir, ok: 1,
-		stdin: strings.NewReader(names.String()), args: []string{"check-ignore", "-z", "--stdin", "--no-index"}})
+		stdin: strings.NewReader(names.String()),
+		args:  []string{"check-ignore", "-z", "--stdin", "--no-index"}})
 	if err != nil {
 		return nil, err
 	}

@@ -107,7 +107,9 @@ func (j *journal) prepare(ctx context.Context, s *shadow, rec *record) error {
 	for _, side := range []struct {
 		name, tree string
 		of         func(step) version
-	}{{"new", "", func(st step) version { return st.New }}, {"old", rec.Base, func(st step) version { return st.Old }}} {
+	}{{"new", "", func(st step) version {
+		return st.New
+	}}, {"old", rec.Base, func(st step) version { return st.Old }}} {
 		if side.tree != "" { // the index already holds the result
 			if _, err := s.git(ctx, nil, "read-tree", side.tree); err != nil {
 				return err
@@ -122,8 +124,10 @@ func (j *journal) prepare(ctx context.Context, s *shadow, rec *record) error {
 		if names.Len() == 0 {
 			continue
 		}
-		_, err := git(ctx, call{dir: s.dir, env: s.env, tree: at, hold: j.lock, stdin: strings.NewReader(names.String()),
-			args: []string{"checkout-index", "-z", "--stdin", "--force", "--quiet", "--prefix=" + side.name + "/"}})
+		_, err := git(ctx, call{dir: s.dir, env: s.env, tree: at, hold: j.lock,
+			stdin: strings.NewReader(names.String()),
+			args: []string{"checkout-index", "-z", "--stdin", "--force", "--quiet",
+				"--prefix=" + side.name + "/"}})
 		if err != nil {
 			return err
 		}

@@ -29,7 +29,8 @@ func TestKill(t *testing.T) {
 	var met [3]int
 	for i := range times {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestKill$")
-		cmd.Env = append(os.Environ(), "TRI_TEST_MERGE="+r.Root, "TRI_TEST_BASE="+base, "TRI_TEST_SCRATCH="+r.scratch)
+		cmd.Env = append(os.Environ(), "TRI_TEST_MERGE="+r.Root, "TRI_TEST_BASE="+base,
+			"TRI_TEST_SCRATCH="+r.scratch)
 		out, err := cmd.StdoutPipe()
 		if err == nil {
 			err = cmd.Start()

@@ -134,7 +134,8 @@ func (j *journal) is(name string, v version, byMode bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if v.Mode == "" || !info.Mode().IsRegular() || byMode && (info.Mode()&0o100 != 0) != (v.Mode == modeExec) {
+	if v.Mode == "" || !info.Mode().IsRegular() || byMode &&
+		(info.Mode()&0o100 != 0) != (v.Mode == modeExec) {
 		return false, nil
 	}
 	id, err := j.hash(name, len(v.ID))
@@ -153,7 +154,8 @@ func (j *journal) isCRLF(name string, v version) (bool, error) {
 	}
 	text, err := j.root.ReadFile(name)
 	plain := bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
-	if err != nil || len(text) == len(plain) || !canCRLF(plain) || len(text)-len(plain) != bytes.Count(plain, []byte("\n")) {
+	if err != nil || len(text) == len(plain) || !canCRLF(plain) ||
+		len(text)-len(plain) != bytes.Count(plain, []byte("\n")) {
 		return false, err
 	}
 	h := hashOf(len(v.ID))

@@ -13,20 +13,29 @@ import (
 func file(name, mode string) string {
 	quoted := name
 	if strings.ContainsAny(name, "\"\\\n\t\x01\x7f") {
-		quoted = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`, "\x01", `\001`, "\x7f", `\177`).Replace(name)
-		return "diff --git \"a/" + quoted + "\" \"b/" + quoted + "\"\nnew file mode " + mode + "\nindex 0000000..257cc56\n--- /dev/null\n+++ \"b/" + quoted + "\"\n@@ -0,0 +1 @@\n+foo\n"
+		quoted = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`, "\x01", `\001`, "\x7f",
+			`\177`).Replace(name)
+		return "diff --git \"a/" + quoted + "\" \"b/" + quoted + "\"\nnew file mode " + mode +
+			"\nindex 0000000..257cc56\n--- /dev/null\n+++ \"b/" + quoted + "\"\n@@ -0,0 +1 @@\n+foo\n"
 	}
-	return "diff --git a/" + name + " b/" + name + "\nnew file mode " + mode + "\nindex 0000000..257cc56\n--- /dev/null\n+++ b/" + name + "\n@@ -0,0 +1 @@\n+foo\n"
+	return "diff --git a/" + name + " b/" + name + "\nnew file mode " + mode +
+		"\nindex 0000000..257cc56\n--- /dev/null\n+++ b/" + name + "\n@@ -0,0 +1 @@\n+foo\n"
 }
 
 func TestCheckRefuses(t *testing.T) {
 	for name, why := range map[string]string{
-		"../x": "climbs", "a/../../x": "climbs", "a/./b": "climbs", "a//b": "empty name", "/etc/passwd": "absolute", "C:/x": "absolute", "c:x": "absolute",
-		"a\\..\\b": "backslash", ".git/config": ".git", ".GIT/config": ".git", ".Git/hooks/pre-commit": ".git", "a/.git/config": ".git", ".git": ".git",
-		".g\u200cit/config": "cannot be seen", ".git\ufeff/x": "cannot be seen", "\u202egit.": "cannot be seen", ".git./x": ".git", ".git /x": ".git", ".git . ./x": ".git",
-		"git~1/x": ".git", "GIT~1/x": ".git", "git~12/x": ".git", ".git::$INDEX_ALLOCATION/x": ".git", ".git:x/y": ".git",
-		".agents/runs/x": ".agents", ".AGENTS/x": ".agents", "a\nb": "control", "a\tb": "control", "a\x01b": "control", "a\x7fb": "control", "a\u0085b": "control",
-		"a\u2028b": "control", "caf\xe9": "UTF-8", "\xf0\x28": "UTF-8", strings.Repeat("n", 256): "too long", strings.Repeat("d/", 2100) + "x": "too long",
+		"../x": "climbs", "a/../../x": "climbs", "a/./b": "climbs", "a//b": "empty name",
+		"/etc/passwd": "absolute", "C:/x": "absolute", "c:x": "absolute",
+		"a\\..\\b": "backslash", ".git/config": ".git", ".GIT/config": ".git",
+		".Git/hooks/pre-commit": ".git", "a/.git/config": ".git", ".git": ".git",
+		".g\u200cit/config": "cannot be seen", ".git\ufeff/x": "cannot be seen",
+		"\u202egit.": "cannot be seen", ".git./x": ".git", ".git /x": ".git", ".git . ./x": ".git",
+		"git~1/x": ".git", "GIT~1/x": ".git", "git~12/x": ".git", ".git::$INDEX_ALLOCATION/x": ".git",
+		".git:x/y":       ".git",
+		".agents/runs/x": ".agents", ".AGENTS/x": ".agents", "a\nb": "control", "a\tb": "control",
+		"a\x01b": "control", "a\x7fb": "control", "a\u0085b": "control",
+		"a\u2028b": "control", "caf\xe9": "UTF-8", "\xf0\x28": "UTF-8", strings.Repeat("n", 256): "too long",
+		strings.Repeat("d/", 2100) + "x": "too long",
 	} {
 		p, err := Check([]byte(file(name, "100644")), Rules{Exec: true})
 		if err != nil {
@@ -37,8 +46,11 @@ func TestCheckRefuses(t *testing.T) {
 			t.Errorf("%q: %v, want %q", name, p.Refused, why)
 		}
 	}
-	for _, name := range []string{"x", "a/b", ".gitignore", ".github/x", "git/config", "x.git/config", ".gitx", "git~x", "a..b", "...", "-rf", "--", "$(touch x)", "`x`", "a b", " a", "a ", "ö/日本/🙂", "❤️.txt", ".agents.md", "x/.agents/y", "ab:c"} {
-		if p, err := Check([]byte(file(name, "100644")), Rules{}); err != nil || p.Err() != nil || p.Changes[0].Path != name {
+	for _, name := range []string{"x", "a/b", ".gitignore", ".github/x", "git/config", "x.git/config",
+		".gitx", "git~x", "a..b", "...", "-rf", "--", "$(touch x)", "`x`", "a b", " a", "a ", "ö/日本/🙂",
+		"❤️.txt", ".agents.md", "x/.agents/y", "ab:c"} {
+		if p, err := Check([]byte(file(name, "100644")), Rules{}); err != nil || p.Err() != nil ||
+			p.Changes[0].Path != name {
 			t.Errorf("%q: %v, %+v", name, err, p)
 		}
 	}
@@ -60,7 +72,8 @@ func TestCheckModes(t *testing.T) {
 		{change("100755", "100644"), "", "no program any more"},
 		{change("100644", "120000"), "symbolic link", ""},
 		{"diff --git a/x b/x\ndeleted file mode 120000\nindex 257cc56..0000000\n--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-foo\n\\ No newline at end of file\n", "symbolic link", ""},
-		{"diff --git a/x b/x\nindex 257cc56..257cc57 120000\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-foo\n+bar\n", "symbolic link", ""},
+		{"diff --git a/x b/x\nindex 257cc56..257cc57 120000\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-foo\n+bar\n",
+			"symbolic link", ""},
 		{"diff --git a/x b/x\nindex 257cc56..257cc57 160000\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-Subproject commit 1\n+Subproject commit 2\n", "submodule", ""},
 		{file("a/.gitattributes", "100644"), "", "how git treats files"},
 		{file(".gitmodules", "100644"), "", "submodules"},
@@ -79,7 +92,8 @@ func TestCheckModes(t *testing.T) {
 		{file("a:b", "100644"), "drive letter", ""},
 		{file("x", "100644") + file("x", "100644"), "twice", ""},
 		{file("x", "100644") + file("X", "100644"), "", "differs from"},
-		{"diff --git a/x b/.git/y\nsimilarity index 100%\nrename from x\nrename to .git/y\n", "inside .git", ""},
+		{"diff --git a/x b/.git/y\nsimilarity index 100%\nrename from x\nrename to .git/y\n",
+			"inside .git", ""},
 		{"diff --git a/../x b/y\nsimilarity index 100%\ncopy from ../x\ncopy to y\n", "climbs", ""},
 	} {
 		p, err := Check([]byte(tt.patch), Rules{})
@@ -88,13 +102,15 @@ func TestCheckModes(t *testing.T) {
 			continue
 		}
 		has := func(all []Finding, want string) bool {
-			return want == "" && len(all) == 0 || want != "" && len(all) == 1 && strings.Contains(all[0].Reason, want)
+			return want == "" && len(all) == 0 || want != "" && len(all) == 1 &&
+				strings.Contains(all[0].Reason, want)
 		}
 		if !has(p.Refused, tt.refused) || !has(p.Notes, tt.note) {
 			t.Errorf("%srefused %v, notes %v", tt.patch, p.Refused, p.Notes)
 		}
 	}
-	if p, err := Check([]byte(file("x", "100755")), Rules{Exec: true}); err != nil || p.Err() != nil || len(p.Notes) != 1 {
+	if p, err := Check([]byte(file("x", "100755")), Rules{Exec: true}); err != nil || p.Err() != nil ||
+		len(p.Notes) != 1 {
 		t.Errorf("allowed: %+v, %v", p, err)
 	}
 }
@@ -103,19 +119,31 @@ func TestCheckModes(t *testing.T) {
 func TestParseIsStrict(t *testing.T) {
 	good := file("x", "100644")
 	for _, bad := range []string{
-		"hello\n", "\n", good + "\n", "hello\n" + good, good + "hello\n" + good, strings.TrimSuffix(good, "\n"), good + "-- \n2.39.5\n",
+		"hello\n", "\n", good + "\n", "hello\n" + good, good + "hello\n" + good,
+		strings.TrimSuffix(good, "\n"), good + "-- \n2.39.5\n",
 		"--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n",
-		strings.Replace(good, "b/x\nnew", "b/y\nnew", 1), strings.Replace(good, "+++ b/x", "+++ b/y", 1), strings.Replace(good, "--- /dev/null", "--- a/x", 1),
-		strings.Replace(good, "+++ b/x", "+++ x", 1), strings.Replace(good, "@@ -0,0 +1 @@", "@@ -0,0 +1,2 @@", 1), strings.Replace(good, "@@ -0,0 +1 @@", "@@ -0,0 +0,0 @@", 1),
-		strings.Replace(good, "+1 @@", "+9999999999 @@", 1), strings.Replace(good, "+foo", "foo", 1), strings.Replace(good, "+foo\n", "+foo\n+bar\n", 1),
+		strings.Replace(good, "b/x\nnew", "b/y\nnew", 1), strings.Replace(good, "+++ b/x", "+++ b/y", 1),
+		strings.Replace(good, "--- /dev/null", "--- a/x", 1),
+		strings.Replace(good, "+++ b/x", "+++ x", 1),
+		strings.Replace(good, "@@ -0,0 +1 @@", "@@ -0,0 +1,2 @@", 1),
+		strings.Replace(good, "@@ -0,0 +1 @@", "@@ -0,0 +0,0 @@", 1),
+		strings.Replace(good, "+1 @@", "+9999999999 @@", 1), strings.Replace(good, "+foo", "foo", 1),
+		strings.Replace(good, "+foo\n", "+foo\n+bar\n", 1),
 		strings.Replace(good, "new file mode 100644", "new file mode 100644\nnew file mode 120000", 1),
-		strings.Replace(good, "new file mode 100644\n", "new file mode 100644\nrename from y\nrename to x\n", 1),
-		strings.Replace(good, "new file mode 100644\n", "new file mode 100644\ndeleted file mode 100644\n", 1),
-		strings.ReplaceAll(good, "\n", "\r\n"), "diff --git a/x b/x\n", "diff --git a/x b/x\nindex 257cc56..257cc57 100644\n",
-		"diff --git a/x b/x\nBinary files a/x and b/x differ\n", "diff --git a/x b/x\nGIT binary patch\n", "diff --git a/x b/x\nGIT binary patch\nliteral 3\nzab\n\n",
-		"diff --git a/x b/x\nGIT binary patch\nliteral 99999999999\n\n", "diff --git a/x y b/x\nold mode 100644\nnew mode 100755\n",
-		`diff --git "a/x" "b/\400"` + "\nold mode 100644\nnew mode 100755\n", `diff --git "a/x b/x` + "\nold mode 100644\nnew mode 100755\n",
-		"diff --git a/x b/x\nrename from y\nrename to z\n", "diff --git a/x b/y\nrename from x\ncopy to y\n", "diff --cc x\nindex 1,2..3\n",
+		strings.Replace(good, "new file mode 100644\n",
+			"new file mode 100644\nrename from y\nrename to x\n", 1),
+		strings.Replace(good, "new file mode 100644\n",
+			"new file mode 100644\ndeleted file mode 100644\n", 1),
+		strings.ReplaceAll(good, "\n", "\r\n"), "diff --git a/x b/x\n",
+		"diff --git a/x b/x\nindex 257cc56..257cc57 100644\n",
+		"diff --git a/x b/x\nBinary files a/x and b/x differ\n", "diff --git a/x b/x\nGIT binary patch\n",
+		"diff --git a/x b/x\nGIT binary patch\nliteral 3\nzab\n\n",
+		"diff --git a/x b/x\nGIT binary patch\nliteral 99999999999\n\n",
+		"diff --git a/x y b/x\nold mode 100644\nnew mode 100755\n",
+		`diff --git "a/x" "b/\400"` + "\nold mode 100644\nnew mode 100755\n",
+		`diff --git "a/x b/x` + "\nold mode 100644\nnew mode 100755\n",
+		"diff --git a/x b/x\nrename from y\nrename to z\n", "diff --git a/x b/y\nrename from x\ncopy to y\n",
+		"diff --cc x\nindex 1,2..3\n",
 	} {
 		if changes, err := parse([]byte(bad)); err == nil {
 			t.Errorf("taken: %+v\n%s", changes, bad)

@@ -56,7 +56,8 @@ func badPath(path string) string {
 // hidden reports whether r is a character that some systems ignore when they compare names (HFS+:
 // zero-width and direction marks), or that is invisible.
 func hidden(r rune) bool {
-	return unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) && r != '\ufe0f'
+	return unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs, unicode.Other_Default_Ignorable_Code_Point,
+		unicode.Variation_Selector) && r != '\ufe0f'
 }
 
 // isDotGit reports whether a name means .git on any file system: in any case, with characters that
@@ -93,14 +94,18 @@ func instructive(path string) string {
 		return "changes submodules (.gitmodules)"
 	case base == ".gitignore":
 		return "changes what git does not see (.gitignore)"
-	case base == "claude.md" || base == "agents.md" || base == "gemini.md" || base == ".mcp.json" || base == ".cursorrules":
+	case base == "claude.md" || base == "agents.md" || base == "gemini.md" || base == ".mcp.json" ||
+		base == ".cursorrules":
 		return "changes what agents are told"
-	case first == ".claude" || first == ".codex" || first == ".cursor" || first == ".gemini" || first == ".vscode" || first == ".idea" || first == ".devcontainer":
+	case first == ".claude" || first == ".codex" || first == ".cursor" || first == ".gemini" ||
+		first == ".vscode" || first == ".idea" || first == ".devcontainer":
 		return "changes what agents or editors run (" + first + ")"
 	case servers[first] || servers[base] || strings.HasPrefix(base, "jenkinsfile") ||
-		strings.Contains(lower, "/workflows/") && (first == ".github" || first == ".gitea" || first == ".forgejo"):
+		strings.Contains(lower, "/workflows/") && (first == ".github" || first == ".gitea" ||
+			first == ".forgejo"):
 		return "changes what a build server or a hook runs"
-	case builds[base] || strings.HasSuffix(lower, ".cargo/config.toml") || strings.HasSuffix(lower, ".cargo/config"):
+	case builds[base] || strings.HasSuffix(lower, ".cargo/config.toml") ||
+		strings.HasSuffix(lower, ".cargo/config"):
 		return "changes what is run to build, test or install (" + base + ")"
 	}
 	return ""
@@ -112,8 +117,10 @@ var servers = names(".gitlab-ci.yml", ".travis.yml", ".drone.yml", ".woodpecker.
 	".circleci", ".buildkite", ".woodpecker", ".githooks", ".husky")
 
 // builds are files that make common tools run programs.
-var builds = names("makefile", "gnumakefile", "justfile", "taskfile.yml", "package.json", ".npmrc", ".yarnrc", ".yarnrc.yml",
-	".envrc", "setup.py", "conftest.py", "build.rs", "build.gradle", "build.gradle.kts", "dockerfile", "tox.ini", "noxfile.py")
+var builds = names("makefile", "gnumakefile", "justfile", "taskfile.yml", "package.json", ".npmrc", ".yarnrc",
+	".yarnrc.yml",
+	".envrc", "setup.py", "conftest.py", "build.rs", "build.gradle", "build.gradle.kts", "dockerfile",
+	"tox.ini", "noxfile.py")
 
 func names(all ...string) map[string]bool {
 	set := map[string]bool{}

@@ -27,8 +27,9 @@ type Push struct {
 // passes are the inherited variables that a push needs, for proxies, certificates and, over ssh,
 // keys.
 var passes = map[string][]string{
-	"http": {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH"},
-	"ssh":  {"HOME", "USER", "LOGNAME", "SSH_AUTH_SOCK"},
+	"http": {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
+		"SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH"},
+	"ssh": {"HOME", "USER", "LOGNAME", "SSH_AUTH_SOCK"},
 }
 
 // scpLike matches user@host:path, in a form that cannot be an option.
@@ -43,7 +44,8 @@ func (r *Repo) Push(ctx context.Context, p Push) error {
 		err = commit(p.Commit)
 	}
 	if err == nil && !branchName.MatchString(p.Branch) {
-		err = sysexit.With(sysexit.Usage, fmt.Errorf("branch %q: want small letters, digits, - and _", p.Branch))
+		err = sysexit.With(sysexit.Usage,
+			fmt.Errorf("branch %q: want small letters, digits, - and _", p.Branch))
 	}
 	if err != nil {
 		return err
@@ -62,17 +64,20 @@ func (r *Repo) Push(ctx context.Context, p Push) error {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return sysexit.With(sysexit.IO, err)
 	}
-	env := append(s.env, "GIT_ALLOW_PROTOCOL="+protocols, "GIT_SSH_COMMAND=ssh -oBatchMode=yes -oClearAllForwardings=yes")
+	env := append(s.env, "GIT_ALLOW_PROTOCOL="+protocols,
+		"GIT_SSH_COMMAND=ssh -oBatchMode=yes -oClearAllForwardings=yes")
 	for _, name := range passes[kind] {
 		if v, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+v)
 		}
 	}
 	if p.Header != "" && kind == "http" {
-		env = append(env, "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=http."+p.URL+".extraHeader", "GIT_CONFIG_VALUE_0="+p.Header)
+		env = append(env, "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=http."+p.URL+".extraHeader",
+			"GIT_CONFIG_VALUE_0="+p.Header)
 	}
 	_, err = git(ctx, call{dir: s.dir, env: env, config: []string{"http.followRedirects=false"},
-		args: []string{"push", "--porcelain", "--no-verify", "--no-recurse-submodules", "--no-follow-tags", "--no-signed", "--", p.URL, p.Commit + ":refs/heads/" + p.Branch}})
+		args: []string{"push", "--porcelain", "--no-verify", "--no-recurse-submodules", "--no-follow-tags",
+			"--no-signed", "--", p.URL, p.Commit + ":refs/heads/" + p.Branch}})
 	if err != nil {
 		return fmt.Errorf("push %s: %w", p.Branch, pushError(err))
 	}
@@ -81,12 +86,14 @@ func (r *Repo) Push(ctx context.Context, p Push) error {
 
 // road returns the protocols that a push may use, and their kind.
 func road(address string) (protocols, kind string, err error) {
-	bad := sysexit.With(sysexit.Config, fmt.Errorf("push address %q: want https://host/path or user@host:path", address))
+	bad := sysexit.With(sysexit.Config,
+		fmt.Errorf("push address %q: want https://host/path or user@host:path", address))
 	if scpLike.MatchString(address) && !strings.Contains(address, "://") {
 		return "ssh", "ssh", nil
 	}
 	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || strings.HasPrefix(u.Host, "-") || strings.HasPrefix(strings.TrimPrefix(u.Path, "/"), "-") {
+	if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || strings.HasPrefix(u.Host, "-") ||
+		strings.HasPrefix(strings.TrimPrefix(u.Path, "/"), "-") {
 		return "", "", bad
 	}
 	switch _, secret := u.User.Password(); {
@@ -96,7 +103,8 @@ func road(address string) (protocols, kind string, err error) {
 		return "ssh", "ssh", nil
 	case u.Scheme == "https" && u.User == nil:
 		return "https", "http", nil
-	case u.Scheme == "http" && u.User == nil && (u.Hostname() == "127.0.0.1" || u.Hostname() == "::1" || u.Hostname() == "localhost"):
+	case u.Scheme == "http" && u.User == nil && (u.Hostname() == "127.0.0.1" || u.Hostname() == "::1" ||
+		u.Hostname() == "localhost"):
 		return "http", "http", nil
 	}
 	return "", "", bad
@@ -115,9 +123,12 @@ func pushError(err error) error {
 	}
 	switch {
 	case has("Updates were rejected"):
-		return sysexit.Hint(sysexit.With(sysexit.No, err), "there is another branch of that name over there: rename or delete it")
-	case has("Authentication failed", "could not read Username", "error: 401", "error: 403", "Permission denied"):
-		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err), "the token, or key, is refused, or may not write to the project")
+		return sysexit.Hint(sysexit.With(sysexit.No, err),
+			"there is another branch of that name over there: rename or delete it")
+	case has("Authentication failed", "could not read Username", "error: 401", "error: 403",
+		"Permission denied"):
+		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err),
+			"the token, or key, is refused, or may not write to the project")
 	case has("not found", "error: 404"):
 		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err), "no such project, or the token may not see it")
 	}
@@ -127,6 +138,8 @@ func pushError(err error) error {
 // Remote returns the address of a remote, from the repository's own configuration, "" if there is
 // none.
 func (r *Repo) Remote(ctx context.Context, name string) (string, error) {
-	out, err := git(ctx, call{dir: r.common, ok: 1, args: []string{"config", "--file", filepath.Join(r.common, "config"), "--no-includes", "--get", "remote." + name + ".url"}})
+	out, err := git(ctx, call{dir: r.common, ok: 1,
+		args: []string{"config", "--file", filepath.Join(r.common, "config"), "--no-includes", "--get",
+			"remote." + name + ".url"}})
 	return strings.TrimSuffix(string(out), "\n"), err
 }

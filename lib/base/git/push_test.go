@@ -28,7 +28,8 @@ func serveGit(t *testing.T) (url, dir string, seen *sync.Map) {
 	run(t, root, "init", "-q", "--bare", dir)
 	run(t, dir, "config", "http.receivepack", "true")
 	seen = new(sync.Map)
-	h := &cgi.Handler{Path: backend, Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1"}, InheritEnv: []string{"PATH"}}
+	h := &cgi.Handler{Path: backend, Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1"},
+		InheritEnv: []string{"PATH"}}
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		seen.Store(r.URL.Path, r.Header.Get("Authorization"))
 		switch {
@@ -54,14 +55,16 @@ func TestPush(t *testing.T) {
 	tool := filepath.Join(marks, "tool")
 	write(t, marks, map[string]string{"tool+x": "#!/bin/sh\necho \"$0 $*\" >>" + marks + "/canary\n"})
 	plant(t, r.Root, filepath.Join(r.Root, ".git"), tool)
-	more := "[url \"ext::" + tool + " \"]\n\tinsteadOf = " + url + "\n\tpushInsteadOf = " + url + "\n[http]\n\tproxy = http://127.0.0.1:1\n\textraHeader = X-Evil: 1\n[push]\n\tfollowTags = true\n\tgpgSign = true\n\trecurseSubmodules = on-demand\n"
+	more := "[url \"ext::" + tool + " \"]\n\tinsteadOf = " + url + "\n\tpushInsteadOf = " + url +
+		"\n[http]\n\tproxy = http://127.0.0.1:1\n\textraHeader = X-Evil: 1\n[push]\n\tfollowTags = true\n\tgpgSign = true\n\trecurseSubmodules = on-demand\n"
 	config, err := os.OpenFile(filepath.Join(r.Root, ".git/config"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	config.WriteString(more)
 	config.Close()
-	id, err := r.Branch(t.Context(), p, Commit{Base: base, Branch: "tri/x", Message: "m", When: time.Unix(1e9, 0)})
+	id, err := r.Branch(t.Context(), p, Commit{Base: base, Branch: "tri/x", Message: "m",
+		When: time.Unix(1e9, 0)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +100,8 @@ func TestPush(t *testing.T) {
 		t.Errorf("ran:\n%s", got)
 	}
 	seen.Range(func(path, _ any) bool {
-		if !strings.HasPrefix(path.(string), "/ana/pay.git/") && !strings.HasPrefix(path.(string), "/moved/") {
+		if !strings.HasPrefix(path.(string), "/ana/pay.git/") &&
+			!strings.HasPrefix(path.(string), "/moved/") {
 			t.Errorf("asked for %v", path)
 		}
 		return true
@@ -107,7 +111,8 @@ func TestPush(t *testing.T) {
 func refused(t *testing.T, r *Repo, p Push, status int) {
 	t.Helper()
 	err := r.Push(t.Context(), p)
-	if got, _ := sysexit.Of(err); err == nil || got != status || len(sysexit.Hints(err)) == 0 || strings.Contains(err.Error(), "Basic") {
+	if got, _ := sysexit.Of(err); err == nil || got != status || len(sysexit.Hints(err)) == 0 ||
+		strings.Contains(err.Error(), "Basic") {
 		t.Errorf("got %v, status %d, want %d", err, got, status)
 	}
 }
@@ -130,20 +135,26 @@ func TestPushFromShallow(t *testing.T) {
 	if err != nil || head == base {
 		t.Fatal(head, err)
 	}
-	id, err := r.Branch(t.Context(), checked(t, []byte(file("new", "100644")), Rules{}), Commit{Base: head, Branch: "tri/x", Message: "m", When: time.Unix(1e9, 0)})
+	id, err := r.Branch(t.Context(), checked(t, []byte(file("new", "100644")), Rules{}),
+		Commit{Base: head, Branch: "tri/x", Message: "m", When: time.Unix(1e9, 0)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Push(t.Context(), Push{URL: url + "/ana/pay.git", Header: "Authorization: Basic good", Commit: id, Branch: "tri/x"}); err != nil {
+	if err := r.Push(t.Context(), Push{URL: url + "/ana/pay.git", Header: "Authorization: Basic good",
+		Commit: id, Branch: "tri/x"}); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestRoads(t *testing.T) {
 	for address, want := range map[string]string{
-		"https://x.test/a/b.git": "https", "http://127.0.0.1:3000/a/b": "http", "http://localhost/a": "http", "ssh://git@x.test:22/a/b": "ssh", "git@x.test:a/b.git": "ssh", "x.test:a/b": "ssh",
-		"http://x.test/a": "", "https://user:pass@x.test/a": "", "https://user@x.test/a": "", "file:///tmp/x": "", "/tmp/x": "", "ext::sh -c x": "", "ext::sh:x": "",
-		"ssh://-oProxyCommand=x/a": "", "-oProxyCommand=x:a": "", "ssh://-x@host/a": "", "git@-x:a": "", "git@x.test:-a": "", "ssh://x.test/-a": "", "git://x.test/a": "", "": "", "https://x.test/a?b": "", "x.test:a b": "", "a\nb:c": "",
+		"https://x.test/a/b.git": "https", "http://127.0.0.1:3000/a/b": "http", "http://localhost/a": "http",
+		"ssh://git@x.test:22/a/b": "ssh", "git@x.test:a/b.git": "ssh", "x.test:a/b": "ssh",
+		"http://x.test/a": "", "https://user:pass@x.test/a": "", "https://user@x.test/a": "",
+		"file:///tmp/x": "", "/tmp/x": "", "ext::sh -c x": "", "ext::sh:x": "",
+		"ssh://-oProxyCommand=x/a": "", "-oProxyCommand=x:a": "", "ssh://-x@host/a": "", "git@-x:a": "",
+		"git@x.test:-a": "", "ssh://x.test/-a": "", "git://x.test/a": "", "": "", "https://x.test/a?b": "",
+		"x.test:a b": "", "a\nb:c": "",
 	} {
 		got, _, err := road(address)
 		if got != want || (err == nil) != (want != "") {

@@ -68,7 +68,8 @@ func (r *Repo) add(ctx context.Context, dir, id string) error {
 	if err != nil {
 		return fmt.Errorf("lock %q: %w", r.gitDir, err)
 	}
-	_, err = git(ctx, call{dir: r.gitDir, args: []string{"worktree", "add", "--no-checkout", "--detach", "--", dir, id}})
+	_, err = git(ctx, call{dir: r.gitDir,
+		args: []string{"worktree", "add", "--no-checkout", "--detach", "--", dir, id}})
 	return err
 }
 
@@ -83,7 +84,8 @@ func (r *Repo) fill(ctx context.Context, t Tree, id string) error {
 	if _, err := s.git(ctx, nil, "read-tree", id); err != nil {
 		return err
 	}
-	_, err = git(ctx, call{dir: s.dir, env: s.env, tree: t.Dir, args: []string{"checkout-index", "--all", "--force", "--index", "--quiet"}})
+	_, err = git(ctx, call{dir: s.dir, env: s.env, tree: t.Dir,
+		args: []string{"checkout-index", "--all", "--force", "--index", "--quiet"}})
 	return err
 }
 
@@ -188,7 +190,8 @@ func (r *Repo) halves(keep func(name string) bool) error {
 	var failed error
 	for _, n := range names {
 		admin := filepath.Join(dir, n.Name())
-		if _, err := os.Lstat(filepath.Join(admin, "gitdir")); n.IsDir() && errors.Is(err, fs.ErrNotExist) && !keep(n.Name()) {
+		if _, err := os.Lstat(filepath.Join(admin, "gitdir")); n.IsDir() && errors.Is(err, fs.ErrNotExist) &&
+			!keep(n.Name()) {
 			failed = errors.Join(failed, removeAll(admin))
 		}
 	}
@@ -213,7 +216,8 @@ func (r *Repo) sweep() error {
 		if e != nil { // another user's
 			continue
 		}
-		if info, e := lock.Stat(); e != nil || time.Since(info.ModTime()) < time.Minute { // it may not be locked yet
+		// it may not be locked yet
+		if info, e := lock.Stat(); e != nil || time.Since(info.ModTime()) < time.Minute {
 			lock.Close()
 			continue
 		}

@@ -36,9 +36,11 @@ func TestTrees(t *testing.T) {
 	list, err := r.List(trees)
 	var got []string
 	for _, l := range list {
-		got = append(got, fmt.Sprintf("%s %v %v %v", filepath.Base(l.Dir), l.Present, l.Known, l.Commit == base))
+		got = append(got, fmt.Sprintf("%s %v %v %v", filepath.Base(l.Dir), l.Present, l.Known,
+			l.Commit == base))
 	}
-	want := []string{"a true true true", "b false true true", "c true true true", "d true false false", "half true false false"}
+	want := []string{"a true true true", "b false true true", "c true true true", "d true false false",
+		"half true false false"}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v; want %q", got, err, want)
 	}
@@ -52,7 +54,8 @@ func TestTrees(t *testing.T) {
 	if got := run(t, r.Root, "worktree", "list"); strings.Count(got, "\n") != 2 {
 		t.Errorf("git knows %s", got)
 	}
-	if err := errors.Join(r.Remove(filepath.Join(trees, "a")), r.Remove(filepath.Join(trees, "a"))); err != nil {
+	if err := errors.Join(r.Remove(filepath.Join(trees, "a")),
+		r.Remove(filepath.Join(trees, "a"))); err != nil {
 		t.Error(err)
 	}
 	if r.Remove(r.Root) == nil || r.Remove(filepath.Dir(r.Root)) == nil {
@@ -66,7 +69,8 @@ func TestHalfMadeScratch(t *testing.T) {
 	r, _ := checkout(t, nil)
 	r.scratch = t.TempDir()
 	old, fresh := filepath.Join(r.scratch, "tri-git-old"), filepath.Join(r.scratch, "tri-git-fresh")
-	if err := errors.Join(os.MkdirAll(filepath.Join(old, "objects"), 0o700), os.Mkdir(fresh, 0o700)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Join(old, "objects"), 0o700),
+		os.Mkdir(fresh, 0o700)); err != nil {
 		t.Fatal(err)
 	}
 	before := time.Now().Add(-2 * time.Hour)

@@ -55,7 +55,8 @@ func Open(ctx context.Context, dir, scratch string) (*Repo, error) {
 		}
 		above := filepath.Dir(r.Root)
 		if !errors.Is(err, fs.ErrNotExist) || above == r.Root {
-			return nil, sysexit.Hint(sysexit.With(sysexit.NoInput, fmt.Errorf("open %q: no git repository: %w", dir, err)), "git init, and commit what is there")
+			return nil, sysexit.Hint(sysexit.With(sysexit.NoInput,
+				fmt.Errorf("open %q: no git repository: %w", dir, err)), "git init, and commit what is there")
 		}
 		r.Root = above
 	}
@@ -148,10 +149,12 @@ var hexID = lazyregexp.New(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
 // Head returns the commit of the checkout's HEAD.
 func (r *Repo) Head(ctx context.Context) (string, error) {
-	out, err := git(ctx, call{dir: r.gitDir, args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", "HEAD^{commit}"}})
+	out, err := git(ctx, call{dir: r.gitDir,
+		args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", "HEAD^{commit}"}})
 	id := strings.TrimSpace(string(out))
 	if err != nil || !hexID.MatchString(id) {
-		return "", sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("head of %q: no commit", r.Root)), "commit what is there first")
+		return "", sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("head of %q: no commit", r.Root)),
+			"commit what is there first")
 	}
 	return id, nil
 }

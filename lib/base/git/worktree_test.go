@@ -22,7 +22,8 @@ func run(t *testing.T, dir string, args ...string) string {
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
-		"GIT_AUTHOR_NAME=ana", "GIT_AUTHOR_EMAIL=ana@example.test", "GIT_COMMITTER_NAME=ana", "GIT_COMMITTER_EMAIL=ana@example.test")
+		"GIT_AUTHOR_NAME=ana", "GIT_AUTHOR_EMAIL=ana@example.test", "GIT_COMMITTER_NAME=ana",
+		"GIT_COMMITTER_EMAIL=ana@example.test")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
@@ -46,9 +47,11 @@ func write(t *testing.T, dir string, files map[string]string) {
 		case text == "-":
 			err = os.RemoveAll(file)
 		case link:
-			err = errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.RemoveAll(file), os.Symlink(to, file))
+			err = errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.RemoveAll(file),
+				os.Symlink(to, file))
 		default:
-			err = errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), perm), os.Chmod(file, perm))
+			err = errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), perm),
+				os.Chmod(file, perm))
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -96,8 +99,10 @@ func read(t *testing.T, dir string) map[string]string {
 const binary = "\x00\x01\x02GIF\xff\xfe"
 
 var start = map[string]string{
-	"README.md": "# pay\n", "pay/retry.go": "package pay\n\nconst MaxRetries = 5\n", "pay/log.go": "package pay\n",
-	"run.sh+x": "#!/bin/sh\n", "logo.gif": binary, ".gitignore": "*.tmp\nbuild/\n", "no newline": "end", "dö/ö.txt": "ö\n",
+	"README.md": "# pay\n", "pay/retry.go": "package pay\n\nconst MaxRetries = 5\n",
+	"pay/log.go": "package pay\n",
+	"run.sh+x":   "#!/bin/sh\n", "logo.gif": binary, ".gitignore": "*.tmp\nbuild/\n", "no newline": "end",
+	"dö/ö.txt": "ö\n",
 	"crlf.txt": "a\r\nb\r\n", "link": "->README.md", "deep/er/still/x": "x\n",
 }
 
@@ -204,9 +209,11 @@ var edits = map[string]map[string]string{
 	"folder to file":  {"deep": "-", "deep+x": "-"},
 	"program edited":  {"run.sh+x": "#!/bin/sh\necho\n"},
 	"program no more": {"run.sh": "#!/bin/sh\n"},
-	"looks like diff": {"x.diff": "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\ndiff --git a/x b/x\n", "README.md": "-- a\n++ b\n"},
-	"all at once":     {"README.md": "-", "pay/retry.go": "package pay\n", "pay/a/b.go": "package a\n", "logo.gif": "\x00", "deep/er": "-"},
-	"large":           {"large.txt": strings.Repeat("line of a large file\n", 100_000)},
+	"looks like diff": {"x.diff": "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\ndiff --git a/x b/x\n",
+		"README.md": "-- a\n++ b\n"},
+	"all at once": {"README.md": "-", "pay/retry.go": "package pay\n", "pay/a/b.go": "package a\n",
+		"logo.gif": "\x00", "deep/er": "-"},
+	"large": {"large.txt": strings.Repeat("line of a large file\n", 100_000)},
 }
 
 // TestRoundTrip: what an agent did in its worktree comes out in the checkout, by
@@ -241,11 +248,15 @@ func TestRoundTrip(t *testing.T) {
 			if _, err := os.Lstat(filepath.Join(r.Root, ".agents/runs/run1/merge")); err == nil {
 				t.Error("the journal stays behind")
 			}
-			id, err := r.Branch(t.Context(), p, Commit{Base: base, Branch: "tri/x", Message: "m", Author: Author{"ana", "a@x.test"}, When: time.Unix(1e9, 0)})
+			id, err := r.Branch(t.Context(), p,
+				Commit{Base: base, Branch: "tri/x", Message: "m", Author: Author{"ana", "a@x.test"},
+					When: time.Unix(1e9, 0)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			again, err := r.Branch(t.Context(), p, Commit{Base: base, Branch: "tri/x", Message: "m", Author: Author{"ana", "a@x.test"}, When: time.Unix(1e9, 0)})
+			again, err := r.Branch(t.Context(), p,
+				Commit{Base: base, Branch: "tri/x", Message: "m", Author: Author{"ana", "a@x.test"},
+					When: time.Unix(1e9, 0)})
 			if err != nil || again != id || run(t, r.Root, "rev-parse", "tri/x") != id {
 				t.Errorf("branch again: %s, %v; want %s", again, err, id)
 			}
@@ -309,7 +320,8 @@ func TestExportSeesFiles(t *testing.T) {
 		},
 		"index gone": func(t *testing.T) { os.Remove(filepath.Join(r.common, "worktrees/run1/index")) },
 		"another HEAD": func(t *testing.T) {
-			os.WriteFile(filepath.Join(r.common, "worktrees/run1/HEAD"), []byte("ref: refs/heads/none\n"), 0o644)
+			os.WriteFile(filepath.Join(r.common, "worktrees/run1/HEAD"),
+				[]byte("ref: refs/heads/none\n"), 0o644)
 		},
 		".git elsewhere": func(t *testing.T) { write(t, dir, map[string]string{".git": "gitdir: /etc\n"}) },
 		".git gone":      func(t *testing.T) { write(t, dir, map[string]string{".git": "-"}) },
@@ -319,7 +331,8 @@ func TestExportSeesFiles(t *testing.T) {
 			run(t, dir, "config", "core.worktree", "/etc")
 		},
 		"attributes": func(t *testing.T) {
-			write(t, r.Root, map[string]string{".git/info/attributes": "* binary filter=evil working-tree-encoding=UTF-16\n"})
+			write(t, r.Root,
+				map[string]string{".git/info/attributes": "* binary filter=evil working-tree-encoding=UTF-16\n"})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -340,11 +353,15 @@ func TestExportSkips(t *testing.T) {
 	r, base := checkout(t, nil)
 	dir := grown(t, r, base)
 	write(t, dir, map[string]string{
-		"a.tmp": "ignored", "build/x/y": "ignored", "build/z": "ignored", "sub/.git/config": "[core]\n", "sub/x.txt": "kept\n",
-		"deep/.gitignore": "*.new\n", "deep/x.new": "ignored", "deep/er/y.new": "ignored", "dö/.gitignore": "->/dev/zero", ":(top)x.tmp": "ignored",
-		"bad\nname": "x", ".GIT/hooks/pre-commit+x": "x", "git~1": "x", "a\\b": "x", ".g\u200cit/config": "x", "caf\xe9": "x",
+		"a.tmp": "ignored", "build/x/y": "ignored", "build/z": "ignored", "sub/.git/config": "[core]\n",
+		"sub/x.txt":       "kept\n",
+		"deep/.gitignore": "*.new\n", "deep/x.new": "ignored", "deep/er/y.new": "ignored",
+		"dö/.gitignore": "->/dev/zero", ":(top)x.tmp": "ignored",
+		"bad\nname": "x", ".GIT/hooks/pre-commit+x": "x", "git~1": "x", "a\\b": "x", ".g\u200cit/config": "x",
+		"caf\xe9": "x",
 	})
-	if err := errors.Join(syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o644), syscall.Mkfifo(filepath.Join(dir, "pay/.gitignore"), 0o644)); err != nil {
+	if err := errors.Join(syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o644),
+		syscall.Mkfifo(filepath.Join(dir, "pay/.gitignore"), 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	x := exported(t, r, dir, base)
@@ -353,11 +370,13 @@ func TestExportSkips(t *testing.T) {
 		names = append(names, s.Path)
 	}
 	slices.Sort(names)
-	want := []string{".GIT", ".g\u200cit", "a\\b", "bad\nname", "caf\xe9", "fifo", "git~1", "pay/.gitignore", "sub/.git"}
+	want := []string{".GIT", ".g\u200cit", "a\\b", "bad\nname", "caf\xe9", "fifo", "git~1",
+		"pay/.gitignore", "sub/.git"}
 	if x.Ignored != 6 || !slices.Equal(names, want) {
 		t.Errorf("ignored %d, skipped %q, want %q", x.Ignored, names, want)
 	}
-	if p := checked(t, x.Patch, Rules{}); len(p.Changes) != 3 || p.Changes[2].Path != "sub/x.txt" || p.Refused[0].Path != "dö/.gitignore" {
+	if p := checked(t, x.Patch, Rules{}); len(p.Changes) != 3 || p.Changes[2].Path != "sub/x.txt" ||
+		p.Refused[0].Path != "dö/.gitignore" {
 		t.Errorf("changes %+v", p.Changes)
 	}
 }
@@ -367,7 +386,8 @@ func TestExportSkips(t *testing.T) {
 func TestLinksAreRefused(t *testing.T) {
 	r, base := checkout(t, nil)
 	dir := grown(t, r, base)
-	write(t, dir, map[string]string{"etc": "->/etc", "pay/retry.go": "->/etc/passwd", "tool+x": "#!/bin/sh\n", "deep": "-"})
+	write(t, dir, map[string]string{"etc": "->/etc", "pay/retry.go": "->/etc/passwd", "tool+x": "#!/bin/sh\n",
+		"deep": "-"})
 	write(t, dir, map[string]string{"deep": "->/tmp"})
 	x := exported(t, r, dir, base)
 	if bytes.Contains(x.Patch, []byte("root:")) {

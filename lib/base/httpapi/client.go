@@ -57,7 +57,8 @@ type Client struct {
 // New returns a client. It opens no connection.
 func New(o Options) (*Client, error) {
 	base, err := url.Parse(strings.TrimRight(o.Base, "/"))
-	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.User != nil || base.RawQuery != "" || base.Fragment != "" {
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.User != nil ||
+		base.RawQuery != "" || base.Fragment != "" {
 		return nil, sysexit.With(sysexit.Config, fmt.Errorf("address %q: want https://host[/path]", o.Base))
 	}
 	c := &Client{o: o, base: base}
@@ -290,7 +291,8 @@ func refusal(resp *http.Response, body []byte) error {
 // RetryAfter returns how long a busy server asks to wait, from the headers that most platforms
 // send, limited to between one second and five minutes.
 func RetryAfter(h http.Header) time.Duration {
-	for _, name := range []string{"Retry-After", "X-Ratelimit-Reset-After", "X-Ratelimit-Reset", "X-Ogw-Ratelimit-Reset"} {
+	for _, name := range []string{"Retry-After", "X-Ratelimit-Reset-After", "X-Ratelimit-Reset",
+		"X-Ogw-Ratelimit-Reset"} {
 		if n, err := strconv.ParseFloat(h.Get(name), 64); err == nil && n >= 0 {
 			return time.Duration(min(max(n, 1), maxAfter.Seconds()) * float64(time.Second))
 		}

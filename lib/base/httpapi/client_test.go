@@ -40,13 +40,15 @@ func TestReadWaits(t *testing.T) {
 			w.WriteHeader(http.StatusTooManyRequests)
 			return
 		}
-		if r.URL.Path != "/api/x/y" || r.URL.Query().Get("q") != "a b" || r.Header.Get("Authorization") != "Bearer secret" {
+		if r.URL.Path != "/api/x/y" || r.URL.Query().Get("q") != "a b" ||
+			r.Header.Get("Authorization") != "Bearer secret" {
 			t.Errorf("asked %s %v", r.URL, r.Header)
 		}
 		_, _ = w.Write([]byte(`{"ok":true}`))
 	}, &slept)
 	var out struct{ OK bool }
-	if err := c.Read(context.Background(), Request{Method: "GET", Path: "x/y", Query: url.Values{"q": {"a b"}}}, &out); err != nil || !out.OK {
+	if err := c.Read(context.Background(),
+		Request{Method: "GET", Path: "x/y", Query: url.Values{"q": {"a b"}}}, &out); err != nil || !out.OK {
 		t.Fatal(out, err)
 	}
 	if len(slept) != 2 || slept[0] != 7*time.Second {
@@ -107,7 +109,8 @@ func TestNotSent(t *testing.T) {
 
 func TestRetryAfter(t *testing.T) {
 	for in, want := range map[string]time.Duration{
-		"": time.Second, "0": time.Second, "-5": time.Second, "3": 3 * time.Second, "1.5": 1500 * time.Millisecond,
+		"": time.Second, "0": time.Second, "-5": time.Second, "3": 3 * time.Second,
+		"1.5":   1500 * time.Millisecond,
 		"1e300": maxAfter, "NaN": time.Second, "soon": time.Second,
 	} {
 		if got := RetryAfter(http.Header{"Retry-After": {in}}); got != want {
@@ -147,7 +150,8 @@ func TestWait(t *testing.T) {
 }
 
 func TestNew(t *testing.T) {
-	for _, bad := range []string{"", "ftp://x", "https://", "https://u:p@x", "https://x?q=1", "https://x#f", "::"} {
+	for _, bad := range []string{"", "ftp://x", "https://", "https://u:p@x", "https://x?q=1",
+		"https://x#f", "::"} {
 		if _, err := New(Options{Base: bad}); err == nil {
 			t.Errorf("%q is taken", bad)
 		}

@@ -19,8 +19,18 @@ func TestConns(t *testing.T) {
 		gone string
 	}{
 		{"room for all", func(_ *Conns, dial func(string) *conn) { dial("a"); dial("b"); dial("c") }, ""},
-		{"the oldest", func(_ *Conns, dial func(string) *conn) { dial("a"); dial("a"); dial("a"); dial("a") }, "a1"},
-		{"of the most", func(_ *Conns, dial func(string) *conn) { dial("a"); dial("b"); dial("b"); dial("c") }, "b1"},
+		{"the oldest", func(_ *Conns, dial func(string) *conn) {
+			dial("a")
+			dial("a")
+			dial("a")
+			dial("a")
+		}, "a1"},
+		{"of the most", func(_ *Conns, dial func(string) *conn) {
+			dial("a")
+			dial("b")
+			dial("b")
+			dial("c")
+		}, "b1"},
 		{"one that serves stays", func(_ *Conns, dial func(string) *conn) {
 			dial("a").served = true
 			dial("a")

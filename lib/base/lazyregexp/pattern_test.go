@@ -27,14 +27,17 @@ func TestAsRegexp(t *testing.T) {
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			if !p.MatchString(text) || !slices.Equal(p.FindStringSubmatch(text), re.FindStringSubmatch(text)) || p.ReplaceAllString(text, "$2$1") != "1a 22b 333c" {
+			if !p.MatchString(text) || !slices.Equal(p.FindStringSubmatch(text),
+				re.FindStringSubmatch(text)) || p.ReplaceAllString(text, "$2$1") != "1a 22b 333c" {
 				t.Error("it does otherwise")
 			}
 		})
 	}
 	all.Wait()
-	if !slices.EqualFunc(p.FindAllStringSubmatchIndex(text, -1), re.FindAllStringSubmatchIndex(text, -1), slices.Equal) ||
-		!slices.Equal(p.FindAllString(text, 2), re.FindAllString(text, 2)) || !slices.Equal(p.Split(text, -1), re.Split(text, -1)) {
+	if !slices.EqualFunc(p.FindAllStringSubmatchIndex(text, -1), re.FindAllStringSubmatchIndex(text, -1),
+		slices.Equal) ||
+		!slices.Equal(p.FindAllString(text, 2), re.FindAllString(text, 2)) ||
+		!slices.Equal(p.Split(text, -1), re.Split(text, -1)) {
 		t.Error("it finds otherwise")
 	}
 	if p.String() != re.String() {

@@ -78,7 +78,8 @@ func compile(t reflect.Type) *plan {
 	switch {
 	case t == rawType:
 		p.read = (*decoder).raw
-	case t == numberType || reflect.PointerTo(t).Implements(jsonReader) || reflect.PointerTo(t).Implements(plainReader):
+	case t == numberType || reflect.PointerTo(t).Implements(jsonReader) ||
+		reflect.PointerTo(t).Implements(plainReader):
 	case t.Kind() == reflect.String:
 		p.read = (*decoder).str
 	case t.Kind() == reflect.Bool:

@@ -88,10 +88,14 @@ var decoded = []string{
 	`{"TEXT":"other letters","Words":["x"]}`, `{"teXt":"a","text":"b"}`, `{"text":"b","TEXT":"a"}`,
 	"{\"ma\u0079be\":\"x\",\"word\u017f\":[\"long s\"],\"unknown\":{\"text\":\"\\\\\"},\"u2\":[[]],\"u3\":-1.5e3,\"u4\":\"\\\"\"}",
 	"{\t\"text\":\t\"a\",\r\n\"n\"\n:\r12\t}", `{"n":1234567890,"seq":-98,"long":9223372036854775807}`,
-	`{"text":5,"n":6}`, `{"n":1.0}`, `{"n":1e2}`, `{"n":99999999999999999999}`, `{"part":1e999}`, `{"n":"1"}`, `{"yes":"true"}`, `{"yes":0}`,
-	`{"words":{"a":1}}`, `{"words":["a",1]}`, `{"words":"a"}`, `{"some":[1]}`, `{"last":[]}`, `{"last":{"score":true}}`, `{"maybe":[]}`, `{"maybe":{}}`,
-	`{"when":"yesterday"}`, `{"small":200}`, `{"small":-128}`, `{"Plain":{"a":1,"B":2}}`, `{"Hidden":"x","-":"y","own":"z"}`, `{"":1}`,
-	`{"id":"x","Many":[{"name":"q"}],"last":{"name":"l","score":0.5}}`, `{"seq":"text"}`, `{"seq":4}`, `{"\u0074ext":"by escape"}`,
+	`{"text":5,"n":6}`, `{"n":1.0}`, `{"n":1e2}`, `{"n":99999999999999999999}`, `{"part":1e999}`, `{"n":"1"}`,
+	`{"yes":"true"}`, `{"yes":0}`,
+	`{"words":{"a":1}}`, `{"words":["a",1]}`, `{"words":"a"}`, `{"some":[1]}`, `{"last":[]}`,
+	`{"last":{"score":true}}`, `{"maybe":[]}`, `{"maybe":{}}`,
+	`{"when":"yesterday"}`, `{"small":200}`, `{"small":-128}`, `{"Plain":{"a":1,"B":2}}`,
+	`{"Hidden":"x","-":"y","own":"z"}`, `{"":1}`,
+	`{"id":"x","Many":[{"name":"q"}],"last":{"name":"l","score":0.5}}`, `{"seq":"text"}`, `{"seq":4}`,
+	`{"\u0074ext":"by escape"}`,
 }
 
 // both holds Decode against json.Unmarshal.
@@ -124,11 +128,14 @@ func TestUnmarshal(t *testing.T) {
 		}
 		bothOfAll(t, line)
 	}
-	for _, line := range []string{`[`, `null`, `["a"]`, ``, `{"a":1,"a":2}`, `{"text":"a","text":"b"}`, "{\"text\":\"\xff\"}", `{"text":"\ud800"}`} {
+	for _, line := range []string{`[`, `null`, `["a"]`, ``, `{"a":1,"a":2}`, `{"text":"a","text":"b"}`,
+		"{\"text\":\"\xff\"}", `{"text":"\ud800"}`} {
 		bothOfAll(t, line)
 	}
-	full := flat{Text: "old", Words: []string{"old", "older"}} // existing values are kept, as by json.Unmarshal
-	if err := Unmarshal([]byte(`{"n":1,"words":["new"]}`), &full); err != nil || full.Text != "old" || full.N != 1 || len(full.Words) != 1 {
+	// existing values are kept, as by json.Unmarshal
+	full := flat{Text: "old", Words: []string{"old", "older"}}
+	if err := Unmarshal([]byte(`{"n":1,"words":["new"]}`), &full); err != nil || full.Text != "old" ||
+		full.N != 1 || len(full.Words) != 1 {
 		t.Errorf("%+v, %v", full, err)
 	}
 	if Unmarshal([]byte(`{}`), nil) == nil || Unmarshal([]byte(`{}`), flat{}) == nil {
@@ -189,7 +196,8 @@ func TestDecodeIntoWhatIsThere(t *testing.T) {
 	line := []byte(`{"words":["a"],"some":[{"name":"x"}],"maybe":"y","n":5}`)
 	full := func() *flat {
 		old := "old"
-		return &flat{Text: "kept", Maybe: &old, Words: []string{"b", "c"}, Some: []*inner{{Name: "z", Score: new(1.5)}}}
+		return &flat{Text: "kept", Maybe: &old, Words: []string{"b", "c"},
+			Some: []*inner{{Name: "z", Score: new(1.5)}}}
 	}
 	want, got := full(), full()
 	if err := json.Unmarshal(line, want); err != nil {
@@ -199,7 +207,8 @@ func TestDecodeIntoWhatIsThere(t *testing.T) {
 		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}
 	for _, v := range []any{nil, (*flat)(nil), flat{}, 5} {
-		if got, want := Decode(line, v), json.Unmarshal(line, v); got == nil || fmt.Sprint(got) != fmt.Sprint(want) {
+		if got, want := Decode(line, v), json.Unmarshal(line, v); got == nil ||
+			fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("into %T: %v, want %v", v, got, want)
 		}
 	}

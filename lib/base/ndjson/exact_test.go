@@ -95,10 +95,12 @@ func TestEscapes(t *testing.T) {
 		}
 	}
 	for inside, says := range map[string]string{
-		`\ud83dx`: `lone surrogate \ud83d at byte 6`, `\ud83d\n`: `lone surrogate \ud83d at byte 6`, `\ud83d\u00`: `unexpected '"' in an escape`, `\ud83dxude00`: `lone surrogate \ud83d at byte 6`,
+		`\ud83dx`: `lone surrogate \ud83d at byte 6`, `\ud83d\n`: `lone surrogate \ud83d at byte 6`,
+		`\ud83d\u00`: `unexpected '"' in an escape`, `\ud83dxude00`: `lone surrogate \ud83d at byte 6`,
 		`\ude00\ude00`: `lone surrogate \ude00 at byte 6`,
 	} {
-		if err := Check([]byte(`{"a":"` + inside + `"}`)); err == nil || !strings.Contains(err.Error(), says) {
+		if err := Check([]byte(`{"a":"` + inside + `"}`)); err == nil ||
+			!strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %s", inside, err, says)
 		}
 	}
@@ -132,8 +134,10 @@ func TestBatches(t *testing.T) {
 						t.Fatalf("%s: seq %d", tt.name, l.Seq)
 					}
 				}
-				if lines += len(b.Lines); len(b.Lines) == 0 || len(b.Lines) > most.lines || size != b.Size() || size > most.size+2047 && size != len(long) {
-					t.Fatalf("%s: a batch of %d lines and %d bytes, said to be %d", tt.name, len(b.Lines), size, b.Size())
+				if lines += len(b.Lines); len(b.Lines) == 0 || len(b.Lines) > most.lines ||
+					size != b.Size() || size > most.size+2047 && size != len(long) {
+					t.Fatalf("%s: a batch of %d lines and %d bytes, said to be %d", tt.name, len(b.Lines),
+						size, b.Size())
 				}
 				if tt.full && lines < 2560 && len(b.Lines) != most.lines {
 					t.Fatalf("only %d lines of many", len(b.Lines))

@@ -44,13 +44,18 @@ func TestReader(t *testing.T) {
 		{"blank lines count", "\n \t\r\n\na\n\n", []string{"4:6:a"}},
 		{"carriage returns stay", "a\r\nb\r\n", []string{"1:0:a\r", "2:3:b\r"}},
 		{"as long as may be", long + "\nb\n", []string{"1:0:" + long, fmt.Sprintf("2:%d:b", MaxLine+1)}},
-		{"too long", "a\nx" + long + "\nb\n", []string{"1:0:a", "2:2:LONG", fmt.Sprintf("3:%d:b", MaxLine+4)}},
-		{"far too long", strings.Repeat(long, 5) + "\nb", []string{"1:0:LONG", fmt.Sprintf("2:%d:b", 5*MaxLine+1)}},
+		{"too long", "a\nx" + long + "\nb\n",
+			[]string{"1:0:a", "2:2:LONG", fmt.Sprintf("3:%d:b", MaxLine+4)}},
+		{"far too long", strings.Repeat(long, 5) + "\nb",
+			[]string{"1:0:LONG", fmt.Sprintf("2:%d:b", 5*MaxLine+1)}},
 		{"too long at the end", "a\n" + long + long, []string{"1:0:a", "2:2:LONG"}},
-		{"too long twice", long + "x\n" + long + "y\n", []string{"1:0:LONG", fmt.Sprintf("2:%d:LONG", MaxLine+2)}},
+		{"too long twice", long + "x\n" + long + "y\n",
+			[]string{"1:0:LONG", fmt.Sprintf("2:%d:LONG", MaxLine+2)}},
 	} {
 		for kind, wrap := range map[string]func(io.Reader) io.Reader{
-			"whole": func(r io.Reader) io.Reader { return r }, "halves": iotest.HalfReader, "with error": iotest.DataErrReader,
+			"whole": func(r io.Reader) io.Reader {
+				return r
+			}, "halves": iotest.HalfReader, "with error": iotest.DataErrReader,
 		} {
 			t.Run(tt.name+" "+kind, func(t *testing.T) {
 				var got []string

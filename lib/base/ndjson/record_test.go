@@ -41,7 +41,10 @@ func TestMembersEnds(t *testing.T) {
 		t.Errorf("of a broken line: %d members, %v", seen, err)
 	}
 	enough := errors.New("enough")
-	if err := Members([]byte(`{"a":1,"b":2}`), func(_, _ []byte) error { seen++; return enough }); err != enough || seen != 1 {
+	if err := Members([]byte(`{"a":1,"b":2}`), func(_, _ []byte) error {
+		seen++
+		return enough
+	}); err != enough || seen != 1 {
 		t.Errorf("ended after %d with %v", seen, err)
 	}
 }
@@ -54,7 +57,8 @@ func TestScannerAgain(t *testing.T) {
 		if err := s.Scan([]byte(`{"a":1,"b":`)); err == nil {
 			t.Fatal("half a line was taken")
 		}
-		if err := s.Scan([]byte(`{"b":1,"c":[2],"d":{"b":3}}`)); err != nil || len(s.Members) != 3 || string(s.Members[0].Key) != "b" {
+		if err := s.Scan([]byte(`{"b":1,"c":[2],"d":{"b":3}}`)); err != nil || len(s.Members) != 3 ||
+			string(s.Members[0].Key) != "b" {
 			t.Fatalf("%v, %v", s.Members, err)
 		}
 		if m := s.Members[1]; m.Start != 7 || m.End != 14 {

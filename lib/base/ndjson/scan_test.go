@@ -68,7 +68,8 @@ func TestCheckRefusesByName(t *testing.T) {
 		{"plus", `{"a":+1}`, "unexpected '+' where a value belongs"},
 		{"half a fraction", `{"a":1.}`, "in a number"},
 		{"half an exponent", `{"a":1e}`, "in a number"},
-		{"raw control character", "{\"a\":\"\x01\"}", "invalid JSON at byte 6: unexpected '\\x01' inside a string: control characters must be escaped"},
+		{"raw control character", "{\"a\":\"\x01\"}",
+			"invalid JSON at byte 6: unexpected '\\x01' inside a string: control characters must be escaped"},
 		{"NUL", "{\"a\":1}\x00", "after the record"},
 		{"bad escape", `{"a":"\x"}`, "in an escape"},
 		{"short escape", `{"a":"\u12"}`, "in an escape"},
@@ -87,13 +88,17 @@ func TestCheckRefusesByName(t *testing.T) {
 		{"duplicate among many", many(1000, `"k3":1`), `duplicate name "k3"`},
 		{"duplicate of an early one when the table is new", many(40, `"k3":1`), `duplicate name "k3"`},
 		{"duplicate of the last", many(100, `"k99":1`), `duplicate name "k99"`},
-		{"duplicate of a long name", `{"` + strings.Repeat("n", 70) + `":1,"` + strings.Repeat("n", 70) + `":2}`, `duplicate name "` + strings.Repeat("n", 64) + `"`},
-		{"too many names below", `{"o":` + many(MaxNames, `"x":1`) + `}`, "more than 16384 names in one object"},
+		{"duplicate of a long name", `{"` + strings.Repeat("n", 70) + `":1,"` + strings.Repeat("n", 70) +
+			`":2}`, `duplicate name "` + strings.Repeat("n", 64) + `"`},
+		{"too many names below", `{"o":` + many(MaxNames, `"x":1`) + `}`,
+			"more than 16384 names in one object"},
 		{"as many names as may be", many(MaxNames-1, `"x":1`), ""},
 		{"too many names", many(MaxNames, `"x":1`), "more than 16384 names in one object"},
 		{"too deep", deep(MaxDepth + 1), "deeper than 128 levels"},
-		{"objects too deep", strings.Repeat(`{"a":`, MaxDepth+1) + "1" + strings.Repeat("}", MaxDepth+1), "deeper than 128 levels"},
-		{"objects as deep as may be", strings.Repeat(`{"a":`, MaxDepth) + "1" + strings.Repeat("}", MaxDepth), ""},
+		{"objects too deep", strings.Repeat(`{"a":`, MaxDepth+1) + "1" + strings.Repeat("}", MaxDepth+1),
+			"deeper than 128 levels"},
+		{"objects as deep as may be", strings.Repeat(`{"a":`, MaxDepth) + "1" + strings.Repeat("}", MaxDepth),
+			""},
 		{"hostile depth", `{"a":` + strings.Repeat("[", 100_000), "deeper than 128 levels"},
 		{"too long", `{"a":"` + strings.Repeat("x", MaxLine) + `"}`, "longer than 1048576 bytes"},
 	} {
@@ -216,7 +221,8 @@ func TestHostileStream(t *testing.T) {
 
 // FuzzCheck: accepted input is accepted by encoding/json too, with the same members.
 func FuzzCheck(f *testing.F) {
-	for _, seed := range []string{`{}`, `{"a":1,"a":2}`, `{"a":"\ud83d\ude00","b":[1.5e3,null]}`, "{\"\\u0061\":\"\xff\"}", `[{}]`, `{"a":{"b":-0}}`} {
+	for _, seed := range []string{`{}`, `{"a":1,"a":2}`, `{"a":"\ud83d\ude00","b":[1.5e3,null]}`,
+		"{\"\\u0061\":\"\xff\"}", `[{}]`, `{"a":{"b":-0}}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
@@ -240,7 +246,8 @@ func FuzzCheck(f *testing.F) {
 				t.Fatalf("%q: %q is %q, want %q", line, m.Key, m.Value, want[string(m.Key)])
 			}
 			var text string
-			if got, ok := Text(nil, m.Value); ok && (json.Unmarshal(m.Value, &text) != nil || text != string(got)) {
+			if got, ok := Text(nil, m.Value); ok &&
+				(json.Unmarshal(m.Value, &text) != nil || text != string(got)) {
 				t.Fatalf("%q: text %q, want %q", m.Value, got, text)
 			}
 		}

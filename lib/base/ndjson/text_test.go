@@ -7,8 +7,12 @@ import (
 
 func TestStrings(t *testing.T) {
 	for raw, want := range map[string]string{
-		`[]`: `[] true`, ` [`: `[] false`, `["a"]`: `["a"] true`, `[ "a" , "b\"]\\" , "" ]`: `["a" "b\"]\\" ""] true`,
-		`["é\u00e9\n"]`: `["éé\n"] true`, `["1","2","3","4"]`: `["1" "2" "3"] true`, `[1]`: `[] false`, `["a",["b"]]`: `["a"] false`, `null`: `[] false`, `"x"`: `[] false`, ``: `[] false`, `[`: `[] false`, `]`: `[] false`, `{}`: `[] false`, `""`: `[] false`, `"]"`: `[] false`,
+		`[]`: `[] true`, ` [`: `[] false`, `["a"]`: `["a"] true`,
+		`[ "a" , "b\"]\\" , "" ]`: `["a" "b\"]\\" ""] true`,
+		`["é\u00e9\n"]`:           `["éé\n"] true`, `["1","2","3","4"]`: `["1" "2" "3"] true`,
+		`[1]`:         `[] false`,
+		`["a",["b"]]`: `["a"] false`, `null`: `[] false`, `"x"`: `[] false`, ``: `[] false`, `[`: `[] false`,
+		`]`: `[] false`, `{}`: `[] false`, `""`: `[] false`, `"]"`: `[] false`,
 	} {
 		got, ok := FirstStrings(nil, []byte(raw), 3)
 		if s := fmt.Sprintf("%q %v", got, ok); s != want {
@@ -20,7 +24,8 @@ func TestStrings(t *testing.T) {
 // TestStringsKept: existing elements are kept if nothing is added.
 func TestStringsKept(t *testing.T) {
 	before := [][]byte{[]byte("kept")}
-	for raw, want := range map[string]string{`1`: `["kept"] false`, ``: `["kept"] false`, `[1]`: `["kept"] false`} {
+	for raw, want := range map[string]string{`1`: `["kept"] false`, ``: `["kept"] false`,
+		`[1]`: `["kept"] false`} {
 		got, ok := Strings(before, []byte(raw))
 		if s := fmt.Sprintf("%q %v", got, ok); s != want {
 			t.Errorf("%s: %s, want %s", raw, s, want)
@@ -54,7 +59,8 @@ func TestAppendString(t *testing.T) {
 
 func TestText(t *testing.T) {
 	for raw, want := range map[string]string{
-		`""`: "", `"a"`: "a", `"\"\\\/\b\f\n\r\t"`: "\"\\/\b\f\n\r\t", `"x\u00e9y"`: "xéy", `"\ud83d\ude00z"`: "😀z", `"\u0041\u00AF"`: "A¯",
+		`""`: "", `"a"`: "a", `"\"\\\/\b\f\n\r\t"`: "\"\\/\b\f\n\r\t", `"x\u00e9y"`: "xéy",
+		`"\ud83d\ude00z"`: "😀z", `"\u0041\u00AF"`: "A¯",
 	} {
 		got, ok := Text([]byte("dst"), []byte(raw))
 		if !ok || string(got) != want {

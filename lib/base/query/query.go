@@ -55,7 +55,8 @@ func Compile(src string) (*Query, error) {
 // own functions to those of WithFunction.)
 func withheld() []*gojq.FuncDef {
 	const why = `error("not available: a condition must give the same answer at any time")`
-	q, err := gojq.Parse("def now: " + why + "; def localtime: " + why + "; def strflocaltime(f): " + why + "; .")
+	q, err := gojq.Parse("def now: " + why + "; def localtime: " + why +
+		"; def strflocaltime(f): " + why + "; .")
 	if err != nil {
 		panic(err) // the text is a constant
 	}

@@ -41,7 +41,8 @@ func TestMatch(t *testing.T) {
 			continue
 		}
 		got, err := q.Match([]byte(line))
-		if got != tt.want || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+		if got != tt.want || (err == nil) != (tt.err == "") ||
+			err != nil && !strings.Contains(err.Error(), tt.err) {
 			t.Errorf("%s: %v, %v; want %v, %q", tt.src, got, err, tt.want, tt.err)
 		}
 	}

@@ -129,7 +129,8 @@ func (b *Box) Command(hold *os.File) (*exec.Cmd, error) {
 	}
 	inner[0] = HelperAt
 	args = append(append(args, "--"), inner...)
-	return &exec.Cmd{Path: b.bwrap, Args: append([]string{"bwrap"}, args...), Env: b.environment(), Dir: "/", ExtraFiles: extra}, nil
+	return &exec.Cmd{Path: b.bwrap, Args: append([]string{"bwrap"}, args...), Env: b.environment(), Dir: "/",
+		ExtraFiles: extra}, nil
 }
 
 // Report returns which walls are in force. Call it after Admit.
@@ -171,7 +172,8 @@ func (b *Box) Admit() error {
 			slog.Warn("a run's memory and processes are limited one process at a time: no control group can be made here", "root", os.Getuid() == 0)
 		})
 	}
-	b.report = Report{Bubblewrap: !b.spec.Without.Bubblewrap, Landlock: ready.Landlock, Syscalls: ready.Syscalls, Limits: b.limits.kind}
+	b.report = Report{Bubblewrap: !b.spec.Without.Bubblewrap, Landlock: ready.Landlock,
+		Syscalls: ready.Syscalls, Limits: b.limits.kind}
 	return b.channel.Close()
 }
 
@@ -184,7 +186,8 @@ func (b *Box) hello() (message, error) {
 	case err != nil:
 		return hello, startFailed(hello, err)
 	case hello.Protocol != protocol:
-		return hello, missing(fmt.Errorf("%s is of another version than this program", b.helper), "install all programs together")
+		return hello, missing(fmt.Errorf("%s is of another version than this program", b.helper),
+			"install all programs together")
 	}
 	b.remember(pid)
 	if b.limits.admit(pid) != nil { // groups can be created here, but not entered
@@ -198,7 +201,8 @@ func (b *Box) order(hello message) order {
 	s := b.spec
 	read, write := b.plan.paths()
 	o := order{
-		Path: b.path, Argv: s.Argv, Env: s.Env, Dir: b.plan.dir, Read: read, Write: write, Serve: s.Serve || s.Write,
+		Path: b.path, Argv: s.Argv, Env: s.Env, Dir: b.plan.dir, Read: read, Write: write,
+		Serve:    s.Serve || s.Write,
 		Syscalls: !s.Without.Syscalls, Configs: b.plan.configs, Files: b.plan.files, Unix: s.Serve || s.Write,
 	}
 	if !s.Without.Landlock {
@@ -283,7 +287,8 @@ func (b *Box) Explain(err error, said string) error {
 		return err
 	}
 	err = fmt.Errorf("%w: %q", err, said)
-	if strings.Contains(said, "namespace") || strings.Contains(said, "uid map") || strings.Contains(said, "Operation not permitted") {
+	if strings.Contains(said, "namespace") || strings.Contains(said, "uid map") ||
+		strings.Contains(said, "Operation not permitted") {
 		return missing(err, NamespaceHint)
 	}
 	return err

@@ -21,10 +21,12 @@ func TestOrders(t *testing.T) {
 		var out, said bytes.Buffer
 		value := strings.Repeat("x", size)
 		status, report, err := sandbox.Run(context.Background(), sandbox.Spec{
-			Argv: []string{"sh", "-c", `printf %s "$VALUE"; kill -9 $$`}, Env: []string{"PATH=" + os.Getenv("PATH"), "VALUE=" + value}, Dir: dir,
+			Argv: []string{"sh", "-c", `printf %s "$VALUE"; kill -9 $$`},
+			Env:  []string{"PATH=" + os.Getenv("PATH"), "VALUE=" + value}, Dir: dir,
 		}, strings.NewReader(""), &out, &said)
 		if err != nil || status != 137 || out.String() != value || !report.Bubblewrap {
-			t.Fatalf("%d bytes: status %d, %d bytes came back, %+v, %v %s", size, status, out.Len(), report, err, said.String())
+			t.Fatalf("%d bytes: status %d, %d bytes came back, %+v, %v %s", size, status, out.Len(), report,
+				err, said.String())
 		}
 	}
 }
@@ -39,7 +41,8 @@ func TestManyAtOnce(t *testing.T) {
 		go func() {
 			var out, said bytes.Buffer
 			status, _, err := sandbox.Run(context.Background(), sandbox.Spec{
-				Argv: []string{"sh", "-c", "echo $0", fmt.Sprint(i)}, Env: []string{"PATH=" + os.Getenv("PATH")}, Dir: dir,
+				Argv: []string{"sh", "-c", "echo $0", fmt.Sprint(i)},
+				Env:  []string{"PATH=" + os.Getenv("PATH")}, Dir: dir,
 			}, strings.NewReader(""), &out, &said)
 			if err == nil && (status != 0 || out.String() != fmt.Sprintln(i)) {
 				err = fmt.Errorf("%d: status %d, %q, %q", i, status, out.String(), said.String())

@@ -24,7 +24,8 @@ func (b *Box) arguments() ([]string, error) {
 		uid, gid = 1000, 1000
 	}
 	args := []string{
-		"--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try",
+		"--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts",
+		"--unshare-cgroup-try",
 		"--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox",
 		"--uid", strconv.Itoa(uid), "--gid", strconv.Itoa(gid),
 		"--proc", "/proc", "--dev", "/dev", "--dir", "/run", "--dir", "/var",
@@ -44,7 +45,8 @@ func (b *Box) arguments() ([]string, error) {
 		{"/etc/passwd", fmt.Sprintf("agent:x:%d:%d:agent:%s:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n", uid, gid, strings.Map(plainName, home))},
 		{"/etc/group", fmt.Sprintf("agent:x:%d:\nnogroup:x:65534:\n", gid)},
 		{"/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n"},
-		{"/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\nservices: files\nprotocols: files\n"},
+		{"/etc/nsswitch.conf",
+			"passwd: files\ngroup: files\nhosts: files\nservices: files\nprotocols: files\n"},
 	}
 	for _, config := range b.plan.configs {
 		if text, err := os.ReadFile(config); err == nil {

@@ -17,7 +17,8 @@ import (
 // Files with these extensions, and those without one, are where keys are left by mistake. Source
 // code is not searched: a program that reads code is useless without it, and a key in code is
 // known to everyone who has the code.
-var settings = []string{"", ".yaml", ".yml", ".json", ".toml", ".ini", ".conf", ".cfg", ".cnf", ".properties", ".xml", ".txt", ".env", ".tf", ".tfvars", ".hcl", ".log", ".ps1", ".bat"}
+var settings = []string{"", ".yaml", ".yml", ".json", ".toml", ".ini", ".conf", ".cfg", ".cnf", ".properties",
+	".xml", ".txt", ".env", ".tf", ".tfvars", ".hcl", ".log", ".ps1", ".bat"}
 
 const (
 	maxSettings = 256 << 10 // bytes: a longer file was not written by a person

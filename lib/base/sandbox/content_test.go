@@ -34,8 +34,11 @@ func TestHidesByContent(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	for name, text := range map[string]string{
-		"deploy/prod.yaml": "token: " + keyText, "notes": keyText, "app.json": keyText, "plain.yaml": "a: b", "client.go": keyText, "README.md": keyText,
-		"testdata/a.yaml": keyText, "node_modules/x/a.yaml": keyText, "big.txt": keyText + string(make([]byte, maxSettings)), "binary": "\x00" + keyText, "a.env.example": keyText,
+		"deploy/prod.yaml": "token: " + keyText, "notes": keyText, "app.json": keyText, "plain.yaml": "a: b",
+		"client.go": keyText, "README.md": keyText,
+		"testdata/a.yaml": keyText, "node_modules/x/a.yaml": keyText,
+		"big.txt": keyText + string(make([]byte, maxSettings)), "binary": "\x00" + keyText,
+		"a.env.example": keyText,
 	} {
 		put(t, filepath.Join(dir, name), text, time.Hour)
 	}

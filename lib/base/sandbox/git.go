@@ -96,7 +96,8 @@ func alternates(objects string) []string {
 	var dirs []string
 	for _, path := range strings.Split(string(text), "\n") {
 		dir := resolve(objects, path)
-		if _, err := os.Stat(filepath.Join(dir, "pack")); dir != "" && err == nil && filepath.Base(dir) == "objects" {
+		if _, err := os.Stat(filepath.Join(dir, "pack")); dir != "" && err == nil &&
+			filepath.Base(dir) == "objects" {
 			dirs = append(dirs, dir)
 		}
 	}
@@ -125,9 +126,12 @@ func (p *plan) coverGit(dir string) {
 // a program.
 var harmless = map[string]bool{
 	"core.repositoryformatversion": true, "core.filemode": true, "core.bare": true, "core.ignorecase": true,
-	"core.precomposeunicode": true, "core.symlinks": true, "core.autocrlf": true, "core.eol": true, "core.quotepath": true,
-	"core.sparsecheckout": true, "core.sparsecheckoutcone": true, "index.sparse": true, "user.name": true, "user.email": true,
-	"remote.fetch": true, "remote.promisor": true, "remote.partialclonefilter": true, "branch.remote": true, "branch.merge": true,
+	"core.precomposeunicode": true, "core.symlinks": true, "core.autocrlf": true, "core.eol": true,
+	"core.quotepath":      true,
+	"core.sparsecheckout": true, "core.sparsecheckoutcone": true, "index.sparse": true, "user.name": true,
+	"user.email":   true,
+	"remote.fetch": true, "remote.promisor": true, "remote.partialclonefilter": true, "branch.remote": true,
+	"branch.merge": true,
 }
 
 // plainConfig returns a repository's configuration with harmless settings only. The URL of a

@@ -52,7 +52,8 @@ type order struct {
 type leave struct{}
 
 // devices are the devices in /dev that a program may write to.
-var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/pts", "/dev/ptmx"}
+var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty",
+	"/dev/pts", "/dev/ptmx"}
 
 // Inside is the inner end. It runs within bubblewrap, reads its order from descriptor fd, puts up
 // the second wall, and becomes the program. It returns only on failure.
@@ -68,7 +69,8 @@ func Inside(fd string) error {
 	}
 	channel := os.NewFile(uintptr(n), "outer end")
 	if err := send(n, message{Protocol: protocol, Landlock: landlockABI()}); err != nil {
-		return sysexit.With(sysexit.Usage, fmt.Errorf("the inner end of a sandbox is not started by hand: %w", err))
+		return sysexit.With(sysexit.Usage,
+			fmt.Errorf("the inner end of a sandbox is not started by hand: %w", err))
 	}
 	err = become(channel, n)
 	m := message{Error: err.Error()}
@@ -91,7 +93,8 @@ func become(channel io.Reader, fd int) error {
 	if err != nil {
 		return err
 	}
-	if err := send(fd, message{Landlock: o.Landlock, Syscalls: o.Syscalls && filtered()}, sockets...); err != nil {
+	if err := send(fd, message{Landlock: o.Landlock, Syscalls: o.Syscalls && filtered()},
+		sockets...); err != nil {
 		return err
 	}
 	if err := in.Decode(new(leave)); err != nil {

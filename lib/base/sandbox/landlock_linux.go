@@ -11,13 +11,16 @@ import (
 
 // Access rights to paths.
 const (
-	onFile = landlock.AccessFSSet(kernel.AccessFSExecute | kernel.AccessFSWriteFile | kernel.AccessFSReadFile | kernel.AccessFSTruncate |
+	onFile = landlock.AccessFSSet(kernel.AccessFSExecute | kernel.AccessFSWriteFile |
+		kernel.AccessFSReadFile | kernel.AccessFSTruncate |
 		kernel.AccessFSIoctlDev)
 	listing = landlock.AccessFSSet(kernel.AccessFSReadDir)
 	reading = landlock.AccessFSSet(kernel.AccessFSExecute|kernel.AccessFSReadFile) | listing
 	// Creating devices is left out: no program needs it.
-	writing = reading | landlock.AccessFSSet(kernel.AccessFSWriteFile|kernel.AccessFSTruncate|kernel.AccessFSRemoveDir|kernel.AccessFSRemoveFile|
-		kernel.AccessFSRefer|kernel.AccessFSMakeDir|kernel.AccessFSMakeReg|kernel.AccessFSMakeSock|kernel.AccessFSMakeFifo|kernel.AccessFSMakeSym)
+	writing = reading | landlock.AccessFSSet(kernel.AccessFSWriteFile|kernel.AccessFSTruncate|
+		kernel.AccessFSRemoveDir|kernel.AccessFSRemoveFile|
+		kernel.AccessFSRefer|kernel.AccessFSMakeDir|kernel.AccessFSMakeReg|kernel.AccessFSMakeSock|
+		kernel.AccessFSMakeFifo|kernel.AccessFSMakeSym)
 	device = reading | landlock.AccessFSSet(kernel.AccessFSWriteFile|kernel.AccessFSIoctlDev)
 )
 
@@ -47,11 +50,13 @@ func enterLandlock(o order, ports []int) error {
 	if o.Landlock < 2 { // moving files between folders is refused there anyway
 		write &^= landlock.AccessFSSet(kernel.AccessFSRefer)
 	}
-	read := slices.Concat([]string{"/proc", "/etc/passwd", "/etc/group", "/etc/hosts", "/etc/nsswitch.conf"}, o.Configs, o.Read)
+	read := slices.Concat([]string{"/proc", "/etc/passwd", "/etc/group", "/etc/hosts", "/etc/nsswitch.conf"},
+		o.Configs, o.Read)
 	for _, of := range []struct {
 		right landlock.AccessFSSet
 		paths []string
-	}{{reading, read}, {write, append([]string{"/tmp", "/dev/shm"}, o.Write...)}, {device, devices}, {listing, o.List}} {
+	}{{reading, read}, {write, append([]string{"/tmp", "/dev/shm"}, o.Write...)}, {device, devices},
+		{listing, o.List}} {
 		var folders, files []string
 		for _, path := range of.paths {
 			if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -60,7 +65,8 @@ func enterLandlock(o order, ports []int) error {
 				files = append(files, path)
 			}
 		}
-		rules = append(rules, landlock.PathAccess(of.right, folders...).IgnoreIfMissing(), landlock.PathAccess(of.right&onFile, files...).IgnoreIfMissing())
+		rules = append(rules, landlock.PathAccess(of.right, folders...).IgnoreIfMissing(),
+			landlock.PathAccess(of.right&onFile, files...).IgnoreIfMissing())
 	}
 	if err := config.BestEffort().Restrict(rules...); err != nil {
 		return fmt.Errorf("enter landlock domain: %w", err)

@@ -29,7 +29,8 @@ func newLimits(memory int64, processes int) *limits {
 	set := map[string]string{"memory.max": strconv.FormatInt(memory, 10), "pids.max": strconv.Itoa(processes)}
 	for _, parent := range parents2() {
 		if dir, err := makeGroup(parent, name, unix.CGROUP2_SUPER_MAGIC, set); err == nil {
-			_ = os.WriteFile(filepath.Join(dir, "memory.swap.max"), []byte("0"), 0) // missing in a kernel without swap
+			// missing in a kernel without swap
+			_ = os.WriteFile(filepath.Join(dir, "memory.swap.max"), []byte("0"), 0)
 			return &limits{CgroupV2, []string{dir}}
 		}
 	}
@@ -43,7 +44,8 @@ func newLimits(memory int64, processes int) *limits {
 			return &limits{kind: Rlimits}
 		}
 		if controller == "memory" { // together with swap, if that is counted
-			_ = os.WriteFile(filepath.Join(dir, "memory.memsw.limit_in_bytes"), []byte(set["memory.limit_in_bytes"]), 0)
+			_ = os.WriteFile(filepath.Join(dir, "memory.memsw.limit_in_bytes"),
+				[]byte(set["memory.limit_in_bytes"]), 0)
 		}
 		l.dirs = append(l.dirs, dir)
 	}
@@ -109,7 +111,8 @@ func parents2() (dirs []string) {
 		return nil
 	}
 	top := mount
-	for dir := filepath.Join(mount, strings.TrimPrefix(path, root)); below(top, dir); dir = filepath.Dir(dir) {
+	for dir := filepath.Join(mount, strings.TrimPrefix(path, root)); below(top,
+		dir); dir = filepath.Dir(dir) {
 		counted, err := os.ReadFile(filepath.Join(dir, "cgroup.subtree_control"))
 		words := strings.Fields(string(counted))
 		if err == nil && slices.Contains(words, "memory") && slices.Contains(words, "pids") {
@@ -156,7 +159,8 @@ func ownGroup(controller string) (string, bool) {
 	}
 	for _, line := range strings.Split(string(text), "\n") {
 		f := strings.SplitN(line, ":", 3)
-		if len(f) == 3 && (controller == "" && f[0] == "0" || controller != "" && slices.Contains(strings.Split(f[1], ","), controller)) {
+		if len(f) == 3 && (controller == "" && f[0] == "0" ||
+			controller != "" && slices.Contains(strings.Split(f[1], ","), controller)) {
 			return f[2], true
 		}
 	}

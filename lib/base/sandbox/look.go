@@ -20,9 +20,11 @@ func Look(ctx context.Context) (r Report, err error) {
 	}
 	defer func() { err = errors.Join(err, os.Remove(dir)) }()
 	var said bytes.Buffer
-	status, r, err := Run(ctx, Spec{Argv: []string{"true"}, Dir: dir}, strings.NewReader(""), io.Discard, &said)
+	status, r, err := Run(ctx, Spec{Argv: []string{"true"}, Dir: dir}, strings.NewReader(""),
+		io.Discard, &said)
 	if err == nil && status != 0 {
-		err = sysexit.With(sysexit.Unavailable, fmt.Errorf("try a sandbox: status %d: %q", status, said.String()))
+		err = sysexit.With(sysexit.Unavailable,
+			fmt.Errorf("try a sandbox: status %d: %q", status, said.String()))
 	}
 	return r, err
 }

@@ -19,10 +19,14 @@ import (
 // administered machine none of it is secret.
 var system = []string{
 	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/run/current-system/sw",
-	"/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld-musl-x86_64.path", "/etc/ld-musl-aarch64.path",
-	"/etc/ssl/certs", "/etc/ssl/cert.pem", "/etc/ssl/openssl.cnf", "/etc/ca-certificates", "/etc/ca-certificates.conf",
-	"/etc/pki/tls/certs", "/etc/pki/tls/cert.pem", "/etc/pki/tls/openssl.cnf", "/etc/pki/ca-trust/extracted", "/etc/crypto-policies",
-	"/etc/localtime", "/etc/timezone", "/etc/mime.types", "/etc/services", "/etc/protocols", "/etc/terminfo", "/etc/python3",
+	"/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
+	"/etc/ld-musl-x86_64.path", "/etc/ld-musl-aarch64.path",
+	"/etc/ssl/certs", "/etc/ssl/cert.pem", "/etc/ssl/openssl.cnf", "/etc/ca-certificates",
+	"/etc/ca-certificates.conf",
+	"/etc/pki/tls/certs", "/etc/pki/tls/cert.pem", "/etc/pki/tls/openssl.cnf", "/etc/pki/ca-trust/extracted",
+	"/etc/crypto-policies",
+	"/etc/localtime", "/etc/timezone", "/etc/mime.types", "/etc/services", "/etc/protocols", "/etc/terminfo",
+	"/etc/python3",
 	"/etc/java-17-openjdk", "/etc/java-21-openjdk", "/etc/os-release", "/etc/debian_version",
 }
 
@@ -86,10 +90,12 @@ func (p *plan) folder(s Spec) error {
 		return sysexit.With(sysexit.NoInput, fmt.Errorf("open codebase: %w", err))
 	}
 	if p.dir = dir; dir == "/" {
-		return sysexit.With(sysexit.Config, errors.New("the codebase is the whole machine: that cannot be shown to a program"))
+		return sysexit.With(sysexit.Config,
+			errors.New("the codebase is the whole machine: that cannot be shown to a program"))
 	}
 	if home, err := os.UserHomeDir(); err == nil && home != "/" && below(dir, home) {
-		return sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("the codebase %q holds your home: that cannot be shown to a program", dir)),
+		return sysexit.Hint(sysexit.With(sysexit.Config,
+			fmt.Errorf("the codebase %q holds your home: that cannot be shown to a program", dir)),
 			"name a folder below it under `codebases:`")
 	}
 	kind := readOnly
@@ -131,7 +137,8 @@ func (p *plan) show(kind, path string, optional bool) error {
 	case err != nil:
 		return sysexit.With(sysexit.NoInput, fmt.Errorf("show a program its files: %w", err))
 	case real == "/":
-		return sysexit.With(sysexit.Config, fmt.Errorf("show a program its files: %q is the whole machine", path))
+		return sysexit.With(sysexit.Config,
+			fmt.Errorf("show a program its files: %q is the whole machine", path))
 	}
 	for _, l := range links {
 		p.entries = append(p.entries, entry{symlink, l.target, l.at})
@@ -183,7 +190,8 @@ func (p *plan) hideHomes() {
 func (p *plan) order() {
 	rank := map[string]int{symlink: 0, writable: 1, readOnly: 2, empty: 3}
 	slices.SortStableFunc(p.entries, func(a, b entry) int {
-		return cmp.Or(slices.Compare(strings.Split(a.at, "/"), strings.Split(b.at, "/")), -cmp.Compare(rank[a.kind], rank[b.kind]))
+		return cmp.Or(slices.Compare(strings.Split(a.at, "/"), strings.Split(b.at, "/")),
+			-cmp.Compare(rank[a.kind], rank[b.kind]))
 	})
 	var kept []entry
 	for _, e := range p.entries {

@@ -58,7 +58,9 @@ func shown(t *testing.T, root string, s Spec, needs ...string) []string {
 			if from == e.at || e.kind == empty {
 				from = ""
 			}
-			lines = append(lines, strings.TrimSpace(strings.TrimPrefix(e.kind, "--")+" "+strings.TrimPrefix(e.at, root+"/")+" "+strings.ReplaceAll(from, root, "ROOT")))
+			lines = append(lines,
+				strings.TrimSpace(strings.TrimPrefix(e.kind, "--")+" "+strings.TrimPrefix(e.at, root+"/")+" "+
+					strings.ReplaceAll(from, root, "ROOT")))
 		}
 	}
 	return lines
@@ -66,8 +68,10 @@ func shown(t *testing.T, root string, s Spec, needs ...string) []string {
 
 func TestPlan(t *testing.T) {
 	root := tree(t, map[string]string{
-		"repo/.agents/runs/r/home/": "", "repo/.agents/x": "", "repo/.env": "", "repo/.git/HEAD": "", "repo/sub/": "",
-		"alias": "->repo", "chain": "->ROOT/alias", "repo/away": "->../elsewhere", "elsewhere/secret": "", "repo/hidden": "->.agents",
+		"repo/.agents/runs/r/home/": "", "repo/.agents/x": "", "repo/.env": "", "repo/.git/HEAD": "",
+		"repo/sub/": "",
+		"alias":     "->repo", "chain": "->ROOT/alias", "repo/away": "->../elsewhere", "elsewhere/secret": "",
+		"repo/hidden":     "->.agents",
 		"tri/config.yaml": "", "over/tri2/": "",
 	})
 	repo := root + "/repo"
@@ -76,16 +80,25 @@ func TestPlan(t *testing.T) {
 		spec Spec
 		want []string
 	}{
-		"reads":                       {Spec{Dir: repo}, slices.Concat([]string{"ro-bind repo"}, secrets)},
-		"writes, but not Git's files": {Spec{Dir: repo, Write: true}, slices.Concat([]string{"bind repo"}, secrets, []string{"ro-bind repo/.git"})},
-		"hidden, with a home inside": {Spec{Dir: repo, Hidden: []string{".agents", ".env", "nothing"}, Home: repo + "/.agents/runs/r/home"},
-			[]string{"ro-bind repo", "tmpfs repo/.agents", "bind repo/.agents/runs/r/home", "ro-bind repo/.env /dev/null"}},
-		"hidden behind a link":  {Spec{Dir: repo, Hidden: []string{"hidden"}}, slices.Concat([]string{"ro-bind repo"}, secrets)},
-		"by a link":             {Spec{Dir: root + "/chain"}, slices.Concat([]string{"symlink alias repo", "symlink chain ROOT/alias", "ro-bind repo"}, secrets)},
-		"a file inside again":   {Spec{Dir: repo, Read: []string{repo + "/sub"}}, slices.Concat([]string{"ro-bind repo"}, secrets)},
-		"what Write must spare": {Spec{Dir: repo, Write: true, Read: []string{repo + "/sub"}}, slices.Concat([]string{"bind repo"}, secrets, []string{"ro-bind repo/.git", "ro-bind repo/sub"})},
-		"our home above":        {Spec{Dir: repo, Read: []string{root + "/tri/../tri/config.yaml"}}, slices.Concat([]string{"ro-bind repo"}, secrets, []string{"ro-bind tri/config.yaml"})},
-		"our home inside":       {Spec{Dir: repo, Read: []string{root}}, nil},
+		"reads": {Spec{Dir: repo}, slices.Concat([]string{"ro-bind repo"}, secrets)},
+		"writes, but not Git's files": {Spec{Dir: repo, Write: true},
+			slices.Concat([]string{"bind repo"}, secrets, []string{"ro-bind repo/.git"})},
+		"hidden, with a home inside": {Spec{Dir: repo, Hidden: []string{".agents", ".env", "nothing"},
+			Home: repo + "/.agents/runs/r/home"},
+			[]string{"ro-bind repo", "tmpfs repo/.agents", "bind repo/.agents/runs/r/home",
+				"ro-bind repo/.env /dev/null"}},
+		"hidden behind a link": {Spec{Dir: repo, Hidden: []string{"hidden"}},
+			slices.Concat([]string{"ro-bind repo"}, secrets)},
+		"by a link": {Spec{Dir: root + "/chain"},
+			slices.Concat([]string{"symlink alias repo", "symlink chain ROOT/alias", "ro-bind repo"},
+				secrets)},
+		"a file inside again": {Spec{Dir: repo, Read: []string{repo + "/sub"}},
+			slices.Concat([]string{"ro-bind repo"}, secrets)},
+		"what Write must spare": {Spec{Dir: repo, Write: true, Read: []string{repo + "/sub"}},
+			slices.Concat([]string{"bind repo"}, secrets, []string{"ro-bind repo/.git", "ro-bind repo/sub"})},
+		"our home above": {Spec{Dir: repo, Read: []string{root + "/tri/../tri/config.yaml"}},
+			slices.Concat([]string{"ro-bind repo"}, secrets, []string{"ro-bind tri/config.yaml"})},
+		"our home inside": {Spec{Dir: repo, Read: []string{root}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := shown(t, root, tt.spec)
@@ -103,19 +116,29 @@ func TestPlan(t *testing.T) {
 // which are shown.
 func TestPrivate(t *testing.T) {
 	root := tree(t, map[string]string{
-		"repo/a/.env": "", "repo/a/.ENV.Production": "", "repo/a/id_ed25519": "", "repo/a/id_ed25519.pub": "", "repo/a/.env.example": "", "repo/a/server.key": "",
-		"repo/a/.env.test": "", "repo/a/secrets.yaml": "", "repo/a/secrets.go": "", "repo/a/testdata/server.key": "", "repo/a/testdata/.env": "",
-		"repo/node_modules/x/.env": "", "repo/b/.agents/x": "", "repo/b/.netrc": "->../../elsewhere", "repo/b/.npmrc": "->../a/settings", "repo/a/settings": "", "elsewhere": "",
+		"repo/a/.env": "", "repo/a/.ENV.Production": "", "repo/a/id_ed25519": "", "repo/a/id_ed25519.pub": "",
+		"repo/a/.env.example": "", "repo/a/server.key": "",
+		"repo/a/.env.test": "", "repo/a/secrets.yaml": "", "repo/a/secrets.go": "",
+		"repo/a/testdata/server.key": "", "repo/a/testdata/.env": "",
+		"repo/node_modules/x/.env": "", "repo/b/.agents/x": "", "repo/b/.netrc": "->../../elsewhere",
+		"repo/b/.npmrc": "->../a/settings", "repo/a/settings": "", "elsewhere": "",
 		"repo/.claude/settings.json": "", "repo/a/.mcp.json": "", "repo/claude/x": "",
 		"repo/a/.SSH/config": "", "repo/node_modules/x/server.key": "",
 	})
-	personal := []string{"ro-bind repo/a/.ENV.Production /dev/null", "ro-bind repo/a/.env /dev/null", "ro-bind repo/a/id_ed25519 /dev/null", "ro-bind repo/a/testdata/.env /dev/null", "tmpfs repo/b/.agents",
-		"ro-bind repo/node_modules/x/.env /dev/null", "tmpfs repo/a/.SSH", "tmpfs repo/.claude", "ro-bind repo/a/.mcp.json /dev/null"}
-	others := []string{"ro-bind repo/a/secrets.yaml /dev/null", "ro-bind repo/a/server.key /dev/null", "ro-bind repo/a/settings /dev/null"}
-	for write, want := range map[bool][]string{false: slices.Concat(personal, others, []string{"ro-bind repo"}), true: append(personal, "bind repo")} {
+	personal := []string{"ro-bind repo/a/.ENV.Production /dev/null", "ro-bind repo/a/.env /dev/null",
+		"ro-bind repo/a/id_ed25519 /dev/null", "ro-bind repo/a/testdata/.env /dev/null",
+		"tmpfs repo/b/.agents",
+		"ro-bind repo/node_modules/x/.env /dev/null", "tmpfs repo/a/.SSH", "tmpfs repo/.claude",
+		"ro-bind repo/a/.mcp.json /dev/null"}
+	others := []string{"ro-bind repo/a/secrets.yaml /dev/null", "ro-bind repo/a/server.key /dev/null",
+		"ro-bind repo/a/settings /dev/null"}
+	for write, want := range map[bool][]string{false: slices.Concat(personal, others,
+		[]string{"ro-bind repo"}), true: append(personal, "bind repo")} {
 		slices.Sort(want)
-		if got := slices.Sorted(slices.Values(shown(t, root, Spec{Dir: root + "/repo", Write: write}))); !slices.Equal(got, want) {
-			t.Errorf("write %t: shows\n\t%s\nwant\n\t%s", write, strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+		if got := slices.Sorted(slices.Values(shown(t, root,
+			Spec{Dir: root + "/repo", Write: write}))); !slices.Equal(got, want) {
+			t.Errorf("write %t: shows\n\t%s\nwant\n\t%s", write, strings.Join(got, "\n\t"),
+				strings.Join(want, "\n\t"))
 		}
 	}
 	names := map[string]string{}
@@ -131,7 +154,8 @@ func TestPrivate(t *testing.T) {
 // to another process are covered.
 func TestNamed(t *testing.T) {
 	root := tree(t, map[string]string{
-		"repo/a.go": "", "repo/b/c.go": "", "repo/b/.env": "", "repo/link": "->a.go", "repo/.git/HEAD": "", "repo/vendor/x/x.go": "",
+		"repo/a.go": "", "repo/b/c.go": "", "repo/b/.env": "", "repo/link": "->a.go", "repo/.git/HEAD": "",
+		"repo/vendor/x/x.go": "",
 		"repo/settings.yaml": "SECRET", "repo/tri/config.yaml": "", "repo/home/x": "",
 	})
 	repo := root + "/repo"
@@ -148,7 +172,9 @@ func TestNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer home.Close()
-	s := Spec{Dir: repo, Home: repo + "/home", Secret: func(text []byte) bool { return string(text) == "SECRET" }}
+	s := Spec{Dir: repo, Home: repo + "/home", Secret: func(text []byte) bool {
+		return string(text) == "SECRET"
+	}}
 	p, err := newPlan(s, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -156,12 +182,14 @@ func TestNamed(t *testing.T) {
 	read, _ := p.paths()
 	read = append(read, p.files...)
 	read = slices.DeleteFunc(read, func(path string) bool { return !below(root, path) })
-	want := []string{repo + "/.git", repo + "/a.go", repo + "/b/c.go", repo + "/tri/config.yaml", repo + "/vendor"}
+	want := []string{repo + "/.git", repo + "/a.go", repo + "/b/c.go", repo + "/tri/config.yaml",
+		repo + "/vendor"}
 	if slices.Sort(read); !slices.Equal(read, want) {
 		t.Errorf("it may open %q, want %q", read, want)
 	}
 	got := shown(t, root, s)
-	for _, covered := range []string{"ro-bind repo/in.sock /dev/null", "ro-bind repo/vendor/pipe /dev/null", "ro-bind repo/settings.yaml /dev/null", "tmpfs repo/tri"} {
+	for _, covered := range []string{"ro-bind repo/in.sock /dev/null", "ro-bind repo/vendor/pipe /dev/null",
+		"ro-bind repo/settings.yaml /dev/null", "tmpfs repo/tri"} {
 		if !slices.Contains(got, covered) {
 			t.Errorf("%q is not in %q", covered, got)
 		}
@@ -176,9 +204,12 @@ func TestPlanRefuses(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	for name, s := range map[string]Spec{
-		"the whole machine": {Dir: "/"}, "the home": {Dir: home}, "what holds the home": {Dir: filepath.Dir(home)},
-		"what is not there": {Dir: home + "/none"}, "a home that is not there": {Dir: t.TempDir(), Home: home + "/none"},
-		"a whole machine to read": {Dir: t.TempDir(), Read: []string{"/"}}, "hidden outside": {Dir: t.TempDir(), Hidden: []string{"../x"}},
+		"the whole machine": {Dir: "/"}, "the home": {Dir: home},
+		"what holds the home":      {Dir: filepath.Dir(home)},
+		"what is not there":        {Dir: home + "/none"},
+		"a home that is not there": {Dir: t.TempDir(), Home: home + "/none"},
+		"a whole machine to read":  {Dir: t.TempDir(), Read: []string{"/"}},
+		"hidden outside":           {Dir: t.TempDir(), Hidden: []string{"../x"}},
 	} {
 		if _, err := newPlan(s, nil); err == nil {
 			t.Errorf("%s was shown", name)
@@ -209,9 +240,12 @@ func TestProgram(t *testing.T) {
 		want []string
 		not  string
 	}{
-		"a package of npm":        {[]string{root + "/npm/node_modules/.bin/tool"}, []string{"npm/node_modules"}, ""},
-		"a program in the home":   {[]string{root + "/home/.local/bin/tool"}, []string{"home/.local/bin/tool"}, "home/.local"},
-		"a Python of its own":     {[]string{root + "/venv/bin/tool"}, []string{"venv", "venv/bin/python", "python"}, ""},
+		"a package of npm": {[]string{root + "/npm/node_modules/.bin/tool"},
+			[]string{"npm/node_modules"}, ""},
+		"a program in the home": {[]string{root + "/home/.local/bin/tool"},
+			[]string{"home/.local/bin/tool"}, "home/.local"},
+		"a Python of its own": {[]string{root + "/venv/bin/tool"},
+			[]string{"venv", "venv/bin/python", "python"}, ""},
 		"one of several versions": {[]string{root + "/nvm/v22/bin/node"}, []string{"nvm/v22"}, "nvm"},
 		"a script by its path":    {[]string{"bash", root + "/script"}, []string{"script"}, ""},
 		"a folder by its path":    {[]string{"ls", root}, nil, ""},
@@ -235,7 +269,8 @@ func TestProgram(t *testing.T) {
 }
 
 func TestTrace(t *testing.T) {
-	root := tree(t, map[string]string{"a/b/file": "", "x": "->a", "y": "->x/b/../b", "z": "->ROOT/y/file", "loop": "->loop", "gone": "->nowhere"})
+	root := tree(t, map[string]string{"a/b/file": "", "x": "->a", "y": "->x/b/../b", "z": "->ROOT/y/file",
+		"loop": "->loop", "gone": "->nowhere"})
 	links, real, err := trace(root + "/z")
 	if err != nil || real != root+"/a/b/file" || len(links) != 3 {
 		t.Errorf("%v, %q, %v", links, real, err)
@@ -250,12 +285,17 @@ func TestTrace(t *testing.T) {
 func TestRepository(t *testing.T) {
 	root := tree(t, map[string]string{
 		"main/.git/HEAD": "", "main/.git/objects/": "", "main/.git/refs/": "", "main/.git/config": "",
-		"main/.git/objects/info/alternates": "ROOT/shared/objects\nROOT/etc\n", "shared/objects/pack/": "", "etc/": "",
-		"main/.git/worktrees/w/commondir": "../..\n", "main/.git/worktrees/w/config.worktree": "", "main/.git/refs/heads/config": "", "main/.git/worktrees/w/gitdir": "ROOT/w/.git\n", "w/.git": "gitdir: ROOT/main/.git/worktrees/w\n",
-		"thief/.git": "gitdir: ROOT/main/.git/worktrees/w\n", "key/.git": "gitdir: ROOT/secrets\n", "secrets/id": "", "plain/x": "",
+		"main/.git/objects/info/alternates": "ROOT/shared/objects\nROOT/etc\n",
+		"shared/objects/pack/":              "", "etc/": "",
+		"main/.git/worktrees/w/commondir": "../..\n", "main/.git/worktrees/w/config.worktree": "",
+		"main/.git/refs/heads/config": "", "main/.git/worktrees/w/gitdir": "ROOT/w/.git\n",
+		"w/.git":     "gitdir: ROOT/main/.git/worktrees/w\n",
+		"thief/.git": "gitdir: ROOT/main/.git/worktrees/w\n", "key/.git": "gitdir: ROOT/secrets\n",
+		"secrets/id": "", "plain/x": "",
 	})
 	for name, want := range map[string][]string{
-		"main": {root + "/shared/objects"}, "w": {root + "/main/.git", root + "/shared/objects"}, "thief": nil, "key": nil,
+		"main": {root + "/shared/objects"}, "w": {root + "/main/.git", root + "/shared/objects"},
+		"thief": nil, "key": nil,
 	} {
 		r, found := findRepository(root + "/" + name)
 		if !found || !slices.Equal(r.dirs, want) {
@@ -263,7 +303,8 @@ func TestRepository(t *testing.T) {
 		}
 	}
 	p, err := newPlan(Spec{Dir: root + "/w"}, nil)
-	if err != nil || !slices.Equal(p.configs, []string{root + "/main/.git/config", root + "/main/.git/worktrees/w/config.worktree"}) {
+	if err != nil || !slices.Equal(p.configs,
+		[]string{root + "/main/.git/config", root + "/main/.git/worktrees/w/config.worktree"}) {
 		t.Errorf("configurations of a worktree: %q, %v", p.configs, err)
 	}
 	if _, found := findRepository(root + "/plain"); found {
@@ -303,7 +344,8 @@ func TestPlainConfig(t *testing.T) {
 	name = Ana
 	signingkey = token
 `)))
-	for _, want := range []string{"repositoryformatversion = 0", "worktreeConfig", "https://forge.example/x.git\n", "fetch = +refs", "name = Ana"} {
+	for _, want := range []string{"repositoryformatversion = 0", "worktreeConfig",
+		"https://forge.example/x.git\n", "fetch = +refs", "name = Ana"} {
 		if !strings.Contains(strings.ToLower(got), strings.ToLower(want)) {
 			t.Errorf("%q is not in\n%s", want, got)
 		}
@@ -326,7 +368,8 @@ func FuzzPlainConfig(f *testing.F) {
 			if !found || strings.HasPrefix(line, "[") {
 				continue
 			}
-			for _, never := range []string{"helper", "extraheader", "sshcommand", "fsmonitor", "hookspath", "pager", "insteadof", "path"} {
+			for _, never := range []string{"helper", "extraheader", "sshcommand", "fsmonitor", "hookspath",
+				"pager", "insteadof", "path"} {
 				if key == never {
 					t.Errorf("%q lets %q through", s, line)
 				}

@@ -44,24 +44,30 @@ func newProxy(r *reach, log string) *proxy {
 	p := &proxy{reach: r, log: log, slots: make(chan struct{}, maxConns), conns: map[net.Conn]bool{}}
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	p.plain = &http.Transport{
-		DialContext:        func(ctx context.Context, _, addr string) (net.Conn, error) { return p.dial(ctx, addr) },
+		DialContext: func(ctx context.Context, _, addr string) (net.Conn, error) {
+			return p.dial(ctx, addr)
+		},
 		DisableCompression: true, IdleConnTimeout: time.Minute, MaxIdleConnsPerHost: 8,
 	}
 	forward := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.Out.Host = r.Out.URL.Host // the checked host, not the header's
-			for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+			for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host",
+				"X-Forwarded-Proto"} {
 				r.Out.Header.Del(name)
 			}
 		},
 		Transport:     p.plain,
 		FlushInterval: -1,
-		ErrorHandler:  func(w http.ResponseWriter, _ *http.Request, err error) { http.Error(w, say(err), statusFor(err)) },
-		ErrorLog:      slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug),
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			http.Error(w, say(err), statusFor(err))
+		},
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug),
 	}
 	p.http = &http.Server{
 		ReadHeaderTimeout: dialTime, MaxHeaderBytes: 256 << 10,
-		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // errors of a program that does not speak HTTP
+		// errors of a program that does not speak HTTP
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug),
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			switch {
 			case r.Method == http.MethodConnect:
@@ -69,7 +75,8 @@ func newProxy(r *reach, log string) *proxy {
 			case r.URL.Scheme == "http" && r.URL.Host != "":
 				forward.ServeHTTP(w, r)
 			default:
-				http.Error(w, "this is a proxy: ask it for http://host/ or CONNECT host:port", http.StatusBadRequest)
+				http.Error(w, "this is a proxy: ask it for http://host/ or CONNECT host:port",
+					http.StatusBadRequest)
 			}
 		}),
 	}
@@ -249,7 +256,8 @@ func (p *proxy) refused(hostport, why string) {
 		return
 	}
 	err := AppendRecord(p.log, map[string]string{
-		"time": time.Now().UTC().Format(time.RFC3339Nano), "refused": hostport[:min(len(hostport), 300)], "why": why,
+		"time": time.Now().UTC().Format(time.RFC3339Nano), "refused": hostport[:min(len(hostport), 300)],
+		"why": why,
 	})
 	if err != nil {
 		slog.Warn("a dial was refused, and cannot be logged", "to", hostport, "err", err)

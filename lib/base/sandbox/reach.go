@@ -127,7 +127,8 @@ func (r *reach) addresses(ctx context.Context, t target) ([]netip.Addr, error) {
 	var addrs []netip.Addr
 	for _, addr := range found {
 		addr = addr.Unmap().WithZone("")
-		if public(addr) || local(t.host) && addr.IsPrivate() || slices.Contains(r.targets, target{addr.String(), t.port}) {
+		if public(addr) || local(t.host) && addr.IsPrivate() ||
+			slices.Contains(r.targets, target{addr.String(), t.port}) {
 			addrs = append(addrs, addr)
 		}
 	}
@@ -143,7 +144,8 @@ func local(host string) bool {
 	if !strings.Contains(host, ".") {
 		return true
 	}
-	for _, suffix := range []string{".internal", ".local", ".lan", ".intranet", ".private", ".corp", ".home", ".home.arpa", ".test"} {
+	for _, suffix := range []string{".internal", ".local", ".lan", ".intranet", ".private", ".corp", ".home",
+		".home.arpa", ".test"} {
 		if strings.HasSuffix(host, suffix) {
 			return true
 		}
@@ -156,7 +158,8 @@ func local(host string) bool {
 var special = func() []netip.Prefix {
 	var all []netip.Prefix
 	for _, s := range []string{
-		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
+		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "198.18.0.0/15", "198.51.100.0/24",
+		"203.0.113.0/24", "240.0.0.0/4",
 		"64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "fec0::/10",
 	} {
 		all = append(all, netip.MustParsePrefix(s))

@@ -20,13 +20,16 @@ const maxPrivate = 500
 
 // personal are the names, among those that filename.Secret matches, of files that no build needs.
 // A program with write permission sees the others: it works on the committed files.
-var personal = []string{".env", ".envrc", ".netrc", "_netrc", ".pypirc", ".pgpass", ".htpasswd", ".git-credentials", "credentials"}
+var personal = []string{".env", ".envrc", ".netrc", "_netrc", ".pypirc", ".pgpass", ".htpasswd",
+	".git-credentials", "credentials"}
 
 // Files with the extensions written are source code or text, whatever their names; those with
 // shared are meant to be public.
 var (
-	written = []string{".go", ".py", ".js", ".mjs", ".cjs", ".ts", ".jsx", ".tsx", ".vue", ".java", ".kt", ".scala", ".rs", ".rb", ".php", ".c", ".h", ".cc", ".cpp",
-		".hpp", ".cs", ".swift", ".ex", ".exs", ".erl", ".hs", ".ml", ".clj", ".lua", ".dart", ".sh", ".sql", ".proto", ".md", ".rst", ".adoc", ".html", ".css"}
+	written = []string{".go", ".py", ".js", ".mjs", ".cjs", ".ts", ".jsx", ".tsx", ".vue", ".java", ".kt",
+		".scala", ".rs", ".rb", ".php", ".c", ".h", ".cc", ".cpp",
+		".hpp", ".cs", ".swift", ".ex", ".exs", ".erl", ".hs", ".ml", ".clj", ".lua", ".dart", ".sh", ".sql",
+		".proto", ".md", ".rst", ".adoc", ".html", ".css"}
 	shared = []string{".example", ".sample", ".template", ".dist", ".test", ".pub"}
 	tests  = []string{"testdata", "test", "tests", "__tests__", "fixtures", "spec"}
 )
@@ -96,7 +99,8 @@ func (w *walk) visit(path string, e fs.DirEntry, err error) error {
 		w.plan.hide(path)
 		return nil
 	case inVendored(within): // third-party code: only personal files are hidden
-		if slices.Contains(personal, name) || strings.HasPrefix(name, ".env.") && private(within, name, true) {
+		if slices.Contains(personal, name) || strings.HasPrefix(name, ".env.") &&
+			private(within, name, true) {
 			return w.cover(path)
 		}
 		return nil
@@ -121,7 +125,9 @@ func (w *walk) cover(path string) error {
 		return nil
 	}
 	if w.covered[real] = true; len(w.covered) > maxPrivate {
-		return sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("the codebase %q has more than %d files with secrets, by name or content, as %q", w.plan.dir, maxPrivate, path)),
+		return sysexit.Hint(sysexit.With(sysexit.Config,
+			fmt.Errorf("the codebase %q has more than %d files with secrets, by name or content, as %q",
+				w.plan.dir, maxPrivate, path)),
 			"what is only for tests may stand below a folder testdata")
 	}
 	w.plan.hide(path)
@@ -151,5 +157,6 @@ func private(path, name string, write bool) bool {
 
 // inTests reports whether a file is below a folder of tests.
 func inTests(path string) bool {
-	return slices.ContainsFunc(strings.Split(filepath.ToSlash(strings.ToLower(path)), "/"), func(dir string) bool { return slices.Contains(tests, dir) })
+	return slices.ContainsFunc(strings.Split(filepath.ToSlash(strings.ToLower(path)), "/"),
+		func(dir string) bool { return slices.Contains(tests, dir) })
 }

@@ -16,7 +16,8 @@ import (
 // and namespaces, load code into the kernel, or reach large and rarely used parts of it.
 var refused = []string{
 	"ptrace", "process_vm_readv", "process_vm_writev", "kcmp", "pidfd_getfd",
-	"mount", "umount2", "pivot_root", "chroot", "move_mount", "open_tree", "open_tree_attr", "fsopen", "fsconfig", "fsmount", "fspick", "mount_setattr",
+	"mount", "umount2", "pivot_root", "chroot", "move_mount", "open_tree", "open_tree_attr", "fsopen",
+	"fsconfig", "fsmount", "fspick", "mount_setattr",
 	"unshare", "setns", "init_module", "finit_module", "delete_module", "kexec_load", "kexec_file_load",
 	"bpf", "perf_event_open", "userfaultfd", "keyctl", "add_key", "request_key",
 	"open_by_handle_at", "quotactl", "quotactl_fd", "swapon", "swapoff", "reboot", "acct", "syslog",
@@ -29,9 +30,10 @@ var refused = []string{
 var absent = []string{"clone3", "openat2", "io_uring_setup", "io_uring_enter", "io_uring_register"}
 
 const (
-	newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
-	ownersRights  = unix.S_ISUID | unix.S_ISGID
-	makesFile     = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
+	newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
+		unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
+	ownersRights = unix.S_ISUID | unix.S_ISGID
+	makesFile    = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
 )
 
 func any1(argument uint32, of uint64) seccomp.Condition {
@@ -45,7 +47,8 @@ func other(argument uint32, than uint64) seccomp.Condition {
 // low matches an argument whose lower half is value: the kernel uses only that half of an int, but
 // the library compares the whole.
 func low(argument uint32, value uint32) (all []seccomp.Condition) {
-	all = append(all, seccomp.Condition{Argument: argument, Operation: seccomp.BitsNotSet, Value: uint64(^value)})
+	all = append(all, seccomp.Condition{Argument: argument, Operation: seccomp.BitsNotSet,
+		Value: uint64(^value)})
 	for rest := value; rest != 0; rest &= rest - 1 {
 		all = append(all, any1(argument, 1<<bits.TrailingZeros32(rest)))
 	}
@@ -62,7 +65,10 @@ func filtered() bool {
 // always permitted.
 func policy(info *arch.Info, paths bool) seccomp.Policy {
 	known := func(names []string) []string { // newer architectures lack the oldest calls
-		return slices.DeleteFunc(slices.Clone(names), func(name string) bool { _, ok := info.SyscallNames[name]; return !ok })
+		return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+			_, ok := info.SyscallNames[name]
+			return !ok
+		})
 	}
 	when := func(list *[]seccomp.NameWithConditions, name string, conditions ...seccomp.Condition) {
 		if len(known([]string{name})) > 0 {
@@ -77,7 +83,8 @@ func policy(info *arch.Info, paths bool) seccomp.Policy {
 	when(&never, "ioctl", low(1, unix.TIOCLINUX)...)
 	// A file must not become setuid or setgid: it would run with the rights of its owner, the user
 	// on whose behalf all this runs.
-	for name, mode := range map[string]uint32{"fchmod": 1, "fchmodat": 2, "fchmodat2": 2, "mknodat": 2, "chmod": 1, "creat": 1, "mknod": 1} {
+	for name, mode := range map[string]uint32{"fchmod": 1, "fchmodat": 2, "fchmodat2": 2, "mknodat": 2,
+		"chmod": 1, "creat": 1, "mknod": 1} {
 		when(&never, name, any1(mode, ownersRights))
 	}
 	when(&never, "openat", any1(2, makesFile), any1(3, ownersRights))
@@ -85,14 +92,16 @@ func policy(info *arch.Info, paths bool) seccomp.Policy {
 	// Socket families are limited to those that programs use. Some others (vsock) lead out of a
 	// virtual machine, whatever its network. Of netlink, only the protocol that libraries use to
 	// list addresses.
-	families := []seccomp.Condition{other(0, unix.AF_INET), other(0, unix.AF_INET6), other(0, unix.AF_NETLINK)}
+	families := []seccomp.Condition{other(0, unix.AF_INET), other(0, unix.AF_INET6),
+		other(0, unix.AF_NETLINK)}
 	if paths {
 		families = append(families, other(0, unix.AF_UNIX))
 	}
 	when(&denied, "socket", families...)
 	when(&denied, "socket", append(low(0, unix.AF_NETLINK), other(2, unix.NETLINK_ROUTE))...)
 	return seccomp.Policy{DefaultAction: seccomp.ActionAllow, Syscalls: []seccomp.SyscallGroup{
-		{Names: known(refused), NamesWithCondtions: never, Action: seccomp.ActionErrno | seccomp.Action(unix.EPERM)},
+		{Names: known(refused), NamesWithCondtions: never,
+			Action: seccomp.ActionErrno | seccomp.Action(unix.EPERM)},
 		{Names: known(absent), Action: seccomp.ActionErrno | seccomp.Action(unix.ENOSYS)},
 		{NamesWithCondtions: denied, Action: seccomp.ActionErrno | seccomp.Action(unix.EACCES)},
 	}}
@@ -111,7 +120,8 @@ func filterSyscalls(paths bool) error {
 		return fmt.Errorf("filter system calls: %w", err)
 	}
 	foreign := []bpf.Instruction{
-		bpf.LoadAbsolute{Off: 4, Size: 4}, bpf.JumpIf{Cond: bpf.JumpEqual, Val: uint32(info.ID), SkipTrue: 1}, bpf.RetConstant{Val: unix.SECCOMP_RET_KILL_PROCESS},
+		bpf.LoadAbsolute{Off: 4, Size: 4}, bpf.JumpIf{Cond: bpf.JumpEqual, Val: uint32(info.ID), SkipTrue: 1},
+		bpf.RetConstant{Val: unix.SECCOMP_RET_KILL_PROCESS},
 	}
 	program, err := bpf.Assemble(append(foreign, rules...))
 	if err != nil {
@@ -119,7 +129,8 @@ func filterSyscalls(paths bool) error {
 	}
 	// RawInstruction has the layout of the kernel's sock_filter.
 	prog := unix.SockFprog{Len: uint16(len(program)), Filter: (*unix.SockFilter)(unsafe.Pointer(&program[0]))}
-	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&prog))); errno != 0 {
+	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0,
+		uintptr(unsafe.Pointer(&prog))); errno != 0 {
 		return fmt.Errorf("filter system calls: %w", errno)
 	}
 	return nil

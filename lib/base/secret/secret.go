@@ -60,7 +60,8 @@ func Open(h *durable.Home, keyFile string) (*Store, error) {
 	}
 	s := &Store{home: h, keyFile: keyFile}
 	if s.inside() {
-		return nil, sysexit.With(sysexit.Config, fmt.Errorf("key %q: lies in the home, beside what it protects", keyFile))
+		return nil, sysexit.With(sysexit.Config,
+			fmt.Errorf("key %q: lies in the home, beside what it protects", keyFile))
 	}
 	return s, nil
 }
@@ -80,13 +81,16 @@ func (s *Store) inside() bool {
 func (s *Store) Set(name, value string) error {
 	switch {
 	case !names.MatchString(name):
-		return sysexit.With(sysexit.Usage, fmt.Errorf("secret %q: want letters, digits, dot, dash and underscore, at most 100", name))
+		return sysexit.With(sysexit.Usage,
+			fmt.Errorf("secret %q: want letters, digits, dot, dash and underscore, at most 100", name))
 	case value == Keep && s.home.Exists(Dir+"/"+name):
 		return nil
 	case value == Keep:
-		return sysexit.With(sysexit.NoInput, fmt.Errorf("secret %q: %s keeps what there is, and there is none", name, Keep))
+		return sysexit.With(sysexit.NoInput,
+			fmt.Errorf("secret %q: %s keeps what there is, and there is none", name, Keep))
 	case strings.TrimSpace(value) == "" || len(value) > maxValue || strings.ContainsAny(value, "\r\n\x00"):
-		return sysexit.With(sysexit.Data, fmt.Errorf("secret %q: want one line of at most %d bytes", name, maxValue))
+		return sysexit.With(sysexit.Data,
+			fmt.Errorf("secret %q: want one line of at most %d bytes", name, maxValue))
 	}
 	key, err := s.makeKey()
 	if err != nil {
@@ -123,7 +127,9 @@ func (s *Store) Get(name string) (string, error) {
 		return "", err
 	}
 	if id := idOf(key); id != f.KeyID {
-		return "", sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("read secret %q: wrong key: it was encrypted with %q, and %q is %q", name, f.KeyID, s.keyFile, id)),
+		return "", sysexit.Hint(sysexit.With(sysexit.NoPerm,
+			fmt.Errorf("read secret %q: wrong key: it was encrypted with %q, and %q is %q", name, f.KeyID,
+				s.keyFile, id)),
 			"put back the key's file, or set the secret again")
 	}
 	if len(f.Nonce) != 12 {
@@ -158,7 +164,8 @@ func (s *Store) key() ([]byte, error) {
 	}
 	key, err := base64.StdEncoding.DecodeString(line)
 	if err != nil || len(key) != 32 {
-		return nil, sysexit.With(sysexit.NoPerm, fmt.Errorf("read key %q: want 32 bytes in base64", s.keyFile))
+		return nil, sysexit.With(sysexit.NoPerm,
+			fmt.Errorf("read key %q: want 32 bytes in base64", s.keyFile))
 	}
 	return key, nil
 }
@@ -169,8 +176,10 @@ func (s *Store) makeKey() ([]byte, error) {
 		return s.key()
 	}
 	if all, err := s.Names(); err != nil || len(all) > 0 {
-		return nil, errors.Join(err, sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("key %q: is gone, and %d secrets need it", s.keyFile, len(all))),
-			"put it back, or remove the files in "+Dir+"/ of the home"))
+		return nil, errors.Join(err,
+			sysexit.Hint(sysexit.With(sysexit.NoPerm,
+				fmt.Errorf("key %q: is gone, and %d secrets need it", s.keyFile, len(all))),
+				"put it back, or remove the files in "+Dir+"/ of the home"))
 	}
 	dir, err := durable.MakeHome(filepath.Dir(s.keyFile))
 	if err != nil {

@@ -72,7 +72,8 @@ func TestHomeAloneDecryptsNothing(t *testing.T) {
 	}
 	for _, clear := range []string{value, strings.TrimSpace(string(line))} {
 		for _, form := range []string{
-			clear, base64.StdEncoding.EncodeToString([]byte(clear)), base64.RawURLEncoding.EncodeToString([]byte(clear)),
+			clear, base64.StdEncoding.EncodeToString([]byte(clear)),
+			base64.RawURLEncoding.EncodeToString([]byte(clear)),
 			hex.EncodeToString([]byte(clear)), url.QueryEscape(clear),
 		} {
 			err := filepath.WalkDir(s.home.Dir(), func(path string, d fs.DirEntry, err error) error {
@@ -148,7 +149,8 @@ func TestWrongKeySaysSo(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := s.Get("a")
-	if err == nil || !strings.Contains(err.Error(), "wrong key") || len(sysexit.Hints(err)) == 0 || strings.Contains(err.Error(), other) {
+	if err == nil || !strings.Contains(err.Error(), "wrong key") || len(sysexit.Hints(err)) == 0 ||
+		strings.Contains(err.Error(), other) {
 		t.Errorf("%v", err)
 	}
 }

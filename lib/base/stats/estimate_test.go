@@ -13,7 +13,8 @@ func TestInterval(t *testing.T) {
 		s         Share
 		low, high float64
 	}{
-		{Share{81, 263}, 0.2553, 0.3662}, {Share{15, 148}, 0.0624, 0.1605}, {Share{0, 20}, 0, 0.1611}, {Share{1, 29}, 0.0061, 0.1718}, {Share{}, 0, 1},
+		{Share{81, 263}, 0.2553, 0.3662}, {Share{15, 148}, 0.0624, 0.1605}, {Share{0, 20}, 0, 0.1611},
+		{Share{1, 29}, 0.0061, 0.1718}, {Share{}, 0, 1},
 	} {
 		if low, high := tt.s.Interval(); math.Abs(low-tt.low) > 5e-5 || math.Abs(high-tt.high) > 5e-5 {
 			t.Errorf("%v: %.4f to %.4f, want %.4f to %.4f", tt.s, low, high, tt.low, tt.high)

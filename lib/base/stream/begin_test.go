@@ -20,7 +20,9 @@ func TestBegin(t *testing.T) {
 		_, err := Run(ctx(t), Input{Stdin: in, After: -1}, Output{Stdout: out}, Stage[ndjson.Record]{
 			Prepare: func(rec ndjson.Record, t *ndjson.Record) error { *t = rec; return nil },
 			Begin:   func() { clock++; begun = clock },
-			Emit:    func(dst []byte, _ *ndjson.Record) ([]byte, error) { return fmt.Appendln(dst, begun), nil },
+			Emit: func(dst []byte, _ *ndjson.Record) ([]byte, error) {
+				return fmt.Appendln(dst, begun), nil
+			},
 		})
 		out.Close()
 		done <- err
@@ -49,7 +51,8 @@ func TestFileBeforeLive(t *testing.T) {
 	name := file(t, []byte("{\"n\":1}\n{\"n\":2}\n"))
 	c := ctx(t)
 	go func() {
-		_, err := Run(c, Input{Files: []string{name, "-"}, Stdin: inR, After: -1}, Output{Stdout: outW}, echo(nil))
+		_, err := Run(c, Input{Files: []string{name, "-"}, Stdin: inR, After: -1},
+			Output{Stdout: outW}, echo(nil))
 		outW.Close()
 		done <- err
 	}()

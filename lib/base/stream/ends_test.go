@@ -24,7 +24,8 @@ import (
 // needed; if the folder is missing too, the watcher polls.
 func TestWatcherAdds(t *testing.T) {
 	dir := t.TempDir()
-	here, later, far := filepath.Join(dir, "here"), filepath.Join(dir, "later"), filepath.Join(dir, "no", "folder")
+	here, later, far := filepath.Join(dir, "here"), filepath.Join(dir, "later"),
+		filepath.Join(dir, "no", "folder")
 	appendTo(t, here, "a\n")
 	for _, tt := range []struct {
 		name    string
@@ -35,8 +36,10 @@ func TestWatcherAdds(t *testing.T) {
 		then    []string // watched when later has appeared
 	}{
 		{"there", []string{here}, slowest, nil, []string{here}, []string{here}},
-		{"to appear", []string{here, later}, slowest, []string{later}, []string{dir, here}, []string{here, later}},
-		{"in a folder that is asked for too", []string{dir, later}, slowest, []string{later}, []string{dir}, []string{dir, later}},
+		{"to appear", []string{here, later}, slowest, []string{later}, []string{dir, here},
+			[]string{here, later}},
+		{"in a folder that is asked for too", []string{dir, later}, slowest, []string{later}, []string{dir},
+			[]string{dir, later}},
 		{"without a folder", []string{here, far}, pollEvery, []string{far}, []string{here}, []string{here}},
 		{"both", []string{far, later}, pollEvery, []string{later, far}, []string{dir}, []string{later}},
 	} {
@@ -55,15 +58,19 @@ func TestWatcherAdds(t *testing.T) {
 				t.Helper()
 				list := w.WatchList()
 				slices.Sort(list)
-				if got := slices.Sorted(maps.Keys(v.left)); pause != tt.pause || !slices.Equal(got, left) || !slices.Equal(list, watched) {
-					t.Errorf("%s: looks after %v, %q are left, %q watched; want %v, %q, %q", what, pause, got, list, tt.pause, left, watched)
+				if got := slices.Sorted(maps.Keys(v.left)); pause != tt.pause || !slices.Equal(got, left) ||
+					!slices.Equal(list, watched) {
+					t.Errorf("%s: looks after %v, %q are left, %q watched; want %v, %q, %q", what, pause, got,
+						list, tt.pause, left, watched)
 				}
 			}
 			is("at first", tt.left, tt.watched, v.add())
 			is("once more", tt.left, tt.watched, v.add())
 			appendTo(t, later, "b\n")
 			defer os.Remove(later)
-			is("when it has appeared", slices.DeleteFunc(slices.Clone(tt.left), func(p string) bool { return p == later }), tt.then, v.add())
+			is("when it has appeared", slices.DeleteFunc(slices.Clone(tt.left), func(p string) bool {
+				return p == later
+			}), tt.then, v.add())
 		})
 	}
 }
@@ -77,8 +84,10 @@ func TestWatcherLoses(t *testing.T) {
 		event fsnotify.Event
 		lost  bool
 	}{
-		{fsnotify.Event{Name: file, Op: fsnotify.Remove}, true}, {fsnotify.Event{Name: file + "/.", Op: fsnotify.Rename}, true},
-		{fsnotify.Event{Name: file, Op: fsnotify.Write}, false}, {fsnotify.Event{Name: dir, Op: fsnotify.Remove}, false},
+		{fsnotify.Event{Name: file, Op: fsnotify.Remove}, true},
+		{fsnotify.Event{Name: file + "/.", Op: fsnotify.Rename}, true},
+		{fsnotify.Event{Name: file, Op: fsnotify.Write}, false},
+		{fsnotify.Event{Name: dir, Op: fsnotify.Remove}, false},
 	} {
 		w, err := fsnotify.NewWatcher()
 		if err != nil {
@@ -102,7 +111,8 @@ func TestBellWaits(t *testing.T) {
 		want string
 	}{
 		{bell{watched: true}, "250ms 500ms 1s 2s 2s"}, {bell{}, "250ms 250ms 250ms 250ms 250ms"},
-		{bell{watched: true, missed: deaf}, "250ms 250ms 250ms 250ms 250ms"}, {bell{watched: true, missed: deaf - 1}, "250ms 500ms 1s 2s 2s"},
+		{bell{watched: true, missed: deaf}, "250ms 250ms 250ms 250ms 250ms"},
+		{bell{watched: true, missed: deaf - 1}, "250ms 500ms 1s 2s 2s"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			b := tt.bell
@@ -177,7 +187,8 @@ func TestWrites(t *testing.T) {
 		if _, err := Run(ctx(t), in, Output{Stdout: &out}, more(tt.times)); err != nil {
 			t.Fatal(err)
 		}
-		if out.writes < tt.least || out.writes > tt.most || out.most > tt.biggest || out.Len() != tt.times*len(tt.text) {
+		if out.writes < tt.least || out.writes > tt.most || out.most > tt.biggest ||
+			out.Len() != tt.times*len(tt.text) {
 			t.Errorf("%s: %d bytes in %d writes, at most %d", tt.name, out.Len(), out.writes, out.most)
 		}
 	}
@@ -186,11 +197,13 @@ func TestWrites(t *testing.T) {
 // TestFromZero: After 0 skips the first record and malformed lines before it.
 func TestFromZero(t *testing.T) {
 	var got []int64
-	stats, err := Each(ctx(t), Input{Stdin: strings.NewReader("junk\n{\"seq\":0}\n{\"seq\":9}\njunk\n"), After: 0}, func(r ndjson.Record) error {
+	stats, err := Each(ctx(t), Input{Stdin: strings.NewReader("junk\n{\"seq\":0}\n{\"seq\":9}\njunk\n"),
+		After: 0}, func(r ndjson.Record) error {
 		got = append(got, r.Seq)
 		return nil
 	})
-	if status, _ := sysexit.Of(err); status != sysexit.Data || !slices.Equal(got, []int64{9}) || stats != (Stats{Records: 1, Refused: 1}) {
+	if status, _ := sysexit.Of(err); status != sysexit.Data || !slices.Equal(got, []int64{9}) ||
+		stats != (Stats{Records: 1, Refused: 1}) {
 		t.Errorf("%v, %+v, %v", got, stats, err)
 	}
 }
@@ -201,10 +214,13 @@ func TestRefusedByPrepare(t *testing.T) {
 	text := []byte("{\"seq\":0}\n{\"seq\":10,\"x\":\"refuse me\"}\n{\"seq\":44}\n{\"seq\":55}\n")
 	var said string
 	var warmed []int64
-	in := Input{Stdin: bytes.NewReader(text), After: 44, Window: 100, Say: func(f string, a ...any) { said += fmt.Sprintf(f, a...) }}
+	in := Input{Stdin: bytes.NewReader(text), After: 44, Window: 100, Say: func(f string, a ...any) {
+		said += fmt.Sprintf(f, a...)
+	}}
 	var out bytes.Buffer
 	stats, err := Run(ctx(t), in, Output{Stdout: &out}, echo(&warmed))
-	if err != nil || stats.Records != 1 || out.String() != "{\"seq\":55}\n" || !slices.Equal(warmed, []int64{0, 44}) || said != "" {
+	if err != nil || stats.Records != 1 || out.String() != "{\"seq\":55}\n" ||
+		!slices.Equal(warmed, []int64{0, 44}) || said != "" {
 		t.Errorf("%+v, %v, %q, warmed with %v, said %q", stats, err, out.String(), warmed, said)
 	}
 	in.Stdin, in.After, out = bytes.NewReader(text), -1, bytes.Buffer{}
@@ -228,7 +244,8 @@ func TestNothingStaysOpen(t *testing.T) {
 	enough := errors.New("enough")
 	do := func() {
 		_, err := LastSeq(name)
-		_, err2 := Each(t.Context(), Input{Files: []string{name, name}, After: -1, Rejects: out + ".rejects"}, func(ndjson.Record) error { return nil })
+		_, err2 := Each(t.Context(), Input{Files: []string{name, name}, After: -1, Rejects: out + ".rejects"},
+			func(ndjson.Record) error { return nil })
 		err3 := Follow(t.Context(), name, 0, func([]byte, int64) error { return enough })
 		_, err4 := Run(t.Context(), Input{Files: []string{name}, After: -1}, Output{File: out}, echo(nil))
 		if err := errors.Join(err, err2, err4); err != nil || err3 != enough {
@@ -249,7 +266,8 @@ func TestNothingStaysOpen(t *testing.T) {
 func TestBesideTheFolder(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"out", "./out2"} {
-		if _, err := Run(ctx(t), Input{Stdin: bytes.NewReader(logOf(2)), After: -1}, Output{File: name}, echo(nil)); err != nil {
+		if _, err := Run(ctx(t), Input{Stdin: bytes.NewReader(logOf(2)), After: -1}, Output{File: name},
+			echo(nil)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -306,7 +324,8 @@ func TestRefusalsAreCounted(t *testing.T) {
 		if stats.Refused != 5001 || len(said) < shown+1 || len(said) > shown+5 {
 			t.Fatalf("%d refused, %v: %q", stats.Refused, err, said)
 		}
-		if last := said[len(said)-1]; !strings.HasPrefix(last, "and 4990 more: ") && !strings.HasPrefix(last, "and 4991 more: ") {
+		if last := said[len(said)-1]; !strings.HasPrefix(last, "and 4990 more: ") &&
+			!strings.HasPrefix(last, "and 4991 more: ") {
 			t.Errorf("the last line is %q", last)
 		}
 		hints := strings.Join(sysexit.Hints(err), " ")

@@ -82,7 +82,8 @@ func ExampleRun_holding() {
 {"seq":3,"who":"B"}
 {"seq":4,"who":"A"}
 `)
-	_, err := stream.Run(context.Background(), stream.Input{Stdin: in, After: -1}, stream.Output{Stdout: os.Stdout}, stage)
+	_, err := stream.Run(context.Background(), stream.Input{Stdin: in, After: -1},
+		stream.Output{Stdout: os.Stdout}, stage)
 	fmt.Println(err)
 	// Output:
 	// {"seq":2,"who":"B","low":-1}
@@ -97,11 +98,13 @@ func ExampleEach() {
 	dir, _ := os.MkdirTemp("", "")
 	defer os.RemoveAll(dir)
 	log := filepath.Join(dir, "events.ndjson")
-	_ = os.WriteFile(log, []byte("{\"seq\":0,\"content\":\"one\"}\n{\"seq\":26,\"content\":\"two\"}\n"), 0o600)
-	stats, err := stream.Each(context.Background(), stream.Input{Files: []string{log}, After: 0}, func(rec ndjson.Record) error {
-		fmt.Printf("line %d: %s\n", rec.Line, rec.Bytes)
-		return nil
-	})
+	_ = os.WriteFile(log, []byte("{\"seq\":0,\"content\":\"one\"}\n{\"seq\":26,\"content\":\"two\"}\n"),
+		0o600)
+	stats, err := stream.Each(context.Background(), stream.Input{Files: []string{log}, After: 0},
+		func(rec ndjson.Record) error {
+			fmt.Printf("line %d: %s\n", rec.Line, rec.Bytes)
+			return nil
+		})
 	fmt.Println(stats.Records, err)
 	// Output:
 	// line 2: {"seq":26,"content":"two"}

@@ -26,9 +26,11 @@ func TestNotAFile(t *testing.T) {
 	in := file(t, logOf(3))
 	below := in + "/x"
 	for what, do := range map[string]func() error{
-		"followed below a file": func() error { return Follow(ctx(t), below, 0, func([]byte, int64) error { return nil }) },
-		"its last seq":          func() error { _, err := LastSeq(below); return err },
-		"the last seq of junk":  func() error { _, err := LastSeq(file(t, []byte("junk\n"))); return err },
+		"followed below a file": func() error {
+			return Follow(ctx(t), below, 0, func([]byte, int64) error { return nil })
+		},
+		"its last seq":         func() error { _, err := LastSeq(below); return err },
+		"the last seq of junk": func() error { _, err := LastSeq(file(t, []byte("junk\n"))); return err },
 		"an output below a file": func() error {
 			_, err := Run(ctx(t), Input{Files: []string{in}, After: -1}, Output{File: below}, echo(nil))
 			return err
@@ -46,7 +48,8 @@ func TestNotAFile(t *testing.T) {
 		t.Errorf("junk: %v has no hint", err)
 	}
 	seen := 0
-	_, err := Each(ctx(t), Input{Files: []string{"-", in + ".none"}, Stdin: bytes.NewReader(logOf(2)), After: -1}, func(ndjson.Record) error { seen++; return nil })
+	_, err := Each(ctx(t), Input{Files: []string{"-", in + ".none"}, Stdin: bytes.NewReader(logOf(2)),
+		After: -1}, func(ndjson.Record) error { seen++; return nil })
 	if !errors.Is(err, os.ErrNotExist) || seen > 0 {
 		t.Errorf("a second file that is not there: %v after %d records", err, seen)
 	}
@@ -75,7 +78,8 @@ func TestIsRegular(t *testing.T) {
 	for what, tt := range map[string]struct {
 		r    io.Reader
 		want bool
-	}{"a file": {f, true}, "a pipe": {r, false}, "a reader": {strings.NewReader(""), false}, "nothing": {nil, false}} {
+	}{"a file": {f, true}, "a pipe": {r, false}, "a reader": {strings.NewReader(""), false},
+		"nothing": {nil, false}} {
 		if isRegular(tt.r) != tt.want {
 			t.Errorf("%s is regular: %v", what, !tt.want)
 		}
@@ -117,7 +121,11 @@ func TestResumeOnlyInOneFile(t *testing.T) {
 		"two files": {file(t, log[:at[1]]), file(t, log[at[1]:])}, "a pipe": {pipe},
 	} {
 		var got []int64
-		if _, err := Each(ctx(t), Input{Files: files, After: at[2], Durable: true}, func(r ndjson.Record) error { got = append(got, r.Seq); return nil }); err != nil || !slices.Equal(got, at[3:]) {
+		if _, err := Each(ctx(t), Input{Files: files, After: at[2], Durable: true},
+			func(r ndjson.Record) error {
+				got = append(got, r.Seq)
+				return nil
+			}); err != nil || !slices.Equal(got, at[3:]) {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}
@@ -136,11 +144,13 @@ func TestAfterAndOutput(t *testing.T) {
 		had   int // records in the output
 		want  []byte
 	}{
-		{"the output is further", seq(1), 4, log}, {"the caller is further", seq(3), 2, append(slices.Clone(upTo(2)), log[seq(4):]...)},
+		{"the output is further", seq(1), 4, log},
+		{"the caller is further", seq(3), 2, append(slices.Clone(upTo(2)), log[seq(4):]...)},
 		{"both the same", seq(2), 3, log}, {"there is no output yet", seq(4), 0, lines[5]},
 	} {
 		out := file(t, upTo(tt.had))
-		if _, err := Run(ctx(t), Input{Files: []string{file(t, log)}, After: tt.after}, Output{File: out}, echo(nil)); err != nil {
+		if _, err := Run(ctx(t), Input{Files: []string{file(t, log)}, After: tt.after}, Output{File: out},
+			echo(nil)); err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 		if got, _ := os.ReadFile(out); !bytes.Equal(got, tt.want) {
@@ -148,11 +158,13 @@ func TestAfterAndOutput(t *testing.T) {
 		}
 	}
 	torn := log[:seq(4)-1] // a finished file may end without a newline
-	if _, err := Each(ctx(t), Input{Files: []string{file(t, torn)}, After: seq(3)}, func(r ndjson.Record) error { t.Errorf("new: %s", r.Bytes); return nil }); err != nil {
+	if _, err := Each(ctx(t), Input{Files: []string{file(t, torn)}, After: seq(3)},
+		func(r ndjson.Record) error { t.Errorf("new: %s", r.Bytes); return nil }); err != nil {
 		t.Errorf("behind a last line without a newline: %v", err)
 	}
 	mine, other := []byte("{\"seq\":0,\"message_id\":\"1\"}\n"), []byte("{\"seq\":0,\"message_id\":\"2\"}\n")
-	_, err := Run(ctx(t), Input{Files: []string{file(t, other)}, After: 0}, Output{File: file(t, mine)}, echo(nil))
+	_, err := Run(ctx(t), Input{Files: []string{file(t, other)}, After: 0},
+		Output{File: file(t, mine)}, echo(nil))
 	status(t, "another message in its place", err, sysexit.Data)
 	s, err := openSink(Output{File: filepath.Join(t.TempDir(), "out")})
 	if err != nil {
@@ -193,7 +205,8 @@ func TestSeekerStops(t *testing.T) {
 	if off, seq, end, err := s.record(15); off != -1 || seq != -1 || end != -1 || err != nil {
 		t.Errorf("behind the end: %d, %d, %d, %v", off, seq, end, err)
 	}
-	for text, from := range map[string]int64{"junk {\"seq\":7}\n{\"seq\":9}\n": 5, "x{\"seq\":7}\n{\"seq\":9}\n": 1} {
+	for text, from := range map[string]int64{"junk {\"seq\":7}\n{\"seq\":9}\n": 5,
+		"x{\"seq\":7}\n{\"seq\":9}\n": 1} {
 		inside := seeker{f: strings.NewReader(text), size: int64(len(text))}
 		if _, seq, _, err := inside.record(from); seq != 9 || err != nil {
 			t.Errorf("%q: what begins inside a line is record %d, %v", text, seq, err)
@@ -278,13 +291,14 @@ func TestFollowBehindTheCursor(t *testing.T) {
 	last := int64(bytes.LastIndexByte(log[:len(log)-1], '\n') + 1)
 	before := int64(bytes.LastIndexByte(log[:last-1], '\n') + 1)
 	c, stop := context.WithCancel(ctx(t))
-	stats, err := Each(c, Input{Files: []string{file(t, log)}, Follow: true, After: before}, func(r ndjson.Record) error {
-		if r.Seq != last || r.Offset != last || r.Line != 5 {
-			t.Errorf("record %d at %d, line %d", r.Seq, r.Offset, r.Line)
-		}
-		stop()
-		return nil
-	})
+	stats, err := Each(c, Input{Files: []string{file(t, log)}, Follow: true, After: before},
+		func(r ndjson.Record) error {
+			if r.Seq != last || r.Offset != last || r.Line != 5 {
+				t.Errorf("record %d at %d, line %d", r.Seq, r.Offset, r.Line)
+			}
+			stop()
+			return nil
+		})
 	if err != nil || stats.Records != 1 {
 		t.Errorf("%+v, %v", stats, err)
 	}
@@ -300,7 +314,8 @@ func TestTailIsPatient(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		tl := &tail{ctx: t.Context(), path: name, f: f, safe: safe{f: f}, bell: &bell{rung: make(chan struct{}, 1)}}
+		tl := &tail{ctx: t.Context(), path: name, f: f, safe: safe{f: f},
+			bell: &bell{rung: make(chan struct{}, 1)}}
 		go func() {
 			time.Sleep(time.Hour)
 			appendTo(t, name, "two\n")
@@ -356,7 +371,8 @@ func TestRest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &pipeline[ndjson.Record]{sink: s, bad: &rejects{}, waits: true, order: make(chan *block[ndjson.Record])}
+	p := &pipeline[ndjson.Record]{sink: s, bad: &rejects{}, waits: true,
+		order: make(chan *block[ndjson.Record])}
 	if err := errors.Join(s.write([]byte("{}\n")), p.rest()); err != nil || !s.dirty.IsZero() {
 		t.Errorf("unsynced %v, %v", !s.dirty.IsZero(), err)
 	}

@@ -73,7 +73,8 @@ func (s *turns) flush(dst []byte, now time.Time, all bool) ([]byte, int64, time.
 			continue
 		}
 		for _, r := range turn {
-			dst = fmt.Appendf(dst, "{\"seq\":%d,\"who\":%q,\"at\":%d,\"turn\":%d}\n", r.Seq, r.Who, r.At, turn[0].Seq)
+			dst = fmt.Appendf(dst, "{\"seq\":%d,\"who\":%q,\"at\":%d,\"turn\":%d}\n", r.Seq, r.Who,
+				r.At, turn[0].Seq)
 		}
 		delete(s.open, w)
 	}
@@ -129,7 +130,8 @@ func TestHoldModel(t *testing.T) {
 			}}
 			had, _ := os.ReadFile(out) // none at first
 			had = had[:bytes.LastIndexByte(had, 10)+1]
-			_, err := stream.Run(ctx, stream.Input{Files: []string{in}, After: -1}, stream.Output{File: out}, s.stage(hold))
+			_, err := stream.Run(ctx, stream.Input{Files: []string{in}, After: -1}, stream.Output{File: out},
+				s.stage(hold))
 			stop()
 			if err != nil {
 				t.Fatalf("round %d: %v", round, err)
@@ -140,7 +142,9 @@ func TestHoldModel(t *testing.T) {
 			}
 			if kill < 8 {
 				torn := len(had) + rng.IntN(len(now)-len(had)+1)
-				if err := errors.Join(os.Truncate(out, int64(torn)), os.RemoveAll(filepath.Join(filepath.Dir(out), "."+filepath.Base(out)+".sum"))); err != nil {
+				if err := errors.Join(os.Truncate(out, int64(torn)),
+					os.RemoveAll(filepath.Join(filepath.Dir(out),
+						"."+filepath.Base(out)+".sum"))); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -165,7 +169,8 @@ func checkHeld(t *testing.T, round int, seqs []int64, out []said) {
 		seen[r.Seq] = true
 		for ; below < len(seqs) && seqs[below] <= r.Low; below++ {
 			if !seen[seqs[below]] {
-				t.Fatalf("round %d: line %d says that all is out up to %d, and %d is not", round, i, r.Low, seqs[below])
+				t.Fatalf("round %d: line %d says that all is out up to %d, and %d is not", round, i,
+					r.Low, seqs[below])
 			}
 		}
 	}
@@ -187,7 +192,8 @@ func TestHoldFlushesInTime(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		s := turns{silence: 1, taken: func() {}}
-		_, err := stream.Run(ctx, stream.Input{Files: []string{in}, Follow: true, After: -1}, stream.Output{File: out}, s.stage(1<<20))
+		_, err := stream.Run(ctx, stream.Input{Files: []string{in}, Follow: true, After: -1},
+			stream.Output{File: out}, s.stage(1<<20))
 		ended <- err
 	}()
 	err := stream.Follow(ctx, out, 0, func(line []byte, _ int64) error {

@@ -71,7 +71,8 @@ type reader struct {
 }
 
 func newWorld(dir string, rng *rand.Rand) *world {
-	w := &world{log: filepath.Join(dir, "in.ndjson"), out: filepath.Join(dir, "out.ndjson"), stage: rng.IntN(2) == 0, before: map[string]string{}}
+	w := &world{log: filepath.Join(dir, "in.ndjson"), out: filepath.Join(dir, "out.ndjson"),
+		stage: rng.IntN(2) == 0, before: map[string]string{}}
 	if rng.IntN(3) == 0 {
 		w.gap = int64(1 + rng.IntN(20))
 	}
@@ -86,7 +87,8 @@ func (w *world) line(text []byte, n uint64) []byte {
 	if n%401 == 0 {
 		more = strings.Repeat("y", tailSize+int(n%999))
 	}
-	return fmt.Appendf(nil, `{"seq":%d,"message_id":"m%d","text":"%s%s"}`, max(seq, 0), w.made, strings.Repeat("-", int(w.gap)), more)
+	return fmt.Appendf(nil, `{"seq":%d,"message_id":"m%d","text":"%s%s"}`, max(seq, 0), w.made,
+		strings.Repeat("-", int(w.gap)), more)
 }
 
 func (w *world) output() []byte {
@@ -343,7 +345,8 @@ func (w *world) kill(n uint64) {
 	w.end()
 	if b := w.output(); len(b) > 0 {
 		w.must(os.Truncate(w.out, int64(len(b))-int64(n%uint64(min(len(b), 300)+1))))
-		w.must(os.RemoveAll(filepath.Join(filepath.Dir(w.out), "."+filepath.Base(w.out)+".sum"))) // a sum is written after its bytes are durable
+		// a sum is written after its bytes are durable
+		w.must(os.RemoveAll(filepath.Join(filepath.Dir(w.out), "."+filepath.Base(w.out)+".sum")))
 	}
 }
 

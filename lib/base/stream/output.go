@@ -79,7 +79,8 @@ func (s *sink) resume(in *Input) error {
 		return fmt.Errorf("resume %q: %w", s.file, err)
 	}
 	if seq < 0 && size > 0 {
-		return sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("resume %q: its last record has no seq", s.file)),
+		return sysexit.Hint(sysexit.With(sysexit.Data,
+			fmt.Errorf("resume %q: its last record has no seq", s.file)),
 			"only records from tri-watch can be resumed; write others with > or >>")
 	}
 	if seq >= in.After {

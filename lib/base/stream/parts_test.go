@@ -73,7 +73,8 @@ func (f *flaky) ReadAt(p []byte, off int64) (int, error) {
 // that fails is never an answer.
 func TestSearch(t *testing.T) {
 	long := strings.Repeat("x", 9<<10)
-	text := "junk\n{\"seq\":3}\n{\"a\":1}\n{\"seq\":5,\"x\":\"" + long + "\"}\n\nbroken\n{\"seq\":9}\n{\"seq\":12}\n{\"last\":1}\n{\"seq\":40}"
+	text := "junk\n{\"seq\":3}\n{\"a\":1}\n{\"seq\":5,\"x\":\"" + long +
+		"\"}\n\nbroken\n{\"seq\":9}\n{\"seq\":12}\n{\"last\":1}\n{\"seq\":40}"
 	for _, text := range []string{text, text + "\n", "", "junk\n", "{\"seq\":0}\n"} {
 		size := int64(len(text))
 		for n := int64(0); n < 45; n++ {
@@ -91,7 +92,8 @@ func TestSearch(t *testing.T) {
 				off, seq, err := s.search(n)
 				if err == nil {
 					if off != wantOff || seq != wantSeq {
-						t.Fatalf("%.20q, %d: record %d at %d, want %d at %d", text, n, seq, off, wantSeq, wantOff)
+						t.Fatalf("%.20q, %d: record %d at %d, want %d at %d", text, n, seq, off,
+							wantSeq, wantOff)
 					}
 					break
 				}
@@ -111,14 +113,16 @@ func TestLine(t *testing.T) {
 		if line, end, err := s.line(0); string(line) != text[:n] || end != int64(n+1) || err != nil {
 			t.Errorf("%d bytes: %d to %d, %v", n, len(line), end, err)
 		}
-		if line, end, err := s.line(int64(n + 1)); string(line) != "next" || end != int64(len(text)) || err != nil {
+		if line, end, err := s.line(int64(n + 1)); string(line) != "next" ||
+			end != int64(len(text)) || err != nil {
 			t.Errorf("the last: %q to %d, %v", line, end, err)
 		}
 	}
 	text := strings.Repeat("a", 3*ndjson.MaxLine) + "\n"
 	s := seeker{f: strings.NewReader(text), size: int64(len(text))}
 	line, end, err := s.line(0)
-	if len(line) <= ndjson.MaxLine || len(line) > ndjson.MaxLine+8<<10 || end != int64(len(text)) || err != nil {
+	if len(line) <= ndjson.MaxLine || len(line) > ndjson.MaxLine+8<<10 ||
+		end != int64(len(text)) || err != nil {
 		t.Errorf("a line that is too long: %d bytes to %d, %v", len(line), end, err)
 	}
 	short := seeker{f: strings.NewReader("abc"), size: 10} // it was cut meanwhile
@@ -166,7 +170,8 @@ func TestResume(t *testing.T) {
 		window int64
 		want   int64 // -1: refused
 	}{
-		{"a log", log, 0, at(30)}, {"with a window", log, at(30) - at(28), at(28)}, {"with more of a window than there is", log, 1 << 20, 0},
+		{"a log", log, 0, at(30)}, {"with a window", log, at(30) - at(28), at(28)},
+		{"with more of a window than there is", log, 1 << 20, 0},
 		{"a line cut out of it", cut, 0, -1}, {"and with a window", cut, 100, -1},
 	} {
 		for n := 0; ; n++ {
@@ -193,12 +198,14 @@ func TestCountLines(t *testing.T) {
 	const piece = 256 << 10
 	text := strings.Repeat(strings.Repeat("x", 99)+"\n", 3*piece/100)
 	for _, size := range []int{0, 1, 99, 100, 101, piece - 1, piece, piece + 1, 2 * piece, len(text)} {
-		if n, err := countLines(strings.NewReader(text), int64(size)); n != int64(strings.Count(text[:size], "\n")) || err != nil {
+		if n, err := countLines(strings.NewReader(text),
+			int64(size)); n != int64(strings.Count(text[:size], "\n")) || err != nil {
 			t.Errorf("of %d bytes: %d lines, %v", size, n, err)
 		}
 	}
 	for n := range 3 {
-		if _, err := countLines(&flaky{strings.NewReader(text), n}, int64(len(text))); !errors.Is(err, syscall.EIO) {
+		if _, err := countLines(&flaky{strings.NewReader(text), n}, int64(len(text))); !errors.Is(err,
+			syscall.EIO) {
 			t.Errorf("read %d fails: %v", n+1, err)
 		}
 	}
@@ -211,7 +218,8 @@ func TestFirstError(t *testing.T) {
 	refused := sysexit.With(sysexit.Data, errors.New("3 records refused"))
 	boom, bang := errors.New("boom"), errors.New("bang")
 	for _, tt := range []struct{ a, b, want error }{
-		{nil, nil, nil}, {boom, nil, boom}, {nil, boom, boom}, {boom, bang, boom}, {refused, nil, refused}, {refused, boom, boom}, {boom, refused, boom},
+		{nil, nil, nil}, {boom, nil, boom}, {nil, boom, boom}, {boom, bang, boom}, {refused, nil, refused},
+		{refused, boom, boom}, {boom, refused, boom},
 	} {
 		if got := firstError(tt.a, tt.b); got != tt.want {
 			t.Errorf("of %v and %v: %v", tt.a, tt.b, got)
@@ -225,20 +233,24 @@ func TestFirstError(t *testing.T) {
 }
 
 func TestOpenInput(t *testing.T) {
-	_, err := Each(ctx(t), Input{Files: []string{"a", "b"}, Follow: true, After: -1}, func(ndjson.Record) error { return nil })
+	_, err := Each(ctx(t), Input{Files: []string{"a", "b"}, Follow: true, After: -1},
+		func(ndjson.Record) error { return nil })
 	status(t, "two files followed", err, sysexit.Usage)
 	var got []string
 	see := func(rec ndjson.Record) error { got = append(got, rec.Source+":"+string(rec.Bytes)); return nil }
-	in := Input{Files: []string{file(t, []byte("{}")), "-"}, Stdin: strings.NewReader("{\"a\":1}\n"), After: -1}
+	in := Input{Files: []string{file(t, []byte("{}")), "-"},
+		Stdin: strings.NewReader("{\"a\":1}\n"), After: -1}
 	if _, err := Each(ctx(t), in, see); err != nil || len(got) != 2 || got[1] != `stdin:{"a":1}` {
 		t.Errorf("a file and stdin: %q, %v", got, err)
 	}
 	_, err = Each(ctx(t), Input{Files: []string{t.TempDir()}, After: -1}, see)
 	status(t, "a folder", err, sysexit.IO)
-	_, err = Each(ctx(t), Input{Stdin: strings.NewReader("{}\n"), After: -1, Rejects: filepath.Join(t.TempDir(), "none", "r")}, see)
+	_, err = Each(ctx(t), Input{Stdin: strings.NewReader("{}\n"), After: -1,
+		Rejects: filepath.Join(t.TempDir(), "none", "r")}, see)
 	status(t, "no folder for rejects", err, sysexit.IO)
 	boom := errors.New("boom")
-	_, err = Each(ctx(t), Input{Stdin: io.MultiReader(strings.NewReader("{}\n"), brokenPipe{boom}), After: -1}, see)
+	_, err = Each(ctx(t), Input{Stdin: io.MultiReader(strings.NewReader("{}\n"), brokenPipe{boom}),
+		After: -1}, see)
 	status(t, "a source that fails", err, sysexit.IO)
 	if !errors.Is(err, boom) {
 		t.Errorf("%v", err)
@@ -255,7 +267,9 @@ func TestLinesAreNumberedBehindTheCursor(t *testing.T) {
 	name := file(t, append(log, "junk\n"...))
 	last := int64(bytes.LastIndexByte(log[:len(log)-1], '\n') + 1)
 	var said string
-	_, err := Each(ctx(t), Input{Files: []string{name}, After: last, Say: func(f string, a ...any) { said += fmt.Sprintf(f, a...) }},
+	_, err := Each(ctx(t), Input{Files: []string{name}, After: last, Say: func(f string, a ...any) {
+		said += fmt.Sprintf(f, a...)
+	}},
 		func(ndjson.Record) error { t.Error("an old record is new"); return nil })
 	status(t, "a bad line", err, sysexit.Data)
 	if !strings.HasPrefix(said, name+":11: ") {
@@ -267,7 +281,8 @@ func TestRejectedRecords(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "rejects")
 	in := strings.Repeat("\n", 10) + "{\"a\":1}\n\"é\"\n{\"b\":\"\xff\"}\n"
 	for range 2 { // it is appended to
-		_, err := Each(ctx(t), Input{Stdin: strings.NewReader(in), After: -1, Rejects: name}, func(ndjson.Record) error { return nil })
+		_, err := Each(ctx(t), Input{Stdin: strings.NewReader(in), After: -1, Rejects: name},
+			func(ndjson.Record) error { return nil })
 		status(t, "two refused", err, sysexit.Data)
 	}
 	text, err := os.ReadFile(name)
@@ -275,7 +290,8 @@ func TestRejectedRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"source":"stdin","line":12,"offset":18,"reason":"not a JSON object","text":"\"é\""}` + "\n" +
-		`{"source":"stdin","line":13,"offset":23,"reason":"invalid UTF-8 at byte 6","text":"{\"b\":\"` + "\uFFFD" + `\"}","base64":"eyJiIjoi/yJ9"}` + "\n"
+		`{"source":"stdin","line":13,"offset":23,"reason":"invalid UTF-8 at byte 6","text":"{\"b\":\"` +
+		"\uFFFD" + `\"}","base64":"eyJiIjoi/yJ9"}` + "\n"
 	if string(text) != want+want {
 		t.Errorf("kept\n%s, want twice\n%s", text, want)
 	}
@@ -297,7 +313,8 @@ func TestSinkSyncs(t *testing.T) {
 		name  string
 		dirty time.Time
 		still bool
-	}{{"the first", time.Time{}, true}, {"soon after", time.Now(), true}, {"too long after", time.Now().Add(-syncEvery), false}} {
+	}{{"the first", time.Time{}, true}, {"soon after", time.Now(), true},
+		{"too long after", time.Now().Add(-syncEvery), false}} {
 		s.dirty = tt.dirty
 		if err := s.write([]byte("{}\n")); err != nil {
 			t.Fatal(err)
@@ -321,7 +338,8 @@ func TestSinkSyncs(t *testing.T) {
 	}
 	s.dirty = time.Now()
 	status(t, "synced when it is closed", s.sync(), sysexit.IO)
-	if _, err := openSink(Output{File: filepath.Join(t.TempDir(), "none", "out")}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := openSink(Output{File: filepath.Join(t.TempDir(), "none", "out")}); !errors.Is(err,
+		os.ErrNotExist) {
 		t.Errorf("no folder: %v", err)
 	}
 	dir := t.TempDir()
@@ -359,7 +377,10 @@ func TestFollowEnds(t *testing.T) {
 	name := file(t, []byte("one\n\ntwo\n"))
 	enough := errors.New("enough")
 	var got []int64
-	if err := Follow(ctx(t), name, 0, func(_ []byte, off int64) error { got = append(got, off); return enough }); err != enough || !slices.Equal(got, []int64{0}) {
+	if err := Follow(ctx(t), name, 0, func(_ []byte, off int64) error {
+		got = append(got, off)
+		return enough
+	}); err != enough || !slices.Equal(got, []int64{0}) {
 		t.Errorf("at %v with %v", got, err)
 	}
 	long := file(t, []byte("one\n"+strings.Repeat("x", ndjson.MaxLine+1)+"\n"))
@@ -368,12 +389,18 @@ func TestFollowEnds(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "offset 4: longer than") {
 		t.Errorf("%v", err)
 	}
-	if err := Follow(ctx(t), "/no/such/file", 5, func([]byte, int64) error { return nil }); !errors.Is(err, os.ErrNotExist) {
+	if err := Follow(ctx(t), "/no/such/file", 5, func([]byte, int64) error {
+		return nil
+	}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that must be there: %v", err)
 	}
 	c, stop := context.WithCancel(t.Context())
 	got = nil
-	if err := Follow(c, name, 0, func(_ []byte, off int64) error { got = append(got, off); stop(); return nil }); err != nil || !slices.Equal(got, []int64{0}) {
+	if err := Follow(c, name, 0, func(_ []byte, off int64) error {
+		got = append(got, off)
+		stop()
+		return nil
+	}); err != nil || !slices.Equal(got, []int64{0}) {
 		t.Errorf("ended at %v with %v", got, err)
 	}
 	if err := Follow(c, filepath.Join(t.TempDir(), "none"), 0, nil); err != nil {

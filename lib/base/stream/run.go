@@ -67,8 +67,11 @@ func run[T any](
 	procs := runtime.GOMAXPROCS(0)
 	blocks := 2*procs + 2 // enough that no goroutine waits for one
 	p := &pipeline[T]{
-		st: st, mend: in.Mend, shows: in.Progress, sink: out, cursor: cursor{after: in.After, past: in.After < 0, low: in.After - in.Window}, bad: bad, held: held{low: in.After, out: done},
-		free: make(chan *block[T], blocks), work: make(chan *block[T], blocks), order: make(chan *block[T], blocks),
+		st: st, mend: in.Mend, shows: in.Progress, sink: out,
+		cursor: cursor{after: in.After, past: in.After < 0, low: in.After - in.Window}, bad: bad,
+		held: held{low: in.After, out: done},
+		free: make(chan *block[T], blocks), work: make(chan *block[T], blocks),
+		order: make(chan *block[T], blocks),
 	}
 	for range blocks {
 		p.free <- &block[T]{ready: make(chan struct{}, 1)}

@@ -60,7 +60,8 @@ func TestStageTraced(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	in := Input{Files: []string{filepath.Join(dir, "in.ndjson")}, Follow: os.Getenv(safeFollow) != "", After: -1}
+	in := Input{Files: []string{filepath.Join(dir, "in.ndjson")},
+		Follow: os.Getenv(safeFollow) != "", After: -1}
 	out := Output{File: filepath.Join(dir, "out.ndjson")}
 	if how := os.Getenv(safeStdout); how != "" {
 		in.Durable, out = how == "durable", Output{Stdout: io.Discard}
@@ -88,14 +89,16 @@ func TestActsOnWhatIsDurable(t *testing.T) {
 		t.Skip(err)
 	}
 	for _, tt := range []struct{ follow, stdout, want string }{
-		{"", "", "fsync in, write out, fsync out"}, {"yes", "", "fsync in, write out, fsync out"}, {"", "durable", "fsync in"}, {"", "shown", ""},
+		{"", "", "fsync in, write out, fsync out"}, {"yes", "", "fsync in, write out, fsync out"},
+		{"", "durable", "fsync in"}, {"", "shown", ""},
 	} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "in.ndjson"), []byte(`{"seq":0}`+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		trace := filepath.Join(dir, "trace")
-		cmd := exec.Command(strace, "-f", "-y", "-o", trace, "-e", "trace=fsync,write", os.Args[0], "-test.run", "^TestStageTraced$")
+		cmd := exec.Command(strace, "-f", "-y", "-o", trace, "-e", "trace=fsync,write", os.Args[0],
+			"-test.run", "^TestStageTraced$")
 		cmd.Env = append(os.Environ(), safeDir+"="+dir, safeFollow+"="+tt.follow, safeStdout+"="+tt.stdout)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			if strings.Contains(string(out), "PTRACE") {

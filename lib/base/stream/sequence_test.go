@@ -58,7 +58,8 @@ func sequence(seed uint64) (seq []step) {
 // sequence that it finds.
 func TestFollowModel(t *testing.T) {
 	was := newWatcher
-	newWatcher = func() (*fsnotify.Watcher, error) { return nil, errors.New("none") } // the net below it looks
+	// the net below it looks
+	newWatcher = func() (*fsnotify.Watcher, error) { return nil, errors.New("none") }
 	defer func() { newWatcher = was }()
 	dir := inMemory(t)
 	steps := 0
@@ -67,7 +68,8 @@ func TestFollowModel(t *testing.T) {
 		steps += len(seq)
 		if err := try(t, dir, seed, seq); err != nil {
 			short := shortest(seq, func(seq []step) bool { return try(t, dir, seed, seq) != nil })
-			t.Fatalf("seed %d: %v\n%d steps of %d are enough: %v", seed, try(t, dir, seed, short), len(short), len(seq), short)
+			t.Fatalf("seed %d: %v\n%d steps of %d are enough: %v", seed, try(t, dir, seed, short), len(short),
+				len(seq), short)
 		}
 	}
 	t.Logf("%d sequences, %d steps", *sequences, steps)
@@ -163,7 +165,8 @@ func (w *world) check() error {
 		return w.justified(r.err, now, bytes.HasPrefix(w.text, w.known))
 	}
 	if !slices.Equal(got, have) {
-		return fmt.Errorf("it runs, and has delivered %d lines: %.300q; there stand %d: %.300q", len(got), short(got), len(have), short(have))
+		return fmt.Errorf("it runs, and has delivered %d lines: %.300q; there stand %d: %.300q", len(got),
+			short(got), len(have), short(have))
 	}
 	if w.sure != nil && (now == nil || !os.SameFile(now, w.sure)) {
 		return errors.New("it runs on another file than it began")
@@ -205,7 +208,8 @@ func (w *world) sound(got []string) error {
 			return fmt.Errorf("delivered what never stood there: %.100q", l)
 		}
 		if before != last {
-			return fmt.Errorf("delivered as number %d %.100q, which stood behind %.100q, not %.100q", i, l, before, last)
+			return fmt.Errorf("delivered as number %d %.100q, which stood behind %.100q, not %.100q", i, l,
+				before, last)
 		}
 		last = l
 	}

@@ -65,7 +65,8 @@ func ctx(t *testing.T) context.Context {
 }
 
 func TestEachNamesAndSetsAside(t *testing.T) {
-	in := "{\"a\":1}\nnope\n\n{\"a\":2}\n{\"a\":\"\xff\"}\n" + strings.Repeat("x", ndjson.MaxLine+1) + "\n{\"refuse\":1}\n{\"a\":3}"
+	in := "{\"a\":1}\nnope\n\n{\"a\":2}\n{\"a\":\"\xff\"}\n" + strings.Repeat("x", ndjson.MaxLine+1) +
+		"\n{\"refuse\":1}\n{\"a\":3}"
 	rejects := filepath.Join(t.TempDir(), "rejects.ndjson")
 	var said, got []string
 	stats, err := Each(ctx(t), Input{
@@ -111,7 +112,8 @@ func TestEachNamesAndSetsAside(t *testing.T) {
 		Line, Offset         int64
 		Base64               []byte
 	}
-	if err := json.Unmarshal(lines[1], &r); err != nil || r.Source != "stdin" || r.Line != 5 || string(r.Base64) != "{\"a\":\"\xff\"}" {
+	if err := json.Unmarshal(lines[1], &r); err != nil || r.Source != "stdin" || r.Line != 5 ||
+		string(r.Base64) != "{\"a\":\"\xff\"}" {
 		t.Errorf("%s: %+v %v", lines[1], r, err)
 	}
 }
@@ -130,7 +132,8 @@ func TestRunKeepsOrderOverManyFiles(t *testing.T) {
 
 func TestMissingFileIsSaidBeforeAnythingIsDone(t *testing.T) {
 	var out bytes.Buffer
-	_, err := Run(ctx(t), Input{Files: []string{file(t, logOf(3)), "/no/such"}, After: -1}, Output{Stdout: &out}, echo(nil))
+	_, err := Run(ctx(t), Input{Files: []string{file(t, logOf(3)), "/no/such"}, After: -1},
+		Output{Stdout: &out}, echo(nil))
 	if !errors.Is(err, os.ErrNotExist) || out.Len() > 0 {
 		t.Errorf("%v, wrote %d bytes", err, out.Len())
 	}
@@ -142,7 +145,8 @@ func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
 func TestFailedWriteEnds(t *testing.T) {
 	boom := errors.New("boom")
-	_, err := Run(ctx(t), Input{Stdin: bytes.NewReader(logOf(5000)), After: -1}, Output{Stdout: failing{boom}}, echo(nil))
+	_, err := Run(ctx(t), Input{Stdin: bytes.NewReader(logOf(5000)), After: -1},
+		Output{Stdout: failing{boom}}, echo(nil))
 	if status, _ := sysexit.Of(err); status != sysexit.IO || !errors.Is(err, boom) {
 		t.Errorf("got %v", err)
 	}
@@ -237,7 +241,8 @@ func TestOutputIsTheCursor(t *testing.T) {
 				if want := min(whole, 8); len(warmed) < want || len(warmed) > want+5 {
 					t.Errorf("warmed with %d", len(warmed))
 				}
-				if last, err := LastSeq(out); err != nil || whole > 0 && len(warmed) > 0 && warmed[len(warmed)-1] > last {
+				if last, err := LastSeq(out); err != nil ||
+					whole > 0 && len(warmed) > 0 && warmed[len(warmed)-1] > last {
 					t.Error(last, err)
 				}
 			})
@@ -258,7 +263,8 @@ func TestDerivedInput(t *testing.T) {
 	want := strings.ReplaceAll(wide.String(), "broken\n", "")
 	for _, k := range []int{1, 2, 3, 500, 1999, 2000} {
 		out := file(t, []byte(strings.Join(strings.SplitAfter(want, "\n")[:k], "")))
-		_, err := Run(ctx(t), Input{Files: []string{file(t, wide.Bytes())}, After: -1}, Output{File: out}, echo(nil))
+		_, err := Run(ctx(t), Input{Files: []string{file(t, wide.Bytes())}, After: -1},
+			Output{File: out}, echo(nil))
 		if status, _ := sysexit.Of(err); err != nil && status != sysexit.Data {
 			t.Fatal(err)
 		}
@@ -279,7 +285,8 @@ func TestLateAddition(t *testing.T) {
 	want := strings.Join(lines, "")
 	for _, k := range []int{1, 3, 6, 7, 19} {
 		out := file(t, []byte(strings.Join(lines[:k], "")))
-		if _, err := Run(ctx(t), Input{Files: []string{file(t, []byte(want))}, After: -1}, Output{File: out}, echo(nil)); err != nil {
+		if _, err := Run(ctx(t), Input{Files: []string{file(t, []byte(want))}, After: -1}, Output{File: out},
+			echo(nil)); err != nil {
 			t.Errorf("%d: %v", k, err)
 		}
 		if got, _ := os.ReadFile(out); string(got) != want {
@@ -293,7 +300,8 @@ func TestCutOrReplacedInputIsSaid(t *testing.T) {
 	out := log[:bytes.LastIndexByte(log[:len(log)-1], '\n')+1]
 	for name, in := range map[string][]byte{
 		"cut": log[:500], "replaced": bytes.ReplaceAll(log, []byte(`"seq":`), []byte(`"seq":1`)),
-		"empty": nil, "lines removed": log[bytes.IndexByte(log, '\n')+1:], "no seq": bytes.ReplaceAll(log, []byte("seq"), []byte("sec")),
+		"empty": nil, "lines removed": log[bytes.IndexByte(log, '\n')+1:],
+		"no seq": bytes.ReplaceAll(log, []byte("seq"), []byte("sec")),
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := file(t, out)
@@ -305,7 +313,8 @@ func TestCutOrReplacedInputIsSaid(t *testing.T) {
 				}
 				return
 			}
-			if status, _ := sysexit.Of(err); status != sysexit.Data || !strings.Contains(err.Error(), "cut or replaced") || len(sysexit.Hints(err)) == 0 {
+			if status, _ := sysexit.Of(err); status != sysexit.Data ||
+				!strings.Contains(err.Error(), "cut or replaced") || len(sysexit.Hints(err)) == 0 {
 				t.Errorf("got %v", err)
 			}
 			if got, _ := os.ReadFile(f); !bytes.Equal(got, out) {
@@ -343,7 +352,8 @@ func TestSecondWriterIsToldToWait(t *testing.T) {
 	if err := <-held; err != nil {
 		t.Error(err)
 	}
-	if _, err := Run(ctx(t), Input{Stdin: strings.NewReader(""), After: -1}, Output{File: out}, echo(nil)); err != nil {
+	if _, err := Run(ctx(t), Input{Stdin: strings.NewReader(""), After: -1}, Output{File: out},
+		echo(nil)); err != nil {
 		t.Errorf("afterwards: %v", err)
 	}
 }
@@ -351,7 +361,8 @@ func TestSecondWriterIsToldToWait(t *testing.T) {
 func TestOutputThatCannotBeResumed(t *testing.T) {
 	in := file(t, logOf(3))
 	for content, want := range map[string]string{"{\"a\":1}\n": "no seq", "junk\n": "last record"} {
-		_, err := Run(ctx(t), Input{Files: []string{in}, After: -1}, Output{File: file(t, []byte(content))}, echo(nil))
+		_, err := Run(ctx(t), Input{Files: []string{in}, After: -1},
+			Output{File: file(t, []byte(content))}, echo(nil))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", content, err)
 		}
@@ -364,7 +375,8 @@ func TestOutputThatCannotBeResumed(t *testing.T) {
 
 func TestLastSeq(t *testing.T) {
 	for content, want := range map[string]int64{
-		"": -1, "{\"seq\":5}\n": 5, "{\"seq\":5}\n{\"seq\":9}": 5, "{\"seq\":5}\n{\"a\":1}\n": -1, "{\"seq\":-1}\n": -1, "torn": -1,
+		"": -1, "{\"seq\":5}\n": 5, "{\"seq\":5}\n{\"seq\":9}": 5, "{\"seq\":5}\n{\"a\":1}\n": -1,
+		"{\"seq\":-1}\n": -1, "torn": -1,
 	} {
 		if got, err := LastSeq(file(t, []byte(content))); err != nil || got != want {
 			t.Errorf("%q: %d, %v; want %d", content, got, err, want)
@@ -379,7 +391,8 @@ func TestLastSeq(t *testing.T) {
 // it then refuses is not in the output.
 func TestRefusedByEmitLeavesNothing(t *testing.T) {
 	var out strings.Builder
-	stats, err := Run(t.Context(), Input{Stdin: strings.NewReader("{\"a\":1}\n{\"a\":2}\n{\"a\":3}\n"), After: -1},
+	stats, err := Run(t.Context(), Input{Stdin: strings.NewReader("{\"a\":1}\n{\"a\":2}\n{\"a\":3}\n"),
+		After: -1},
 		Output{Stdout: &out}, Stage[ndjson.Record]{
 			Prepare: func(rec ndjson.Record, r *ndjson.Record) error { *r = rec; return nil },
 			Emit: func(dst []byte, r *ndjson.Record) ([]byte, error) {

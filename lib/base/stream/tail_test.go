@@ -32,7 +32,8 @@ type seen struct {
 }
 
 // following runs Follow and hands its lines over.
-func following(t *testing.T, name string, from int64) (lines chan seen, done chan error, stop context.CancelFunc) {
+func following(t *testing.T, name string, from int64) (lines chan seen, done chan error,
+	stop context.CancelFunc) {
 	c, stop := context.WithTimeout(t.Context(), 20*time.Second)
 	t.Cleanup(stop)
 	lines, done = make(chan seen), make(chan error, 1)
@@ -114,7 +115,8 @@ func TestFollowSaysWhatHappenedToItsFile(t *testing.T) {
 				}
 			}
 			err := <-done
-			if status, _ := sysexit.Of(err); status != sysexit.Data || !strings.Contains(err.Error(), "was "+what) {
+			if status, _ := sysexit.Of(err); status != sysexit.Data ||
+				!strings.Contains(err.Error(), "was "+what) {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -142,15 +144,16 @@ func TestRunFollows(t *testing.T) {
 		}
 	}()
 	n := 0
-	stats, err := Each(c, Input{Files: []string{name}, Follow: true, After: -1}, func(rec ndjson.Record) error {
-		if rec.Seq != rec.Offset {
-			t.Errorf("seq %d at %d", rec.Seq, rec.Offset)
-		}
-		if n++; n == 50 {
-			stop()
-		}
-		return nil
-	})
+	stats, err := Each(c, Input{Files: []string{name}, Follow: true, After: -1},
+		func(rec ndjson.Record) error {
+			if rec.Seq != rec.Offset {
+				t.Errorf("seq %d at %d", rec.Seq, rec.Offset)
+			}
+			if n++; n == 50 {
+				stop()
+			}
+			return nil
+		})
 	if err != nil || stats.Records != 50 {
 		t.Error(stats, err)
 	}
@@ -218,7 +221,8 @@ func TestFollowOverAFileWrittenAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	more, err := tl.fill()
-	if status, _ := sysexit.Of(err); more || status != sysexit.Data || !strings.Contains(err.Error(), "written anew after 6 bytes") {
+	if status, _ := sysexit.Of(err); more || status != sysexit.Data ||
+		!strings.Contains(err.Error(), "written anew after 6 bytes") {
 		t.Errorf("got %v, %v", more, err)
 	}
 }
@@ -261,7 +265,8 @@ func TestResumeFindsNoOtherLog(t *testing.T) {
 	const one, two = `{"seq":0,"message_id":"a"}`, `{"seq":27,"message_id":"b"}`
 	for what, log := range map[string]string{
 		"its newline is gone, so the writer will take it back": one + "\n" + two,
-		"the record in its place is of another message":        one + "\n" + `{"seq":27,"message_id":"c"}` + "\n",
+		"the record in its place is of another message": one + "\n" +
+			`{"seq":27,"message_id":"c"}` + "\n",
 		"there is nothing": "",
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -274,7 +279,8 @@ func TestResumeFindsNoOtherLog(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err := Run(ctx(t), Input{Files: []string{in}, Follow: true, After: -1}, out, echo(nil))
-			if status, _ := sysexit.Of(err); status != sysexit.Data || !strings.Contains(err.Error(), "no record with seq 27") {
+			if status, _ := sysexit.Of(err); status != sysexit.Data ||
+				!strings.Contains(err.Error(), "no record with seq 27") {
 				t.Errorf("got %v", err)
 			}
 		})

@@ -88,7 +88,8 @@ func (v *watcher) add() (pause time.Duration) {
 			continue
 		}
 		dir := filepath.Dir(path)
-		if errors.Is(err, os.ErrNotExist) && (need[dir] || v.folders[dir] || v.asked[dir] || v.Add(dir) == nil) {
+		if errors.Is(err, os.ErrNotExist) && (need[dir] || v.folders[dir] || v.asked[dir] ||
+			v.Add(dir) == nil) {
 			need[dir] = true
 		} else {
 			pause = pollEvery // no watcher left, or the folder is missing too

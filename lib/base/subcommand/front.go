@@ -25,13 +25,15 @@ var short = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
 var Builtin = []string{"demo", "down", "help", "init", "logs", "restore", "try", "up"}
 
 // aliases are short forms of commands.
-var aliases = map[string][]string{"up": {"supervise", "run", "--detach"}, "down": {"supervise", "stop"}, "backup": {"backup", "save"}, "restore": {"backup", "restore"}}
+var aliases = map[string][]string{"up": {"supervise", "run", "--detach"}, "down": {"supervise", "stop"},
+	"backup": {"backup", "save"}, "restore": {"backup", "restore"}}
 
 // Exec replaces the process with the program of the short name args[0]. It returns only on
 // failure.
 func Exec(args []string) error {
 	if len(args) == 0 {
-		return sysexit.Hint(sysexit.With(sysexit.Usage, errors.New("a command is missing")), "tri help lists them; tri demo shows what this is")
+		return sysexit.Hint(sysexit.With(sysexit.Usage, errors.New("a command is missing")),
+			"tri help lists them; tri demo shows what this is")
 	}
 	if longer, ok := aliases[args[0]]; ok {
 		args = slices.Concat(longer, args[1:])
@@ -41,7 +43,8 @@ func Exec(args []string) error {
 		return err
 	}
 	argv := append([]string{prefix + args[0]}, args[1:]...)
-	return sysexit.With(sysexit.Unavailable, fmt.Errorf("run %q: %w", path, syscall.Exec(path, argv, os.Environ())))
+	return sysexit.With(sysexit.Unavailable,
+		fmt.Errorf("run %q: %w", path, syscall.Exec(path, argv, os.Environ())))
 }
 
 // Dir returns the folder of this program, which holds its siblings.
@@ -94,7 +97,8 @@ func Names() []string {
 			if !ok || !short.MatchString(name) {
 				continue
 			}
-			if info, err := os.Stat(filepath.Join(dir, e.Name())); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			if info, err := os.Stat(filepath.Join(dir, e.Name())); err == nil && info.Mode().IsRegular() &&
+				info.Mode()&0o111 != 0 {
 				names = append(names, name)
 			}
 		}

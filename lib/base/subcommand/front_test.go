@@ -12,7 +12,8 @@ import (
 
 func TestFind(t *testing.T) {
 	bin := t.TempDir()
-	for name, mode := range map[string]os.FileMode{"tri-one": 0o755, "tri-two": 0o644, "other": 0o755, "tri-Bad_name": 0o755} {
+	for name, mode := range map[string]os.FileMode{"tri-one": 0o755, "tri-two": 0o644, "other": 0o755,
+		"tri-Bad_name": 0o755} {
 		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"), mode); err != nil {
 			t.Fatal(err)
 		}
@@ -28,10 +29,12 @@ func TestFind(t *testing.T) {
 		t.Errorf("%q", names)
 	}
 	for name, hint := range map[string]string{
-		"two": "tri help", "dir": "", "ones": `"one"`, "../one": "", "": "tri help", "-h": "tri help", "inti": `"init"`, "one\n": "",
+		"two": "tri help", "dir": "", "ones": `"one"`, "../one": "", "": "tri help", "-h": "tri help",
+		"inti": `"init"`, "one\n": "",
 	} {
 		_, err := Find(prefix + name)
-		if status, _ := sysexit.Of(err); status != sysexit.Usage || !strings.Contains(strings.Join(sysexit.Hints(err), " "), hint) {
+		if status, _ := sysexit.Of(err); status != sysexit.Usage ||
+			!strings.Contains(strings.Join(sysexit.Hints(err), " "), hint) {
 			t.Errorf("%q: %v, hints %q", name, err, sysexit.Hints(err))
 		}
 	}

@@ -81,7 +81,8 @@ func (p *Progress) line(now time.Time) string {
 	}
 	if did := p.part - p.first; p.total > 0 && did > 0 {
 		left := took * float64(max(0, p.total-p.part)) / float64(did)
-		line += fmt.Sprintf(", %d%%, %v left", min(100, 100*p.part/p.total), time.Duration(left*float64(time.Second)).Round(time.Second))
+		line += fmt.Sprintf(", %d%%, %v left", min(100, 100*p.part/p.total),
+			time.Duration(left*float64(time.Second)).Round(time.Second))
 	}
 	return line
 }

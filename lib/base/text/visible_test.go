@@ -24,7 +24,8 @@ func TestVisible(t *testing.T) {
 		{"line separator", "a\u2028b", "a<U+2028>b"},
 		{"filler", "a\u3164\u2800", "a<U+3164><U+2800>"},
 		{"tags", "hi\U000E0041\U000E0042", "hi<U+E0041><U+E0042>"},
-		{"tags behind a flag", "\U0001F3F4\U000E0068\U000E0069\U000E007F", "\U0001F3F4<U+E0068><U+E0069><U+E007F>"},
+		{"tags behind a flag", "\U0001F3F4\U000E0068\U000E0069\U000E007F",
+			"\U0001F3F4<U+E0068><U+E0069><U+E007F>"},
 		{"selectors that smuggle", "😀\uFE0F\uFE01\U000E0101", "😀\uFE0F<U+FE01><U+E0101>"},
 		{"two selectors", "😀\uFE0F\uFE0F", "😀\uFE0F<U+FE0F>"},
 		{"selector on a letter", "a\uFE0F", "a<U+FE0F>"},
@@ -45,7 +46,8 @@ func TestVisible(t *testing.T) {
 // TestEmojiSurvive: real emoji are not taken for smuggling.
 func TestEmojiSurvive(t *testing.T) {
 	for _, e := range []string{
-		"👍", "🙏🏽", "❤️", "☺︎", "👩‍💻", "👩🏾‍💻", "👨‍👩‍👧‍👦", "🏳️‍🌈", "🏴‍☠️", "👩‍❤️‍💋‍👨", "🧑🏻‍🤝‍🧑🏿", "❤️‍🔥", "🙅🏽‍♀️",
+		"👍", "🙏🏽", "❤️", "☺︎", "👩‍💻", "👩🏾‍💻", "👨‍👩‍👧‍👦", "🏳️‍🌈", "🏴‍☠️", "👩‍❤️‍💋‍👨", "🧑🏻‍🤝‍🧑🏿",
+		"❤️‍🔥", "🙅🏽‍♀️",
 		"🇮🇩", "1️⃣", "#️⃣", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "🏴󠁧󠁢󠁳󠁣󠁴󠁿", "🏴󠁧󠁢󠁷󠁬󠁳󠁿", "©️", "™️", "⏱️", "🫠", "🫨", "🪿",
 	} {
 		if got := Visible(e + " " + e); got != e+" "+e {
@@ -61,7 +63,8 @@ func TestPictographic(t *testing.T) {
 		if r >= 0xD800 && r <= 0xDFFF {
 			continue
 		}
-		want := uniseg.GraphemeClusterCount(string(r)+"\u200D\U0001F600") == 1 && !unicode.In(r, unicode.Mn, unicode.Me, unicode.Mc, unicode.Cf)
+		want := uniseg.GraphemeClusterCount(string(r)+"\u200D\U0001F600") == 1 &&
+			!unicode.In(r, unicode.Mn, unicode.Me, unicode.Mc, unicode.Cf)
 		if got := unicode.Is(pictographic, r); got != want {
 			t.Errorf("U+%04X: got %v, uniseg says %v", r, got, want)
 		}

@@ -7,7 +7,8 @@ import (
 
 // Unspaced are the scripts written without spaces between words.
 var Unspaced = []*unicode.RangeTable{
-	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
+	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer,
+	unicode.Myanmar,
 }
 
 // Words counts words: a run between spaces that holds a letter or a digit is one; two characters

@@ -205,12 +205,15 @@ type listener struct {
 func listen(t *testing.T, w World, before []event.Event) *listener {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &listener{t: t, cancel: cancel, ended: make(chan struct{}), seen: map[string]bool{}, more: make(chan struct{}), typing: make(chan presence.Typing, 100)}
+	l := &listener{t: t, cancel: cancel, ended: make(chan struct{}), seen: map[string]bool{},
+		more: make(chan struct{}), typing: make(chan presence.Typing, 100)}
 	for _, e := range before {
 		l.seen[e.Identity()] = true
 	}
 	r := resume(t, before)
-	to := Handler{Event: l.emit, Typing: func(p presence.Typing) { l.typing <- p }, Log: func(format string, args ...any) { t.Logf("source says: "+format, args...) }}
+	to := Handler{Event: l.emit, Typing: func(p presence.Typing) {
+		l.typing <- p
+	}, Log: func(format string, args ...any) { t.Logf("source says: "+format, args...) }}
 	if m, ok := w.(Stateful); ok {
 		state, err := m.Load()
 		if err != nil {
@@ -278,7 +281,9 @@ func (l *listener) warmUp(w World) {
 				l.t.Fatalf("chat %q: the source hears nothing", c)
 			}
 			id := w.Say(c, "ana", "", fmt.Sprintf("warming up %d", i))
-			if l.waitFor(min(time.Second, 20*time.Millisecond<<i), func(es []event.Event) bool { return find(es, c, id) != nil }) {
+			if l.waitFor(min(time.Second, 20*time.Millisecond<<i), func(es []event.Event) bool {
+				return find(es, c, id) != nil
+			}) {
 				break
 			}
 		}
@@ -319,7 +324,9 @@ func (l *listener) until(what string, ok func([]event.Event) bool) []event.Event
 // message waits for the first event of a message.
 func (l *listener) message(chatID, id string) event.Event {
 	l.t.Helper()
-	return *find(l.until("message "+id, func(es []event.Event) bool { return find(es, chatID, id) != nil }), chatID, id)
+	return *find(l.until("message "+id, func(es []event.Event) bool {
+		return find(es, chatID, id) != nil
+	}), chatID, id)
 }
 
 func (l *listener) heard() []event.Event {
@@ -337,7 +344,8 @@ func (l *listener) stop() []event.Event {
 		l.t.Error("the source does not end when its context does")
 		return l.heard()
 	}
-	if l.err != nil && !errors.Is(l.err, context.Canceled) && (l.refuse == nil || !errors.Is(l.err, l.refuse)) {
+	if l.err != nil && !errors.Is(l.err, context.Canceled) &&
+		(l.refuse == nil || !errors.Is(l.err, l.refuse)) {
 		l.t.Errorf("source ended with: %v", l.err)
 	}
 	return l.heard()
@@ -370,7 +378,8 @@ func changes(es []event.Event, chatID, id string) []event.Event {
 func list(es []event.Event) string {
 	s := ""
 	for _, e := range es {
-		s += fmt.Sprintf("  %s %s %.60q edited %q deleted %v\n", e.ChatID, e.MessageID, e.Content, e.EditedAt, e.Deleted)
+		s += fmt.Sprintf("  %s %s %.60q edited %q deleted %v\n", e.ChatID, e.MessageID, e.Content,
+			e.EditedAt, e.Deleted)
 	}
 	return s
 }

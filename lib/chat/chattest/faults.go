@@ -98,7 +98,9 @@ func deliveries(t *testing.T, f func(t *testing.T) Faulty) {
 			w.Break(Faults{})
 			want[w.Say(c, "ana", "", "the end")] = true // shows that the last one was lost
 			all := func(es []event.Event) []event.Event { return slices.Concat(before, es) }
-			es := all(l.until("all", func(es []event.Event) bool { return len(missing(all(es), c, want)) == 0 }))
+			es := all(l.until("all", func(es []event.Event) bool {
+				return len(missing(all(es), c, want)) == 0
+			}))
 			if n := len(es) - warmUps(es); n > len(want) {
 				t.Errorf("%d events for %d messages: some came under two identities", n, len(want))
 			}
@@ -160,7 +162,9 @@ func Gap(t *testing.T, w Burster, n int) {
 		t.Fatalf("the world said %d messages", len(want))
 	}
 	l = listen(t, w, before)
-	if !l.waitFor(3*patience, func(es []event.Event) bool { return len(es) >= n && len(missing(es, c, want)) == 0 }) {
+	if !l.waitFor(3*patience, func(es []event.Event) bool {
+		return len(es) >= n && len(missing(es, c, want)) == 0
+	}) {
 		t.Fatalf("%d of %d were never emitted", len(missing(l.heard(), c, want)), n)
 	}
 	if got := len(l.heard()); got > n+10 {

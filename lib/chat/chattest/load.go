@@ -38,13 +38,15 @@ func Load(t *testing.T, w Loaded) {
 	}
 	dir := t.TempDir()
 	program, home := filepath.Join(dir, "tri-watch"), filepath.Join(dir, "home")
-	if out, err := exec.Command("go", "build", "-o", program, "tri/cmd/tri-watch").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", program,
+		"tri/cmd/tri-watch").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	yaml, env := w.Config()
 	config := "chat:\n" + yaml + "watched_chats:\n"
 	for _, c := range w.Chats() {
-		config += fmt.Sprintf("  - platform: %s\n    chat_id: %q\n", strings.TrimSuffix(strings.Fields(yaml)[0], ":"), c)
+		config += fmt.Sprintf("  - platform: %s\n    chat_id: %q\n",
+			strings.TrimSuffix(strings.Fields(yaml)[0], ":"), c)
 	}
 	if err := os.Mkdir(home, 0o700); err != nil {
 		t.Fatal(err)
@@ -94,7 +96,8 @@ func Load(t *testing.T, w Loaded) {
 	half := lags[len(lags)/2:]
 	slices.Sort(lags)
 	t.Logf("%d messages in %.1f s (%.0f a second); behind: median %d, most %d messages, most of the second half %d; all in the log %.0f ms later; resident at most %d KiB",
-		loadMessages, took.Seconds(), loadMessages/took.Seconds(), lags[len(lags)/2], lags[len(lags)-1], slices.Max(half), (time.Since(began)-took).Seconds()*1000, peak(t, watch.Process.Pid))
+		loadMessages, took.Seconds(), loadMessages/took.Seconds(), lags[len(lags)/2], lags[len(lags)-1],
+		slices.Max(half), (time.Since(began)-took).Seconds()*1000, peak(t, watch.Process.Pid))
 }
 
 // tail counts the lines of a growing file.

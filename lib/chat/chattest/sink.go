@@ -33,7 +33,8 @@ func send(t *testing.T, w World, p chat.Post) chat.Posted {
 	got, err := w.Sink().Post(context.Background(), p)
 	// Nothing was posted, for example because a server has not noticed the end of the previous
 	// connection: retry.
-	for end := time.Now().Add(20 * time.Second); errors.As(err, new(*chat.RetryError)) && time.Now().Before(end); {
+	for end := time.Now().Add(20 * time.Second); errors.As(err, new(*chat.RetryError)) &&
+		time.Now().Before(end); {
 		time.Sleep(20 * time.Millisecond)
 		got, err = w.Sink().Post(context.Background(), p)
 	}
@@ -103,7 +104,8 @@ func findPost(t *testing.T, w World) {
 	}{{p, posted}, {other, second}} {
 		got, proof, err := w.Sink().Find(ctx, c.p)
 		if err != nil || proof != chat.Found || got.MessageID != c.want.MessageID {
-			t.Errorf("find %s: %+v, proof %v, %v, want message %s", c.p.Key, got, proof, err, c.want.MessageID)
+			t.Errorf("find %s: %+v, proof %v, %v, want message %s", c.p.Key, got, proof, err,
+				c.want.MessageID)
 		}
 	}
 	for _, key := range []string{"k", "k-", "k-11", "never-used"} {
@@ -129,7 +131,8 @@ func tried(w World, p *chat.Post) {
 // message is deleted.
 func message(t *testing.T, w World) {
 	if !has(w, Memory) {
-		if _, _, err := w.Sink().Message(context.Background(), w.Chats()[0], "1"); !errors.Is(err, chat.ErrUnsupported) {
+		if _, _, err := w.Sink().Message(context.Background(), w.Chats()[0], "1"); !errors.Is(err,
+			chat.ErrUnsupported) {
 			t.Errorf("message: %v, want ErrUnsupported", err)
 		}
 		return
@@ -190,9 +193,11 @@ func sentTexts(t *testing.T, w World) {
 		}
 		back, gone, err := w.Sink().Message(context.Background(), p.ChatID, posted.MessageID)
 		if err != nil || gone || back != e.Content {
-			t.Errorf("%s: read back %.80q (gone %v, %v), the source gave %.80q", name, back, gone, err, e.Content)
+			t.Errorf("%s: read back %.80q (gone %v, %v), the source gave %.80q", name, back, gone,
+				err, e.Content)
 		}
-		if got, proof, err := w.Sink().Find(context.Background(), p); err != nil || proof != chat.Found || got.MessageID != posted.MessageID {
+		if got, proof, err := w.Sink().Find(context.Background(), p); err != nil || proof != chat.Found ||
+			got.MessageID != posted.MessageID {
 			t.Errorf("%s: find: %+v, proof %v, %v", name, got, proof, err)
 		}
 	}
@@ -248,7 +253,8 @@ func refused(t *testing.T, w World) {
 // noPing: a draft with a mass mention notifies nobody.
 func noPing(t *testing.T, w World) {
 	p := ask(w)
-	for i, text := range []string{"@all look", "ask @channel", "@here", "@everyone!", "<!channel> hi", "<!here>", "@room"} {
+	for i, text := range []string{"@all look", "ask @channel", "@here", "@everyone!", "<!channel> hi",
+		"<!here>", "@room"} {
 		p.Key, p.Text = fmt.Sprintf("ping-%d", i), text
 		posted, err := w.Sink().Post(context.Background(), p)
 		if chat.IsRefused(err) {

@@ -48,7 +48,8 @@ func missed(t *testing.T, w World) {
 		return find(es, chats[0], want[chats[0]][5]) != nil && find(es, chats[1], want[chats[1]][4]) != nil
 	})
 	for _, c := range chats {
-		got := slices.DeleteFunc(ids(es, c), func(id string) bool { // from before, posted too early to be received
+		// from before, posted too early to be received
+		got := slices.DeleteFunc(ids(es, c), func(id string) bool {
 			return strings.HasPrefix(find(es, c, id).Content, "warming up")
 		})
 		if !slices.Equal(got, want[c]) {
@@ -119,7 +120,8 @@ func order(t *testing.T, w World) {
 	want := map[string][]string{}
 	for i := range 30 {
 		c := chats[i%2]
-		want[c] = append(want[c], w.Say(c, []string{"ana", "ben", "chen"}[i%3], "", fmt.Sprintf("message %d", i)))
+		want[c] = append(want[c], w.Say(c, []string{"ana", "ben", "chen"}[i%3], "",
+			fmt.Sprintf("message %d", i)))
 	}
 	last := func(c string) string { return want[c][len(want[c])-1] }
 	es := l.until("30 messages", func(es []event.Event) bool {
@@ -144,7 +146,8 @@ func shape(t *testing.T, w World) {
 	if e.Sender.Type != "user" {
 		t.Errorf("a person's sender type is %q", e.Sender.Type)
 	}
-	if e.Content != "where is the retry limit?" || e.ThreadID != nil || e.EditedAt != "" || e.Deleted || e.Mentions == nil {
+	if e.Content != "where is the retry limit?" || e.ThreadID != nil || e.EditedAt != "" || e.Deleted ||
+		e.Mentions == nil {
 		t.Errorf("plain message came as %+v", e)
 	}
 	at, err := time.Parse(time.RFC3339Nano, e.CreateTime)
@@ -197,7 +200,8 @@ func typing(t *testing.T, w World) {
 	typist.Type(c, "ana")
 	select {
 	case got := <-l.typing:
-		if left := time.Until(got.ExpiresAt); !got.Is(&said) || got.Kind != "typing" || left <= 0 || left > time.Minute {
+		if left := time.Until(got.ExpiresAt); !got.Is(&said) || got.Kind != "typing" || left <= 0 ||
+			left > time.Minute {
 			t.Errorf("ana types: reported as %+v", got)
 		}
 	case <-time.After(patience):

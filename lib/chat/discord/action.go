@@ -55,7 +55,8 @@ func (c *Client) action(ctx context.Context, i *interaction) (a event.Action, ok
 		who = i.User
 	}
 	name, value, ok := strings.Cut(i.Data.CustomID, ":")
-	if i.Kind != interactionClick || !ok || !validID(i.ID) || !validID(i.ChannelID) || !validID(i.Message.ID) || !validID(who.ID) {
+	if i.Kind != interactionClick || !ok || !validID(i.ID) || !validID(i.ChannelID) ||
+		!validID(i.Message.ID) || !validID(who.ID) {
 		return a, false, nil
 	}
 	p, err := c.place(ctx, i.ChannelID)
@@ -63,8 +64,10 @@ func (c *Client) action(ctx context.Context, i *interaction) (a event.Action, ok
 		return a, false, err
 	}
 	return event.Action{
-		ID: i.ID, Platform: platform, ChatID: p.chat(), MessageID: i.Message.ID, At: createdAt(i.ID).Format(stamps),
-		Sender: event.Sender{ID: who.ID, Type: "user", Name: cmp.Or(i.Member.Nick, who.name())}, Name: name, Value: value,
+		ID: i.ID, Platform: platform, ChatID: p.chat(), MessageID: i.Message.ID,
+		At:     createdAt(i.ID).Format(stamps),
+		Sender: event.Sender{ID: who.ID, Type: "user", Name: cmp.Or(i.Member.Nick, who.name())}, Name: name,
+		Value: value,
 	}, true, nil
 }
 
@@ -91,9 +94,11 @@ func (l *listening) clicked(ctx context.Context, f frame, b *session.Batch) erro
 		if failed != nil {
 			return nil
 		}
-		err := l.once(ctx, http.MethodPost, "interactions/"+i.ID+"/"+i.Token+"/callback", map[string]any{"type": answerSeen}, nil)
+		err := l.once(ctx, http.MethodPost, "interactions/"+i.ID+"/"+i.Token+"/callback",
+			map[string]any{"type": answerSeen}, nil)
 		if err != nil { // the error itself contains the token
-			l.Logf("discord: click %s could not be answered: status %d, code %q", i.ID, httpapi.StatusOf(err), httpapi.CodeOf(err))
+			l.Logf("discord: click %s could not be answered: status %d, code %q", i.ID, httpapi.StatusOf(err),
+				httpapi.CodeOf(err))
 		}
 		return nil
 	})
@@ -103,7 +108,8 @@ func (l *listening) clicked(ctx context.Context, f frame, b *session.Batch) erro
 // printable reports whether a token can be part of a URL path unescaped.
 func printable(token string) bool {
 	return token != "" && !strings.ContainsFunc(token, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_' && r != '.' && r != '='
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_' &&
+			r != '.' && r != '='
 	})
 }
 
@@ -154,7 +160,8 @@ func (c *Client) plausible(call *webhook.Call) bool {
 func (c *Client) signed(call *webhook.Call, now time.Time) (signature string, ok bool) {
 	at, signature, ok := call.Stamped(timestampHeader, signatureHeader, 2*ed25519.SignatureSize, now)
 	sum, err := hex.DecodeString(signature)
-	if !ok || err != nil || strings.ToLower(signature) != signature { // accept one spelling only: otherwise a replay could look new
+	// accept one spelling only: otherwise a replay could look new
+	if !ok || err != nil || strings.ToLower(signature) != signature {
 		return "", false
 	}
 	return signature, ed25519.Verify(c.key, append([]byte(at), call.Body...), sum)
@@ -177,7 +184,8 @@ func (l *listening) reacted(ctx context.Context, f frame, b *session.Batch) erro
 			User user   `json:"user"`
 		} `json:"member"`
 	}
-	if json.Unmarshal(f.Data, &r) != nil || !validID(r.UserID) || !validID(r.ChannelID) || !validID(r.MessageID) {
+	if json.Unmarshal(f.Data, &r) != nil || !validID(r.UserID) || !validID(r.ChannelID) ||
+		!validID(r.MessageID) {
 		l.Logf("discord: event %d: a reaction is not understood, left out", f.Seq)
 		return nil
 	}
@@ -200,10 +208,12 @@ func (l *listening) reacted(ctx context.Context, f frame, b *session.Batch) erro
 		name = ":" + name + ":"
 	}
 	b.Actions = append(b.Actions, event.Action{
-		ID: fmt.Sprintf("%s %d", l.resumeState.ID, f.Seq), Platform: platform, ChatID: p.chat(), MessageID: r.MessageID,
-		At:     l.api.ServerTime(l.api.Now()).UTC().Format(stamps),
-		Sender: event.Sender{ID: r.UserID, Type: "user", Name: cmp.Or(r.Member.Nick, r.Member.User.name())},
-		Name:   name, Removed: f.Type == "MESSAGE_REACTION_REMOVE",
+		ID: fmt.Sprintf("%s %d", l.resumeState.ID, f.Seq), Platform: platform, ChatID: p.chat(),
+		MessageID: r.MessageID,
+		At:        l.api.ServerTime(l.api.Now()).UTC().Format(stamps),
+		Sender: event.Sender{ID: r.UserID, Type: "user",
+			Name: cmp.Or(r.Member.Nick, r.Member.User.name())},
+		Name: name, Removed: f.Type == "MESSAGE_REACTION_REMOVE",
 	})
 	return nil
 }

@@ -25,8 +25,10 @@ func TestClick(t *testing.T) {
 	w := newWorld(t)
 	e := w.hear(w.options(), nil, nil)
 	root := w.server.Say(discordtest.Dev, "ana", "where?", nil)
-	card, err := w.sink().PostCard(t.Context(), chat.Card{ChatID: discordtest.Dev, ThreadID: root, Title: "Draft", Text: "here", Key: "c-1",
-		Buttons: []chat.Button{{Name: "approve", Label: "Approve", Value: "e1.2:3", Style: "primary"}, {Name: "dismiss", Label: "Dismiss", Value: "e1.2:3"}}})
+	card, err := w.sink().PostCard(t.Context(),
+		chat.Card{ChatID: discordtest.Dev, ThreadID: root, Title: "Draft", Text: "here", Key: "c-1",
+			Buttons: []chat.Button{{Name: "approve", Label: "Approve", Value: "e1.2:3", Style: "primary"},
+				{Name: "dismiss", Label: "Dismiss", Value: "e1.2:3"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,24 +36,33 @@ func TestClick(t *testing.T) {
 	click := w.server.Click("ben", card.MessageID, "approve:e1.2:3")
 	e.until("the click", func() bool { return len(e.acts) == 1 })
 	a := e.acts[0]
-	if a.ID != click || a.Name != "approve" || a.Value != "e1.2:3" || a.Sender.Name != "ben" || a.ChatID != discordtest.Dev || a.MessageID != card.MessageID || a.Platform != platform {
+	if a.ID != click || a.Name != "approve" || a.Value != "e1.2:3" || a.Sender.Name != "ben" ||
+		a.ChatID != discordtest.Dev || a.MessageID != card.MessageID || a.Platform != platform {
 		t.Errorf("a click came as %+v", a)
 	}
 	e.until("the answer", func() bool { return w.server.Answered(click) == answerSeen })
 	react := func(kind, message string, who discordtest.M, more discordtest.M) {
-		d := discordtest.M{"user_id": who["id"], "channel_id": discordtest.Dev, "guild_id": discordtest.Guild, "message_id": message, "emoji": discordtest.M{"id": nil, "name": "👍"}, "member": discordtest.M{"user": who}}
+		d := discordtest.M{"user_id": who["id"], "channel_id": discordtest.Dev, "guild_id": discordtest.Guild,
+			"message_id": message, "emoji": discordtest.M{"id": nil, "name": "👍"},
+			"member": discordtest.M{"user": who}}
 		for k, v := range more {
 			d[k] = v
 		}
 		w.server.Tell(kind, d)
 	}
-	react("MESSAGE_REACTION_ADD", root, discordtest.Person("ben"), discordtest.M{"message_author_id": discordtest.Person("ana")["id"]})
-	react("MESSAGE_REACTION_ADD", card.MessageID, discordtest.M{"id": discordtest.Bot}, discordtest.M{"message_author_id": discordtest.Bot})
-	react("MESSAGE_REACTION_ADD", card.MessageID, discordtest.Person("ben"), discordtest.M{"message_author_id": discordtest.Bot})
+	react("MESSAGE_REACTION_ADD", root, discordtest.Person("ben"),
+		discordtest.M{"message_author_id": discordtest.Person("ana")["id"]})
+	react("MESSAGE_REACTION_ADD", card.MessageID, discordtest.M{"id": discordtest.Bot},
+		discordtest.M{"message_author_id": discordtest.Bot})
+	react("MESSAGE_REACTION_ADD", card.MessageID, discordtest.Person("ben"),
+		discordtest.M{"message_author_id": discordtest.Bot})
 	react("MESSAGE_REACTION_REMOVE", card.MessageID, discordtest.Person("ben"), nil)
-	react("MESSAGE_REACTION_ADD", card.MessageID, discordtest.Person("ben"), discordtest.M{"message_author_id": discordtest.Bot, "emoji": discordtest.M{"id": "5", "name": "ship"}})
+	react("MESSAGE_REACTION_ADD", card.MessageID, discordtest.Person("ben"),
+		discordtest.M{"message_author_id": discordtest.Bot,
+			"emoji": discordtest.M{"id": "5", "name": "ship"}})
 	e.until("the reactions", func() bool { return len(e.acts) == 4 })
-	if a := e.acts[1:]; a[0].Name != "👍" || a[0].Removed || !a[1].Removed || a[2].Name != ":ship:" || a[0].ID == a[1].ID || a[0].Sender.Name != "ben" {
+	if a := e.acts[1:]; a[0].Name != "👍" || a[0].Removed || !a[1].Removed || a[2].Name != ":ship:" ||
+		a[0].ID == a[1].ID || a[0].Sender.Name != "ben" {
 		t.Errorf("reactions came as %+v", a)
 	}
 	if n := len(w.server.Messages(discordtest.Dev)); n != before {
@@ -66,7 +77,8 @@ type signer struct {
 }
 
 func newSigner() *signer {
-	return &signer{key: ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize)), now: time.Unix(1_800_000_000, 0)}
+	return &signer{key: ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize)),
+		now: time.Unix(1_800_000_000, 0)}
 }
 
 func (s *signer) public() string { return hex.EncodeToString(s.key.Public().(ed25519.PublicKey)) }
@@ -91,7 +103,8 @@ func (w *world) endpoint(s *signer, act func(event.Action) error) webhook.Handle
 	return c.calls(chattest.Handler{Log: w.t.Logf, Action: act})
 }
 
-const clickBody = `{"id":"1573680832298614790","application_id":"1","type":3,"token":"t","channel_id":"` + discordtest.Dev + `","guild_id":"` + discordtest.Guild +
+const clickBody = `{"id":"1573680832298614790","application_id":"1","type":3,"token":"t","channel_id":"` +
+	discordtest.Dev + `","guild_id":"` + discordtest.Guild +
 	`","data":{"custom_id":"approve:e1","component_type":2},"member":{"user":{"id":"77","username":"ben"}},"message":{"id":"1573680832298614788"}}`
 
 func TestEndpoint(t *testing.T) {
@@ -104,7 +117,8 @@ func TestEndpoint(t *testing.T) {
 		}
 		return broken
 	})
-	if a := handle(t.Context(), s.call(`{"id":"1","type":1}`)); string(a.Body) != `{"type":1}` || a.Status != 0 {
+	if a := handle(t.Context(), s.call(`{"id":"1","type":1}`)); string(a.Body) != `{"type":1}` ||
+		a.Status != 0 {
 		t.Errorf("a ping is answered with %d %s", a.Status, a.Body)
 	}
 	broken = errors.New("disk full")
@@ -112,7 +126,8 @@ func TestEndpoint(t *testing.T) {
 		t.Errorf("a click that is not durable is answered with %d %s", a.Status, a.Body)
 	}
 	broken = nil
-	if a := handle(t.Context(), s.call(clickBody)); string(a.Body) != `{"type":6}` || len(acts) != 1 || acts[0].Name != "approve" || acts[0].Value != "e1" || acts[0].Sender.ID != "77" {
+	if a := handle(t.Context(), s.call(clickBody)); string(a.Body) != `{"type":6}` || len(acts) != 1 ||
+		acts[0].Name != "approve" || acts[0].Value != "e1" || acts[0].Sender.ID != "77" {
 		t.Errorf("a click is answered with %s; acts %+v", a.Body, acts)
 	}
 	if a := handle(t.Context(), s.call(clickBody)); a.Status != http.StatusUnauthorized {

@@ -52,7 +52,10 @@ func (l *listening) catchUp(ctx context.Context) error {
 		},
 		Changed: func(e *event.Event) time.Time { return e.ChangedAt() },
 		ID:      func(e *event.Event) string { return e.MessageID },
-		Add:     func(_ context.Context, e *event.Event, b *session.Batch) error { l.Recent.AddTo(b, *e); return nil },
+		Add: func(_ context.Context, e *event.Event, b *session.Batch) error {
+			l.Recent.AddTo(b, *e)
+			return nil
+		},
 	}
 	if err := h.CatchUp(ctx, l.Listener); err != nil {
 		l.resumeState = resumeState{} // must not be resumed after the gap
@@ -123,7 +126,8 @@ func (l *listening) missed(ctx context.Context, p place, since time.Time) (event
 
 // append appends the events of messages of a place; if edited is set, only of those edited since
 // then.
-func (l *listening) append(ctx context.Context, events []event.Event, ms []message, p *place, edited time.Time) ([]event.Event, error) {
+func (l *listening) append(ctx context.Context, events []event.Event, ms []message, p *place,
+	edited time.Time) ([]event.Event, error) {
 	for i := range ms {
 		m := &ms[i]
 		if m.Kind == typeStarter || m.external() && !l.external || m.edited().Before(edited) {
@@ -146,7 +150,8 @@ func (p *place) read(id uint64) bool {
 
 // messages reads a page of messages after, or before, an id, oldest first. Messages that cannot be
 // parsed are left out; ends reports whether there are no more.
-func (c *Client) messages(ctx context.Context, place, where string, id uint64) (ms []message, ends bool, err error) {
+func (c *Client) messages(ctx context.Context, place, where string,
+	id uint64) (ms []message, ends bool, err error) {
 	q := url.Values{"limit": {strconv.Itoa(page)}, where: {strconv.FormatUint(id, 10)}}
 	var raws []json.RawMessage
 	if err := c.get(ctx, "channels/"+place+"/messages", q, &raws); err != nil {

@@ -86,9 +86,12 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	case err != nil:
 		say(chat.Finding{Name: "chat", Text: fmt.Sprintf("list the chats: %v", err), Mend: "try again"})
 	case c.chats == nil && len(guilds) == 0:
-		say(chat.Finding{Name: "chat", Text: "the bot is in no server", Mend: "open the address of tri init discord, and add it"})
+		say(chat.Finding{Name: "chat", Text: "the bot is in no server",
+			Mend: "open the address of tri init discord, and add it"})
 	case c.chats == nil:
-		say(chat.Finding{Name: "chat", OK: true, Text: fmt.Sprintf("watches what it may read of %d channels in %d servers", len(chats), len(guilds))})
+		say(chat.Finding{Name: "chat", OK: true,
+			Text: fmt.Sprintf("watches what it may read of %d channels in %d servers", len(chats),
+				len(guilds))})
 	default:
 		slices.SortFunc(chats, func(a, b place) int { return compareID(a.ID, b.ID) })
 		for _, p := range chats {
@@ -96,7 +99,9 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 		}
 	}
 	if skew, ok := c.api.Skew(); ok && skew.Abs() > maxSkew {
-		say(chat.Finding{Name: "clock", Warn: true, Text: fmt.Sprintf("Discord's clock is %v off ours", skew.Round(time.Second)), Mend: "set this machine's clock: timedatectl set-ntp true"})
+		say(chat.Finding{Name: "clock", Warn: true,
+			Text: fmt.Sprintf("Discord's clock is %v off ours", skew.Round(time.Second)),
+			Mend: "set this machine's clock: timedatectl set-ntp true"})
 	}
 	return self, findings
 }
@@ -106,10 +111,12 @@ func (c *Client) checkIntents(ctx context.Context) chat.Finding {
 		Flags int64 `json:"flags"`
 	}
 	if err := c.get(ctx, "applications/@me", nil, &app); err != nil {
-		return chat.Finding{Name: "intents", Text: fmt.Sprintf("ask for the application: %v", err), Mend: "try again"}
+		return chat.Finding{Name: "intents", Text: fmt.Sprintf("ask for the application: %v", err),
+			Mend: "try again"}
 	}
 	if app.Flags&(flagContent|flagContentLimited) == 0 {
-		return chat.Finding{Name: "intents", Text: "the bot may not read what messages say", Mend: "Developer Portal > Bot > Privileged Gateway Intents: switch on MESSAGE CONTENT INTENT"}
+		return chat.Finding{Name: "intents", Text: "the bot may not read what messages say",
+			Mend: "Developer Portal > Bot > Privileged Gateway Intents: switch on MESSAGE CONTENT INTENT"}
 	}
 	return chat.Finding{Name: "intents", OK: true, Text: "message content"}
 }
@@ -118,7 +125,8 @@ func (c *Client) checkIntents(ctx context.Context) chat.Finding {
 // there.
 func (c *Client) checkChat(ctx context.Context, p *place, me user) chat.Finding {
 	if p.Guild == "" && !p.isPrivate() {
-		return chat.Finding{Name: "chat", Text: "the bot cannot see " + p.ID, Mend: "add it to that server and, if the channel is private, to the channel; or take it from watched_chats"}
+		return chat.Finding{Name: "chat", Text: "the bot cannot see " + p.ID,
+			Mend: "add it to that server and, if the channel is private, to the channel; or take it from watched_chats"}
 	}
 	title := strings.TrimSpace("#" + p.Name + " " + p.ID)
 	if p.isPrivate() {
@@ -134,7 +142,8 @@ func (c *Client) checkChat(ctx context.Context, p *place, me user) chat.Finding 
 	}
 	may, err := c.permissions(ctx, room, me)
 	if err != nil {
-		return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: permissions: %v", title, err), Mend: "try again"}
+		return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: permissions: %v", title, err),
+			Mend: "try again"}
 	}
 	var missing []string
 	warn := true
@@ -147,7 +156,8 @@ func (c *Client) checkChat(ctx context.Context, p *place, me user) chat.Finding 
 	if len(missing) == 0 {
 		return chat.Finding{Name: "chat", OK: true, Text: "member of " + title}
 	}
-	return chat.Finding{Name: "chat", Warn: warn, Text: "in " + title + " the bot may not: " + strings.Join(missing, ", "),
+	return chat.Finding{Name: "chat", Warn: warn,
+		Text: "in " + title + " the bot may not: " + strings.Join(missing, ", "),
 		Mend: "Edit Channel > Permissions: allow that to the bot's role"}
 }
 

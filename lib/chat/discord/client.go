@@ -87,10 +87,12 @@ func New(o Options) (*Client, error) {
 	if err := httpapi.Word("discord token", token); err != nil {
 		return nil, err
 	}
-	c := &Client{token: token, external: o.AllowExternal, listen: o.Listen, http: o.HTTP, chance: o.Chance, places: newPlaces()}
+	c := &Client{token: token, external: o.AllowExternal, listen: o.Listen, http: o.HTTP, chance: o.Chance,
+		places: newPlaces()}
 	for _, id := range o.Chats {
 		if !validID(id) {
-			return nil, sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("discord chat %q: an id is a number", id)),
+			return nil, sysexit.Hint(sysexit.With(sysexit.Config,
+				fmt.Errorf("discord chat %q: an id is a number", id)),
 				"switch on Settings > Advanced > Developer Mode; then right-click a channel: Copy Channel ID")
 		}
 		if c.chats == nil {
@@ -101,7 +103,8 @@ func New(o Options) (*Client, error) {
 	if o.Listen != "" {
 		key, err := hex.DecodeString(o.PublicKey)
 		if err != nil || len(key) != ed25519.PublicKeySize {
-			return nil, sysexit.Hint(sysexit.With(sysexit.Config, errors.New("discord public_key: want 64 hexadecimal digits, since listen is set")),
+			return nil, sysexit.Hint(sysexit.With(sysexit.Config,
+				errors.New("discord public_key: want 64 hexadecimal digits, since listen is set")),
 				"it stands in the Developer Portal: General Information, Public Key")
 		}
 		c.key = key
@@ -117,9 +120,10 @@ func New(o Options) (*Client, error) {
 	}
 	var err error
 	c.bare = strings.HasPrefix(o.URL, "http://")
-	c.api, err = httpapi.New(httpapi.Options{Base: o.URL, HTTP: o.HTTP, Now: o.Now, Sleep: o.Sleep, Chance: o.Chance,
-		Sign:  func(r *http.Request) { r.Header.Set("Authorization", "Bot "+token) },
-		Judge: c.noteLimits,
+	c.api, err = httpapi.New(httpapi.Options{Base: o.URL, HTTP: o.HTTP, Now: o.Now, Sleep: o.Sleep,
+		Chance: o.Chance,
+		Sign:   func(r *http.Request) { r.Header.Set("Authorization", "Bot "+token) },
+		Judge:  c.noteLimits,
 	})
 	if err != nil {
 		return nil, sysexit.With(sysexit.Config, fmt.Errorf("discord api_url: %w", err))
@@ -129,7 +133,9 @@ func New(o Options) (*Client, error) {
 
 // validID reports whether id is a snowflake and so safe in a URL path.
 func validID(id string) bool {
-	return len(id) >= 1 && len(id) <= 20 && !strings.ContainsFunc(id, func(r rune) bool { return r < '0' || r > '9' })
+	return len(id) >= 1 && len(id) <= 20 && !strings.ContainsFunc(id, func(r rune) bool {
+		return r < '0' || r > '9'
+	})
 }
 
 // epoch is the first millisecond of Discord's ids, in Unix time.
@@ -220,7 +226,8 @@ func (c *Client) explain(err error) error {
 }
 
 func refusedToken(err error) error {
-	return sysexit.Hint(sysexit.With(sysexit.NoPerm, err), "the token is not, or no longer, the bot's: Developer Portal > Bot > Reset Token")
+	return sysexit.Hint(sysexit.With(sysexit.NoPerm, err),
+		"the token is not, or no longer, the bot's: Developer Portal > Bot > Reset Token")
 }
 
 // unreadable reports whether err means that the bot may not see an object, or that it does not
@@ -243,7 +250,8 @@ func (c *Client) me(ctx context.Context) (user, error) {
 		return user{}, err
 	}
 	if !validID(u.ID) {
-		return user{}, sysexit.With(sysexit.Config, errors.New("who we are: the answer is none of Discord's; is api_url right?"))
+		return user{}, sysexit.With(sysexit.Config,
+			errors.New("who we are: the answer is none of Discord's; is api_url right?"))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -26,7 +26,8 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) options() Options {
 	return Options{
-		URL: w.server.URL, Token: discordtest.Token, Chats: []string{discordtest.Dev, discordtest.Help, discordtest.Forum},
+		URL: w.server.URL, Token: discordtest.Token,
+		Chats: []string{discordtest.Dev, discordtest.Help, discordtest.Forum},
 		Sleep: func(ctx context.Context, d time.Duration) error {
 			select {
 			case <-ctx.Done():
@@ -72,7 +73,8 @@ func (w *world) Say(chatID, person, thread, text string) string {
 }
 
 func (w *world) Type(chatID, person string) {
-	w.server.Tell("TYPING_START", discordtest.M{"channel_id": chatID, "guild_id": discordtest.Guild, "user_id": discordtest.Person(person)["id"]})
+	w.server.Tell("TYPING_START", discordtest.M{"channel_id": chatID, "guild_id": discordtest.Guild,
+		"user_id": discordtest.Person(person)["id"]})
 }
 
 func (w *world) Pings(_, id string) bool {
@@ -102,7 +104,8 @@ func (w *world) Burst(chatID string, n int) (ids []string) {
 
 func (w *world) File(chatID, person, name string) string {
 	return w.server.Say(chatID, person, "", discordtest.M{"attachments": []discordtest.M{{
-		"id": "1", "filename": name, "content_type": "text/plain; charset=utf-8", "size": 12, "url": "https://cdn.discordapp.com/attachments/1/1/" + name,
+		"id": "1", "filename": name, "content_type": "text/plain; charset=utf-8", "size": 12,
+		"url": "https://cdn.discordapp.com/attachments/1/1/" + name,
 	}}})
 }
 
@@ -173,14 +176,19 @@ func TestConformance(t *testing.T) {
 func TestConformanceResumed(t *testing.T) {
 	for name, forgets := range map[string]bool{"resumed": false, "forgotten": true} {
 		t.Run(name, func(t *testing.T) {
-			chattest.Source(t, func(t *testing.T) chattest.World { return &keeping{world: newWorld(t), forgets: forgets} })
-			chattest.Faulted(t, func(t *testing.T) chattest.Faulty { return &keeping{world: newWorld(t), forgets: forgets} })
+			chattest.Source(t, func(t *testing.T) chattest.World {
+				return &keeping{world: newWorld(t), forgets: forgets}
+			})
+			chattest.Faulted(t, func(t *testing.T) chattest.Faulty {
+				return &keeping{world: newWorld(t), forgets: forgets}
+			})
 		})
 	}
 }
 
 func (w *world) Config() (yaml string, env []string) {
-	return fmt.Sprintf("  discord:\n    enabled: true\n    api_url: %s\n", w.server.URL), []string{"DISCORD_TOKEN=" + discordtest.Token}
+	return fmt.Sprintf("  discord:\n    enabled: true\n    api_url: %s\n", w.server.URL),
+		[]string{"DISCORD_TOKEN=" + discordtest.Token}
 }
 
 func TestLoad(t *testing.T) { chattest.Load(t, newWorld(t)) }

@@ -69,7 +69,8 @@ func (l *listening) typing(ctx context.Context, f frame) error {
 		return err
 	}
 	now := l.api.Now()
-	typing := presence.Typing{Platform: platform, ChatID: p.chat(), UserID: t.UserID, Kind: "typing", ReceivedAt: now, ExpiresAt: now.Add(typingTime)}
+	typing := presence.Typing{Platform: platform, ChatID: p.chat(), UserID: t.UserID, Kind: "typing",
+		ReceivedAt: now, ExpiresAt: now.Add(typingTime)}
 	if p.isThread() {
 		typing.ThreadID = p.ID
 	}

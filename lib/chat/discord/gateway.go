@@ -263,9 +263,11 @@ func closed(err error) error {
 	case closeAuth:
 		return refusedToken(err)
 	case closeDisallowed:
-		return sysexit.Hint(sysexit.With(sysexit.Config, err), "Developer Portal > Bot > Privileged Gateway Intents: switch on MESSAGE CONTENT INTENT")
+		return sysexit.Hint(sysexit.With(sysexit.Config, err),
+			"Developer Portal > Bot > Privileged Gateway Intents: switch on MESSAGE CONTENT INTENT")
 	case closeSharding:
-		return sysexit.Hint(sysexit.With(sysexit.Config, err), "the bot is in more servers than one connection may have (2,500): use a bot of your own")
+		return sysexit.Hint(sysexit.With(sysexit.Config, err),
+			"the bot is in more servers than one connection may have (2,500): use a bot of your own")
 	case closeShard, closeVersion, closeIntents:
 		return sysexit.With(sysexit.Config, err)
 	case closeBadSeq, closeTimedOut:

@@ -140,25 +140,32 @@ func TestPlaces(t *testing.T) {
 	e := w.hear(w.options(), nil, nil)
 	question := w.server.Post("ana", "Retries", "where is the limit?")
 	answer := w.server.Say(question, "ben", "in retry.go", nil)
-	if v := e.message(answer); v.ChatID != discordtest.Forum || v.ThreadID == nil || *v.ThreadID != question || v.ChatName != "questions" || v.MsgType != "thread_reply" {
+	if v := e.message(answer); v.ChatID != discordtest.Forum || v.ThreadID == nil ||
+		*v.ThreadID != question || v.ChatName != "questions" || v.MsgType != "thread_reply" {
 		t.Errorf("an answer in a forum came as %+v", v)
 	}
-	if v := e.message(question); v.ThreadID != nil || v.ChatID != discordtest.Forum || v.Key() != func() string { a := e.message(answer); return a.Key() }() {
+	if v := e.message(question); v.ThreadID != nil || v.ChatID != discordtest.Forum ||
+		v.Key() != func() string { a := e.message(answer); return a.Key() }() {
 		t.Errorf("a post of a forum came as %+v", v)
 	}
-	reply := w.server.Say(discordtest.Dev, "ben", "this one?", discordtest.M{"type": 19, "message_reference": discordtest.M{"type": 0, "message_id": "77", "channel_id": discordtest.Dev}})
-	if v := e.message(reply); v.ReplyToID != "77" || v.ThreadID != nil || v.Permalink != "https://discord.com/channels/"+discordtest.Guild+"/"+discordtest.Dev+"/"+reply {
+	reply := w.server.Say(discordtest.Dev, "ben", "this one?",
+		discordtest.M{"type": 19, "message_reference": discordtest.M{"type": 0, "message_id": "77",
+			"channel_id": discordtest.Dev}})
+	if v := e.message(reply); v.ReplyToID != "77" || v.ThreadID != nil ||
+		v.Permalink != "https://discord.com/channels/"+discordtest.Guild+"/"+discordtest.Dev+"/"+reply {
 		t.Errorf("a reply came as %+v", v)
 	}
 	unheard := []string{
 		w.server.Say(discordtest.Secret, "ana", "between us", nil),
 		w.server.Say(discordtest.Direct, "ana", "in private", nil),
-		w.server.Say(discordtest.Dev, "ana", "from elsewhere", discordtest.M{"flags": flagCrosspost, "webhook_id": "5"}),
+		w.server.Say(discordtest.Dev, "ana", "from elsewhere",
+			discordtest.M{"flags": flagCrosspost, "webhook_id": "5"}),
 	}
 	root := w.server.Say(discordtest.Dev, "ana", "psst", nil)
 	w.server.Thread(root, "private")
 	w.server.Channel(root, "type", kindPrivateThread)
-	w.server.Tell("THREAD_UPDATE", discordtest.M{"id": root, "type": kindPrivateThread, "parent_id": discordtest.Dev, "guild_id": discordtest.Guild})
+	w.server.Tell("THREAD_UPDATE", discordtest.M{"id": root, "type": kindPrivateThread,
+		"parent_id": discordtest.Dev, "guild_id": discordtest.Guild})
 	unheard = append(unheard, w.server.Say(root, "ana", "in a private thread", nil))
 	e.message(w.server.Say(discordtest.Dev, "ana", "the end", nil))
 	for _, id := range unheard {
@@ -180,10 +187,12 @@ func TestDirect(t *testing.T) {
 	o.Chats = []string{discordtest.Direct}
 	e := w.hear(o, nil, nil)
 	id := w.server.Say(discordtest.Direct, "ana", "where is it?", nil)
-	if v := e.message(id); !slices.Contains(v.Mentions, discordtest.Bot) || v.ChatName != "ana" || v.Permalink != "https://discord.com/channels/@me/"+discordtest.Direct+"/"+id {
+	if v := e.message(id); !slices.Contains(v.Mentions, discordtest.Bot) || v.ChatName != "ana" ||
+		v.Permalink != "https://discord.com/channels/@me/"+discordtest.Direct+"/"+id {
 		t.Errorf("came as %+v", v)
 	}
-	posted, err := w.sink().Post(t.Context(), chat.Post{ChatID: discordtest.Direct, ThreadID: id, ReplyToID: id, Text: "here", Key: "k"})
+	posted, err := w.sink().Post(t.Context(),
+		chat.Post{ChatID: discordtest.Direct, ThreadID: id, ReplyToID: id, Text: "here", Key: "k"})
 	if err == nil {
 		v := e.message(posted.MessageID)
 		if v.ReplyToID != id || v.ThreadID != nil || v.Sender.Type != "bot" {
@@ -220,7 +229,8 @@ func TestChanges(t *testing.T) {
 	w := newWorld(t)
 	e := w.hear(w.options(), nil, nil)
 	id := w.server.Say(discordtest.Dev, "ana", "see https://example.test/", nil)
-	gone := []string{w.server.Say(discordtest.Dev, "ana", "one", nil), w.server.Say(discordtest.Dev, "ana", "two", nil), w.server.Say(discordtest.Dev, "ana", "three", nil)}
+	gone := []string{w.server.Say(discordtest.Dev, "ana", "one", nil),
+		w.server.Say(discordtest.Dev, "ana", "two", nil), w.server.Say(discordtest.Dev, "ana", "three", nil)}
 	partial := w.server.Say(discordtest.Dev, "ana", "first", nil)
 	w.server.Unfurl(id)
 	w.server.Edit(id, "see there")
@@ -228,7 +238,8 @@ func TestChanges(t *testing.T) {
 	w.server.Delete(gone[0])
 	w.server.Delete(gone[1:]...)
 	w.server.Edit(partial, "second")
-	w.server.Tell("MESSAGE_UPDATE", discordtest.M{"id": partial, "channel_id": discordtest.Dev, "guild_id": discordtest.Guild, "edited_timestamp": "2026-01-02T03:04:05.678901+00:00"})
+	w.server.Tell("MESSAGE_UPDATE", discordtest.M{"id": partial, "channel_id": discordtest.Dev,
+		"guild_id": discordtest.Guild, "edited_timestamp": "2026-01-02T03:04:05.678901+00:00"})
 	e.message(w.server.Say(discordtest.Dev, "ana", "the end", nil))
 
 	es := e.of(id)
@@ -239,7 +250,8 @@ func TestChanges(t *testing.T) {
 		t.Errorf("after a partial update of a version that was emitted: %+v", es)
 	}
 	for _, g := range gone {
-		if es := e.of(g); len(es) != 2 || !es[1].Deleted || es[1].Sender.Name != "ana" || es[1].Content != "" {
+		if es := e.of(g); len(es) != 2 || !es[1].Deleted || es[1].Sender.Name != "ana" ||
+			es[1].Content != "" {
 			t.Errorf("the deleted one came as %+v", es)
 		}
 	}
@@ -248,7 +260,8 @@ func TestChanges(t *testing.T) {
 	}
 	again := w.hear(w.options(), e.last(), nil) // without saved state: read from the history
 	again.message(id)
-	if back := again.of(id); len(back) != 1 || back[0].Identity() != es[1].Identity() || !json.Valid(back[0].Raw) {
+	if back := again.of(id); len(back) != 1 || back[0].Identity() != es[1].Identity() ||
+		!json.Valid(back[0].Raw) {
 		t.Errorf("read back it is %+v, was %+v", back, es[1])
 	}
 }
@@ -296,8 +309,10 @@ func TestResumed(t *testing.T) {
 	reads := w.server.Requests("GET messages")
 	again := w.hear(w.options(), e.last(), e.memory)
 	again.message(id)
-	if n := w.server.Requests("identify"); n != 1 || w.server.Requests("resume") != 1 || w.server.Requests("GET messages") != reads {
-		t.Errorf("%d sessions, %d resumed, %d reads", n, w.server.Requests("resume"), w.server.Requests("GET messages")-reads)
+	if n := w.server.Requests("identify"); n != 1 || w.server.Requests("resume") != 1 ||
+		w.server.Requests("GET messages") != reads {
+		t.Errorf("%d sessions, %d resumed, %d reads", n, w.server.Requests("resume"),
+			w.server.Requests("GET messages")-reads)
 	}
 }
 

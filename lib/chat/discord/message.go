@@ -147,7 +147,8 @@ func (c *Client) event(ctx context.Context, m *message, p *place) (event.Event, 
 		e.ReplyToID = r.MessageID
 	}
 	for _, f := range m.Files {
-		e.Attachments = append(e.Attachments, event.Attachment{ID: f.ID, Name: cmp.Or(f.Name, f.ID), MIME: f.MIME, Size: f.Size, URL: f.URL})
+		e.Attachments = append(e.Attachments,
+			event.Attachment{ID: f.ID, Name: cmp.Or(f.Name, f.ID), MIME: f.MIME, Size: f.Size, URL: f.URL})
 	}
 	e.MsgType = m.kind(e.ThreadID != nil)
 	if e.Content, err = c.text(ctx, m, p.Guild); err != nil {
@@ -168,8 +169,9 @@ const (
 // frame returns the fields of an event that do not depend on the message's contents.
 func (c *Client) frame(ctx context.Context, id string, p *place) (event.Event, error) {
 	e := event.Event{
-		Platform: platform, ChatID: p.chat(), MessageID: id, MsgType: "text", CreateTime: createdAt(id).Format(stamps),
-		Mentions: []string{}, Sender: event.Sender{Type: "user"},
+		Platform: platform, ChatID: p.chat(), MessageID: id, MsgType: "text",
+		CreateTime: createdAt(id).Format(stamps),
+		Mentions:   []string{}, Sender: event.Sender{Type: "user"},
 		Permalink: "https://discord.com/channels/" + cmp.Or(p.Guild, "@me") + "/" + p.ID + "/" + id,
 	}
 	room := p

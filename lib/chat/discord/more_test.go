@@ -34,22 +34,26 @@ func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func response(status int, body string) *http.Response {
-	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}
+	return &http.Response{StatusCode: status, Header: http.Header{},
+		Body: io.NopCloser(strings.NewReader(body))}
 }
 
 // TestHopeless: an error that waiting does not resolve ends the source, with a hint.
 func TestHopeless(t *testing.T) {
-	for code, want := range map[int]int{closeAuth: sysexit.NoPerm, closeDisallowed: sysexit.Config, closeSharding: sysexit.Config, closeVersion: sysexit.Config} {
+	for code, want := range map[int]int{closeAuth: sysexit.NoPerm, closeDisallowed: sysexit.Config,
+		closeSharding: sysexit.Config, closeVersion: sysexit.Config} {
 		w := newWorld(t)
 		w.server.Refuse(code)
-		err := w.client().Run(t.Context(), chat.Resume{}, chattest.Handler{Log: t.Logf, Event: func(event.Event) error { return nil }})
+		err := w.client().Run(t.Context(), chat.Resume{},
+			chattest.Handler{Log: t.Logf, Event: func(event.Event) error { return nil }})
 		if s, _ := sysexit.Of(err); s != want || code != closeVersion && len(sysexit.Hints(err)) == 0 {
 			t.Errorf("%d: ended with %v (status %d, hints %q)", code, err, s, sysexit.Hints(err))
 		}
 	}
 	w := newWorld(t)
 	w.server.Flags = 0
-	if err := w.client().Run(t.Context(), chat.Resume{}, chattest.Handler{Log: t.Logf}); err == nil || !strings.Contains(strings.Join(sysexit.Hints(err), " "), "MESSAGE CONTENT") {
+	if err := w.client().Run(t.Context(), chat.Resume{}, chattest.Handler{Log: t.Logf}); err == nil ||
+		!strings.Contains(strings.Join(sysexit.Hints(err), " "), "MESSAGE CONTENT") {
 		t.Errorf("without the intent: %v", err)
 	}
 }
@@ -77,14 +81,22 @@ func TestCheck(t *testing.T) {
 	w.server.Flags = 0
 	w.server.Deny = maySend | mayReact
 	w.server.Channel(discordtest.Help, "hidden", true)
-	w.server.Channel(discordtest.Forum, "permission_overwrites", []discordtest.M{{"id": discordtest.Guild, "type": 0, "allow": "0", "deny": "1024"}})
+	w.server.Channel(discordtest.Forum, "permission_overwrites",
+		[]discordtest.M{{"id": discordtest.Guild, "type": 0, "allow": "0", "deny": "1024"}})
 	bad := findings(w)
-	want := []string{"intents: ", "chat: in #dev", "chat: the bot cannot see " + discordtest.Help, "chat: in #questions"}
-	if len(bad) != len(want) || !slices.EqualFunc(bad, want, strings.HasPrefix) || !strings.HasSuffix(bad[1], "may not: Send Messages, Add Reactions") {
+	want := []string{"intents: ", "chat: in #dev", "chat: the bot cannot see " + discordtest.Help,
+		"chat: in #questions"}
+	if len(bad) != len(want) || !slices.EqualFunc(bad, want, strings.HasPrefix) ||
+		!strings.HasSuffix(bad[1], "may not: Send Messages, Add Reactions") {
 		t.Errorf("findings %q, want %q", bad, want)
 	}
-	w.server.Channel(discordtest.Forum, "permission_overwrites", []discordtest.M{{"id": discordtest.Guild, "allow": "0", "deny": "1024"}, {"id": discordtest.BotRole, "allow": "0", "deny": "2048"}, {"id": discordtest.Bot, "allow": "3136", "deny": "0"}})
-	if bad := findings(w); slices.ContainsFunc(bad, func(s string) bool { return strings.Contains(s, "questions") }) {
+	w.server.Channel(discordtest.Forum, "permission_overwrites",
+		[]discordtest.M{{"id": discordtest.Guild, "allow": "0", "deny": "1024"},
+			{"id": discordtest.BotRole, "allow": "0", "deny": "2048"},
+			{"id": discordtest.Bot, "allow": "3136", "deny": "0"}})
+	if bad := findings(w); slices.ContainsFunc(bad, func(s string) bool {
+		return strings.Contains(s, "questions")
+	}) {
 		t.Errorf("what the channel allows the bot itself counts last: %q", bad)
 	}
 	w.server.Revoke()
@@ -148,19 +160,25 @@ func TestLimits(t *testing.T) {
 // offline is a client that knows two places and has no server.
 func offline(t testing.TB) *Client {
 	t.Helper()
-	c, err := New(Options{Token: "t", HTTP: &http.Client{Transport: answering(func(*http.Request) *http.Response {
-		return response(404, `{"code":10003,"message":"Unknown"}`)
-	})}, Sleep: func(context.Context, time.Duration) error { return nil }, Now: func() time.Time { return time.Unix(1_800_000_000, 0) }})
+	c, err := New(Options{Token: "t",
+		HTTP: &http.Client{Transport: answering(func(*http.Request) *http.Response {
+			return response(404, `{"code":10003,"message":"Unknown"}`)
+		})}, Sleep: func(context.Context, time.Duration) error {
+			return nil
+		}, Now: func() time.Time { return time.Unix(1_800_000_000, 0) }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.self = &user{ID: "42", Username: "tri", Bot: true}
-	for _, p := range []place{{ID: "100", Kind: kindText, Guild: "9", Name: "dev"}, {ID: "200", Kind: kindPublicThread, Guild: "9", Parent: "100", Name: "a thread"}, {ID: "300", Kind: kindText, Guild: "9", Name: "help"}} {
+	for _, p := range []place{{ID: "100", Kind: kindText, Guild: "9", Name: "dev"},
+		{ID: "200", Kind: kindPublicThread, Guild: "9", Parent: "100", Name: "a thread"},
+		{ID: "300", Kind: kindText, Guild: "9", Name: "help"}} {
 		c.places.keep(p)
 	}
-	c.places.keepRoles("9", []role{{ID: "9", Name: "@everyone"}, {ID: "70", Name: "oncall"}, {ID: "71", Name: "tri", Tags: struct {
-		Bot string `json:"bot_id"`
-	}{"42"}}})
+	c.places.keepRoles("9", []role{{ID: "9", Name: "@everyone"}, {ID: "70", Name: "oncall"},
+		{ID: "71", Name: "tri", Tags: struct {
+			Bot string `json:"bot_id"`
+		}{"42"}}})
 	return c
 }
 
@@ -255,7 +273,8 @@ func FuzzDispatch(f *testing.F) {
 			f.Add(fr.Type, string(fr.Data))
 		}
 	}
-	for _, kind := range []string{"MESSAGE_REACTION_ADD", "INTERACTION_CREATE", "GUILD_CREATE", "THREAD_CREATE", "CHANNEL_DELETE", "GUILD_ROLE_UPDATE"} {
+	for _, kind := range []string{"MESSAGE_REACTION_ADD", "INTERACTION_CREATE", "GUILD_CREATE",
+		"THREAD_CREATE", "CHANNEL_DELETE", "GUILD_ROLE_UPDATE"} {
 		f.Add(kind, `{"id":"1","user_id":"5","channel_id":"100","message_id":"7","message_author_id":"42","emoji":{"name":"x"},"guild_id":"9","type":3,"token":"t","data":{"custom_id":"a:b"},"message":{"id":"7"},"member":{"user":{"id":"5"}}}`)
 	}
 	f.Fuzz(func(t *testing.T, kind, data string) {
@@ -269,7 +288,8 @@ func FuzzDispatch(f *testing.F) {
 		}
 		for _, e := range b.Events {
 			_, bad := time.Parse(time.RFC3339Nano, e.CreateTime)
-			if err == nil && (!validID(e.MessageID) || !validID(e.ChatID) || bad != nil || e.Mentions == nil || e.Sender.Type == "") {
+			if err == nil && (!validID(e.MessageID) || !validID(e.ChatID) || bad != nil ||
+				e.Mentions == nil || e.Sender.Type == "") {
 				t.Errorf("event %+v", e)
 			}
 		}

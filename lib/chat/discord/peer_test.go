@@ -146,7 +146,8 @@ func TestOfficialLibrary(t *testing.T) {
 	if x := l.hears("message"); x.ID != quoted.ID || x.Reply != root || !x.Bot {
 		t.Errorf("a reply came as %+v", x)
 	}
-	if x := l.does(fake.M{"do": "edit", "place": fake.Dev, "id": quoted.ID, "text": "better"}); x.Text != "better" {
+	if x := l.does(fake.M{"do": "edit", "place": fake.Dev, "id": quoted.ID,
+		"text": "better"}); x.Text != "better" {
 		t.Errorf("edited to %+v", x)
 	}
 	l.does(fake.M{"do": "react", "place": fake.Dev, "id": root, "text": "👀"})
@@ -154,7 +155,8 @@ func TestOfficialLibrary(t *testing.T) {
 		t.Errorf("reactions %q", r)
 	}
 	l.does(fake.M{"do": "typing", "place": root})
-	if x := l.does(fake.M{"do": "history", "place": fake.Dev, "after": "1"}); !slices.Equal(x.IDs, []string{root, file, quoted.ID}) {
+	if x := l.does(fake.M{"do": "history", "place": fake.Dev, "after": "1"}); !slices.Equal(x.IDs,
+		[]string{root, file, quoted.ID}) {
 		t.Errorf("history %q", x.IDs)
 	}
 	if x := l.does(fake.M{"do": "active", "place": fake.Dev}); !slices.Equal(x.IDs, []string{root}) {
@@ -167,7 +169,8 @@ func TestOfficialLibrary(t *testing.T) {
 
 	card := l.does(fake.M{"do": "card", "place": fake.Dev, "text": "approve?"})
 	click := s.Click("ana", card.ID, "approve:1")
-	if x := l.hears("click"); x.ID != click || x.Text != "approve:1" || x.Who != "ana" || s.Answered(click) != answerSeen {
+	if x := l.hears("click"); x.ID != click || x.Text != "approve:1" || x.Who != "ana" ||
+		s.Answered(click) != answerSeen {
 		t.Errorf("a click came as %+v, answered with %d", x, s.Answered(click))
 	}
 	s.Delete(file)

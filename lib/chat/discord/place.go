@@ -279,7 +279,8 @@ func (c *Client) guilds(ctx context.Context) (ids []string, err error) {
 	after := "0"
 	for {
 		var some []place
-		if err := c.get(ctx, "users/@me/guilds", url.Values{"limit": {strconv.Itoa(page)}, "after": {after}}, &some); err != nil {
+		if err := c.get(ctx, "users/@me/guilds", url.Values{"limit": {strconv.Itoa(page)}, "after": {after}},
+			&some); err != nil {
 			return nil, err
 		}
 		for _, g := range some {
@@ -367,7 +368,8 @@ func (c *Client) where(ctx context.Context, chatID, messageID string) (string, *
 	}
 	for _, t := range append(found, old...) {
 		// The message is not older than its thread, nor newer than the thread's newest message.
-		if t.Parent != chatID || compareID(t.ID, messageID) > 0 || t.Last != "" && compareID(t.Last, messageID) < 0 {
+		if t.Parent != chatID || compareID(t.ID, messageID) > 0 ||
+			t.Last != "" && compareID(t.Last, messageID) < 0 {
 			continue
 		}
 		if m, err := read(t.ID); err != nil || m != nil && m.ID == messageID {

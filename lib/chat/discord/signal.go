@@ -24,7 +24,8 @@ func (c *Sink) React(ctx context.Context, chatID, messageID, emoji string, on bo
 	if !on {
 		method = http.MethodDelete
 	}
-	return c.once(ctx, method, "channels/"+where+"/messages/"+m.ID+"/reactions/"+url.PathEscape(emoji)+"/@me", nil, nil)
+	return c.once(ctx, method, "channels/"+where+"/messages/"+m.ID+"/reactions/"+url.PathEscape(emoji)+"/@me",
+		nil, nil)
 }
 
 // Typing implements chat.Signaler: the indicator is shown for ten seconds.
@@ -78,7 +79,8 @@ func (c *Sink) PostCard(ctx context.Context, card chat.Card) (chat.Posted, error
 	}
 	where := card.ChatID
 	if card.ThreadID != "" {
-		if where, err = c.thread(ctx, chat.Post{ChatID: card.ChatID, ThreadID: card.ThreadID}, false); err != nil {
+		if where, err = c.thread(ctx, chat.Post{ChatID: card.ChatID, ThreadID: card.ThreadID},
+			false); err != nil {
 			return chat.Posted{}, err
 		}
 	}
@@ -117,9 +119,12 @@ func buttons(all []chat.Button) ([]map[string]any, error) {
 	for _, b := range all {
 		id := b.Name + ":" + b.Value
 		if len(id) > 100 || styles[b.Style] == 0 {
-			return nil, sysexit.With(sysexit.Software, fmt.Errorf("discord: button %s, style %q, carries %d bytes: at most 100 can be", b.Name, b.Style, len(id)))
+			return nil, sysexit.With(sysexit.Software,
+				fmt.Errorf("discord: button %s, style %q, carries %d bytes: at most 100 can be", b.Name,
+					b.Style, len(id)))
 		}
-		row = append(row, map[string]any{"type": 2, "style": styles[b.Style], "label": b.Label, "custom_id": id})
+		row = append(row, map[string]any{"type": 2, "style": styles[b.Style], "label": b.Label,
+			"custom_id": id})
 		if len(row) == 5 {
 			flush()
 		}

@@ -36,7 +36,8 @@ func NewSink(o Options) (*Sink, error) {
 
 func newSink(c *Client) *Sink {
 	return &Sink{c, sink.Frame{
-		Platform: platform, Limit: 2000, Outcome: outcome, Joined: remembered, Settled: abandoned, Now: c.api.Now, Sleep: c.api.Sleep,
+		Platform: platform, Limit: 2000, Outcome: outcome, Joined: remembered, Settled: abandoned,
+		Now: c.api.Now, Sleep: c.api.Sleep,
 	}}
 }
 
@@ -80,10 +81,12 @@ func body(text string) map[string]any {
 
 // send posts once: Discord answers a second request with the same key with the message of the
 // first, for as long as it keeps the key, a few minutes.
-func (c *Sink) send(ctx context.Context, where, chatID, replyTo, key string, in map[string]any) (chat.Posted, error) {
+func (c *Sink) send(ctx context.Context, where, chatID, replyTo, key string,
+	in map[string]any) (chat.Posted, error) {
 	in["nonce"], in["enforce_nonce"] = nonce(key), true
 	if where == chatID && validID(replyTo) {
-		in["message_reference"] = map[string]any{"message_id": replyTo, "channel_id": chatID, "fail_if_not_exists": true}
+		in["message_reference"] = map[string]any{"message_id": replyTo, "channel_id": chatID,
+			"fail_if_not_exists": true}
 	}
 	return c.frame.Send(where, func() (chat.Posted, error) {
 		var made message
@@ -157,7 +160,9 @@ var errElsewhere = errors.New("another chat's")
 func (c *Sink) title(ctx context.Context, m *message) string {
 	text, err := c.text(ctx, m, "")
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	line = strings.Join(strings.FieldsFunc(line, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	line = strings.Join(strings.FieldsFunc(line, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r)
+	}), " ")
 	if r := []rune(line); len(r) > 80 {
 		line = string(r[:79]) + "…"
 	}
@@ -223,7 +228,9 @@ func (c *Sink) Find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 	if !validID(p.ChatID) || !validID(p.ThreadID) {
 		return chat.Posted{}, chat.Absent, nil // such a post is refused before it is sent
 	}
-	return c.frame.Find(ctx, p, func(ctx context.Context) (chat.Posted, chat.Proof, error) { return c.find(ctx, p) })
+	return c.frame.Find(ctx, p, func(ctx context.Context) (chat.Posted, chat.Proof, error) {
+		return c.find(ctx, p)
+	})
 }
 
 // find reads the thread, and the chat after the question, for the post.
@@ -245,8 +252,10 @@ func (c *Sink) find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 	}
 	for _, where := range unique(thread, p.ChatID) {
 		id, whole, err := c.look(ctx, where, begin, func(m *message) bool {
-			return m.Author != nil && m.Author.ID == self.ID && len(m.Components) == 0 && same(m.Content, p.Text) &&
-				(where == thread && thread != p.ChatID || m.Reference != nil && m.Reference.MessageID == answered(p))
+			return m.Author != nil && m.Author.ID == self.ID && len(m.Components) == 0 &&
+				same(m.Content, p.Text) &&
+				(where == thread && thread != p.ChatID ||
+					m.Reference != nil && m.Reference.MessageID == answered(p))
 		})
 		switch {
 		case err != nil:
@@ -296,11 +305,13 @@ func same(a, b string) bool {
 
 // look reads a place from an id on for the first message that satisfies is. whole is false if there
 // was too much to read.
-func (c *Sink) look(ctx context.Context, where string, begin uint64, is func(*message) bool) (id string, whole bool, err error) {
+func (c *Sink) look(ctx context.Context, where string, begin uint64,
+	is func(*message) bool) (id string, whole bool, err error) {
 	for range maxLooked {
 		ms, ends, err := c.messages(ctx, where, "after", begin)
 		if refused(err) {
-			return "", true, nil // a deleted place, with its messages; or one where a post will be refused; or a forum
+			// a deleted place, with its messages; or one where a post will be refused; or a forum
+			return "", true, nil
 		}
 		if err != nil {
 			return "", false, err
@@ -323,7 +334,8 @@ func (c *Sink) Message(ctx context.Context, chatID, messageID string) (text stri
 	where, m, err := c.where(ctx, chatID, messageID)
 	switch {
 	case httpapi.StatusOf(err) == http.StatusForbidden || err != nil:
-		return "", false, sysexit.With(sysexit.Unavailable, fmt.Errorf("discord: message %s: %w", messageID, err))
+		return "", false, sysexit.With(sysexit.Unavailable,
+			fmt.Errorf("discord: message %s: %w", messageID, err))
 	case m == nil:
 		return "", true, nil
 	}

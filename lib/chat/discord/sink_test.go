@@ -21,18 +21,21 @@ func (w *world) question(text string) chat.Post {
 // TestThreadIsBegun: a new thread is named after the question.
 func TestThreadIsBegun(t *testing.T) {
 	w := newWorld(t)
-	p := w.question("<@" + discordtest.Bot + ">  where is the\tretry limit? " + strings.Repeat("long ", 40) + "\nmore")
+	p := w.question("<@" + discordtest.Bot + ">  where is the\tretry limit? " +
+		strings.Repeat("long ", 40) + "\nmore")
 	got, err := w.sink().Post(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ms := w.server.Messages(p.ThreadID)
 	m := ms[len(ms)-1]
-	if m.ID != got.MessageID || m.Data["flags"] != float64(flagSuppressEmbed) || m.Data["message_reference"] != nil {
+	if m.ID != got.MessageID || m.Data["flags"] != float64(flagSuppressEmbed) ||
+		m.Data["message_reference"] != nil {
 		t.Errorf("posted %+v", m)
 	}
 	var th place
-	if err := w.client().get(t.Context(), "channels/"+p.ThreadID, nil, &th); err != nil || !strings.HasPrefix(th.Name, "@tri where is the retry limit? long") || len([]rune(th.Name)) > 100 {
+	if err := w.client().get(t.Context(), "channels/"+p.ThreadID, nil, &th); err != nil ||
+		!strings.HasPrefix(th.Name, "@tri where is the retry limit? long") || len([]rune(th.Name)) > 100 {
 		t.Errorf("the thread is called %q (%v)", th.Name, err)
 	}
 }
@@ -79,7 +82,8 @@ func TestNonce(t *testing.T) {
 		t.Errorf("another key: %v (%v)", third, err)
 	}
 	now := time.Now()
-	for age, want := range map[time.Duration]time.Duration{0: 0, 30 * time.Second: 0, remembered: abandoned - remembered, 90 * time.Second: 30 * time.Second, abandoned: 0, time.Hour: 0} {
+	for age, want := range map[time.Duration]time.Duration{0: 0, 30 * time.Second: 0,
+		remembered: abandoned - remembered, 90 * time.Second: 30 * time.Second, abandoned: 0, time.Hour: 0} {
 		slept := time.Duration(0)
 		o := w.options()
 		o.Now = func() time.Time { return now }
@@ -164,7 +168,8 @@ func TestMessageInThread(t *testing.T) {
 	w.server.Thread(w.server.Say(discordtest.Dev, "ana", "another", nil), "another")
 	w.server.Archive(root)
 	post := w.server.Post("ana", "title", "a question")
-	for id, in := range map[string][2]string{reply: {discordtest.Dev, "there, @tri"}, root: {discordtest.Dev, "where?"}, post: {discordtest.Forum, "a question"}} {
+	for id, in := range map[string][2]string{reply: {discordtest.Dev, "there, @tri"},
+		root: {discordtest.Dev, "where?"}, post: {discordtest.Forum, "a question"}} {
 		text, gone, err := w.sink().Message(t.Context(), in[0], id)
 		if err != nil || gone || text != in[1] {
 			t.Errorf("message %s: %q, gone %v, %v; want %q", id, text, gone, err, in[1])
@@ -194,7 +199,8 @@ func TestSignals(t *testing.T) {
 	must("react", s.React(t.Context(), discordtest.Dev, p.ThreadID, "👀", true))
 	must("react", s.React(t.Context(), discordtest.Dev, p.ThreadID, "👀", false))
 	must("react in the thread", s.React(t.Context(), discordtest.Dev, posted.MessageID, "❤️", true))
-	if got, want := w.server.Reacted(), []string{"+👀 " + p.ThreadID, "-👀 " + p.ThreadID, "+❤️ " + posted.MessageID}; !slices.Equal(got, want) {
+	if got, want := w.server.Reacted(), []string{"+👀 " + p.ThreadID, "-👀 " + p.ThreadID,
+		"+❤️ " + posted.MessageID}; !slices.Equal(got, want) {
 		t.Errorf("reactions %q, want %q", got, want)
 	}
 	must("typing", s.Typing(t.Context(), discordtest.Dev, p.ThreadID))
@@ -205,12 +211,15 @@ func TestSignals(t *testing.T) {
 	if err := s.Edit(t.Context(), discordtest.Dev, p.ThreadID, "mine"); err == nil {
 		t.Error("somebody else's message was edited")
 	}
-	card := chat.Card{ChatID: discordtest.Help, Title: "A draft", Text: "@everyone look", Key: "c-1", Buttons: []chat.Button{
-		{Name: "approve", Label: "Approve", Value: "v", Style: "primary"}, {Name: "dismiss", Label: "No", Value: "v", Style: "danger"}}}
+	card := chat.Card{ChatID: discordtest.Help, Title: "A draft", Text: "@everyone look", Key: "c-1",
+		Buttons: []chat.Button{
+			{Name: "approve", Label: "Approve", Value: "v", Style: "primary"},
+			{Name: "dismiss", Label: "No", Value: "v", Style: "danger"}}}
 	dealt, err := s.PostCard(t.Context(), card)
 	must("deal", err)
 	again, err := w.sink().PostCard(t.Context(), card)
-	if must("deal again", err); again.MessageID != dealt.MessageID || w.Pings(discordtest.Help, dealt.MessageID) {
+	if must("deal again", err); again.MessageID != dealt.MessageID ||
+		w.Pings(discordtest.Help, dealt.MessageID) {
 		t.Errorf("dealt %v, then %v", dealt, again)
 	}
 	rows, _ := w.server.Messages(discordtest.Help)[0].Data["components"].([]any)
@@ -219,7 +228,8 @@ func TestSignals(t *testing.T) {
 	}
 	card.Buttons, card.Text = nil, "approved"
 	must("redeal", w.sink().UpdateCard(t.Context(), dealt.MessageID, card))
-	if m := w.server.Messages(discordtest.Help)[0]; len(m.Data["components"].([]any)) != 0 || m.Data["content"] != "**A draft**\napproved" {
+	if m := w.server.Messages(discordtest.Help)[0]; len(m.Data["components"].([]any)) != 0 ||
+		m.Data["content"] != "**A draft**\napproved" {
 		t.Errorf("settled as %+v", m.Data)
 	}
 	card.Title = ""

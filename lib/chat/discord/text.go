@@ -53,7 +53,8 @@ func (c *Client) readable(ctx context.Context, text string, people []user, guild
 	return b.String(), nil
 }
 
-func (c *Client) plain(ctx context.Context, b *strings.Builder, text string, people []user, guild string) error {
+func (c *Client) plain(ctx context.Context, b *strings.Builder, text string, people []user,
+	guild string) error {
 	at := 0
 	for _, m := range marks.FindAllStringSubmatchIndex(text, -1) {
 		b.WriteString(text[at:m[0]])
@@ -69,7 +70,8 @@ func (c *Client) plain(ctx context.Context, b *strings.Builder, text string, peo
 }
 
 // mark returns the text that a client shows for a reference.
-func (c *Client) mark(ctx context.Context, text string, m []int, people []user, guild string) (string, error) {
+func (c *Client) mark(ctx context.Context, text string, m []int, people []user,
+	guild string) (string, error) {
 	group := func(i int) string {
 		if m[2*i] < 0 {
 			return ""

@@ -16,7 +16,8 @@ func TestBothWays(t *testing.T) {
 			t.Errorf("%q: %q %v", char, name, ok)
 		}
 	}
-	for in, want := range map[string]string{"⚠": "warning", "✅️": "white_check_mark", "👍": "+1", "👀": "eyes", "🔔": "bell", "📝": "memo", "⏩": "fast_forward", "🤔": "thinking_face"} {
+	for in, want := range map[string]string{"⚠": "warning", "✅️": "white_check_mark", "👍": "+1", "👀": "eyes",
+		"🔔": "bell", "📝": "memo", "⏩": "fast_forward", "🤔": "thinking_face"} {
 		if got, ok := Name(in); !ok || got != want {
 			t.Errorf("%q: %q %v", in, got, ok)
 		}

@@ -77,7 +77,8 @@ func (p *pass) discordMessage(c *discordChannel, m *discordMessage) error {
 	}
 	e := event.Event{
 		Platform: "discord", ChatID: c.ID, ChatName: c.Name, MessageID: m.ID, Content: m.Content,
-		Sender: event.Sender{ID: first(m.Author.ID, "unknown"), Name: first(m.Author.Nickname, m.Author.Name)},
+		Sender: event.Sender{ID: first(m.Author.ID, "unknown"),
+			Name: first(m.Author.Nickname, m.Author.Name)},
 	}
 	if m.Author.IsBot {
 		e.Sender.Type = "bot"
@@ -98,7 +99,8 @@ func (p *pass) discordMessage(c *discordChannel, m *discordMessage) error {
 		e.Content = strings.NewReplacer("<@"+u.ID+">", name, "<@!"+u.ID+">", name).Replace(e.Content)
 	}
 	for _, a := range m.Attachments {
-		e.Attachments = append(e.Attachments, event.Attachment{ID: a.ID, Name: first(a.Name, a.ID), Size: a.Size, URL: a.URL})
+		e.Attachments = append(e.Attachments,
+			event.Attachment{ID: a.ID, Name: first(a.Name, a.ID), Size: a.Size, URL: a.URL})
 	}
 	for _, b := range m.Embeds {
 		if e.Content == "" {

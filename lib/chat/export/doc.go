@@ -168,7 +168,8 @@ func (p *pass) inside(name string, fn func(*doc) error) error {
 	var syntax *json.SyntaxError
 	switch {
 	case err == nil:
-	case errors.As(err, &syntax), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.Is(err, errLarge), errors.Is(err, errShape):
+	case errors.As(err, &syntax), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF),
+		errors.Is(err, errLarge), errors.Is(err, errShape):
 		p.refuse(fmt.Sprintf("%s: from byte %d on", name, d.dec.InputOffset()), err)
 		err = nil
 	}

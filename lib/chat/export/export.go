@@ -211,7 +211,8 @@ func (r *Reader) detect() error {
 	}
 	if r.format == "" {
 		err := sysexit.With(sysexit.Data, fmt.Errorf("export %q: nothing in it is known", r.path))
-		return sysexit.Hint(err, "it can be a Slack export, DiscordChatExporter's JSON, Telegram Desktop's result.json or a Mattermost bulk export")
+		return sysexit.Hint(err,
+			"it can be a Slack export, DiscordChatExporter's JSON, Telegram Desktop's result.json or a Mattermost bulk export")
 	}
 	read := known[r.format].read
 	r.read = func(p *pass) error {

@@ -48,7 +48,8 @@ func row(e event.Event) string {
 	if e.ReplyToID != "" {
 		files += " re:" + e.ReplyToID
 	}
-	return fmt.Sprintf("%s %s %s(%s) %s %s %s/%s/%s %q %v%s", e.CreateTime, e.Platform, e.ChatID, e.ChatName, e.MessageID, thread,
+	return fmt.Sprintf("%s %s %s(%s) %s %s %s/%s/%s %q %v%s", e.CreateTime, e.Platform, e.ChatID, e.ChatName,
+		e.MessageID, thread,
 		e.Sender.ID, e.Sender.Type, e.Sender.Name, e.Content, e.Mentions, files)
 }
 
@@ -92,17 +93,24 @@ var exports = map[string]struct {
 // TestFormats reads each export as it is, and as a zip.
 func TestFormats(t *testing.T) {
 	for name, want := range exports {
-		for _, path := range []string{filepath.Join("testdata", name), zipped(t, filepath.Join("testdata", name), "")} {
+		for _, path := range []string{filepath.Join("testdata", name),
+			zipped(t, filepath.Join("testdata", name), "")} {
 			t.Run(name+filepath.Ext(path), func(t *testing.T) {
 				format, rows, said, err := read(t, path)
 				if format != want.format {
 					t.Errorf("taken for %q", format)
 				}
 				compareRows(t, rows, want.rows)
-				if status, _ := sysexit.Of(err); want.refused > 0 && (status != sysexit.Data || !strings.Contains(err.Error(), fmt.Sprint(want.refused, " parts"))) || want.refused == 0 && err != nil {
+				if status, _ := sysexit.Of(err); want.refused > 0 &&
+					(status != sysexit.Data ||
+						!strings.Contains(err.Error(), fmt.Sprint(want.refused, " parts"))) ||
+					want.refused == 0 && err != nil {
 					t.Errorf("ended with %v, want %d refused", err, want.refused)
 				}
-				if len(said) != want.refused+1 || !strings.HasSuffix(said[len(said)-1], fmt.Sprintf("%d messages; notices of the platform left out: %d", len(want.rows), want.notices)) {
+				if len(said) != want.refused+1 ||
+					!strings.HasSuffix(said[len(said)-1],
+						fmt.Sprintf("%d messages; notices of the platform left out: %d", len(want.rows),
+							want.notices)) {
 					t.Errorf("said %q", said)
 				}
 			})
@@ -180,7 +188,8 @@ func TestUnknown(t *testing.T) {
 	}
 	for _, path := range []string{
 		file("empty.json", ""), file("other.json", `{"a":1,"messages":[]}`), file("list.json", `[1,2]`),
-		file("text.txt", "ana: hi\n"), file("cut.zip", "PK\x03\x04garbage"), file("deep.json", strings.Repeat("[", 1<<20)),
+		file("text.txt", "ana: hi\n"), file("cut.zip", "PK\x03\x04garbage"),
+		file("deep.json", strings.Repeat("[", 1<<20)),
 		t.TempDir(),
 	} {
 		_, err := Open(path)
@@ -201,7 +210,8 @@ func TestBroken(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "general", "2024-01-01.json"),
-		[]byte(`[{"type":"message","user":"U1","text":"kept","ts":"1704100000.000001"},{"type":"mess`), 0o600); err != nil {
+		[]byte(`[{"type":"message","user":"U1","text":"kept","ts":"1704100000.000001"},{"type":"mess`),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, rows, said, err := read(t, dir)
@@ -220,7 +230,8 @@ func TestBomb(t *testing.T) {
 	}
 	for name, inside := range map[string]io.Reader{
 		"spaces": io.MultiReader(strings.NewReader(`[`), io.LimitReader(repeat(' '), 1<<30)),
-		"text":   io.MultiReader(strings.NewReader(`[{"type":"message","text":"`), io.LimitReader(repeat('x'), 1<<30)),
+		"text": io.MultiReader(strings.NewReader(`[{"type":"message","text":"`),
+			io.LimitReader(repeat('x'), 1<<30)),
 	} {
 		path := filepath.Join(t.TempDir(), "bomb.zip")
 		f, err := os.Create(path)
@@ -238,7 +249,8 @@ func TestBomb(t *testing.T) {
 		start := time.Now()
 		_, rows, said, err := read(t, path)
 		if err == nil || len(rows) > 0 || len(said) == 0 || !strings.Contains(said[0], "larger than") {
-			t.Errorf("%s: %d messages, said %q, ended with %v after %v", name, len(rows), said, err, time.Since(start))
+			t.Errorf("%s: %d messages, said %q, ended with %v after %v", name, len(rows), said, err,
+				time.Since(start))
 		}
 	}
 }
@@ -261,7 +273,8 @@ func TestOrder(t *testing.T) {
 	const n = 3000
 	for i := range n {
 		at := time.Unix(int64(rng.IntN(50)), 0)
-		if err := o.add(event.Event{MessageID: fmt.Sprint(i), CreateTime: at.UTC().Format(time.RFC3339)}, at); err != nil {
+		if err := o.add(event.Event{MessageID: fmt.Sprint(i), CreateTime: at.UTC().Format(time.RFC3339)},
+			at); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -317,7 +330,8 @@ func (p *pieces) Read(b []byte) (int, error) {
 
 // FuzzOpen: no file makes it panic, or emit a message without its ids.
 func FuzzOpen(f *testing.F) {
-	for _, name := range []string{"testdata/telegram.json", "testdata/mattermost.jsonl", "testdata/discord/help.json"} {
+	for _, name := range []string{"testdata/telegram.json", "testdata/mattermost.jsonl",
+		"testdata/discord/help.json"} {
 		raw, err := os.ReadFile(name)
 		if err != nil {
 			f.Fatal(err)
@@ -335,11 +349,12 @@ func FuzzOpen(f *testing.F) {
 			return
 		}
 		defer r.Close()
-		_ = r.Run(context.Background(), chat.Resume{}, chattest.Handler{Log: func(string, ...any) {}, Event: func(e event.Event) error {
-			if e.ChatID == "" || e.MessageID == "" || e.CreateTime == "" || e.Sender.ID == "" {
-				t.Errorf("emitted %+v", e)
-			}
-			return nil
-		}})
+		_ = r.Run(context.Background(), chat.Resume{},
+			chattest.Handler{Log: func(string, ...any) {}, Event: func(e event.Event) error {
+				if e.ChatID == "" || e.MessageID == "" || e.CreateTime == "" || e.Sender.ID == "" {
+					t.Errorf("emitted %+v", e)
+				}
+				return nil
+			}})
 	})
 }

@@ -64,7 +64,8 @@ type mattermostExport struct {
 }
 
 func (p *pass) mattermost(name string) error {
-	x := &mattermostExport{pass: p, channels: map[string]string{}, people: map[string]string{}, bots: map[string]bool{}}
+	x := &mattermostExport{pass: p, channels: map[string]string{}, people: map[string]string{},
+		bots: map[string]bool{}}
 	return p.inside(name, func(d *doc) error {
 		for {
 			err := one(p, d, x.line)
@@ -83,7 +84,8 @@ func (x *mattermostExport) line(l *mattermostLine) error {
 	case l.Type == "channel" && l.Channel != nil:
 		x.channels[l.Channel.Team+"/"+l.Channel.Name] = first(l.Channel.DisplayName, l.Channel.Name)
 	case l.Type == "user" && l.User != nil:
-		x.people[l.User.Username] = first(l.User.Nickname, strings.TrimSpace(l.User.FirstName+" "+l.User.LastName), l.User.Username)
+		x.people[l.User.Username] = first(l.User.Nickname,
+			strings.TrimSpace(l.User.FirstName+" "+l.User.LastName), l.User.Username)
 	case l.Type == "bot" && l.Bot != nil:
 		x.bots[l.Bot.Username] = true
 	case l.Type == "post" && l.Post != nil:
@@ -127,8 +129,9 @@ func (x *mattermostExport) post(chatID, chatName, root string, p *mattermostPost
 		return bad("user %.40q, create_at %d", p.User, p.CreateAt)
 	}
 	e := event.Event{
-		Platform: "mattermost", ChatID: chatID, ChatName: chatName, MessageID: p.id(chatID), Content: p.Message,
-		Sender: event.Sender{ID: p.User, Name: x.people[p.User]},
+		Platform: "mattermost", ChatID: chatID, ChatName: chatName, MessageID: p.id(chatID),
+		Content: p.Message,
+		Sender:  event.Sender{ID: p.User, Name: x.people[p.User]},
 	}
 	if x.bots[p.User] || isTrue(p.Props["from_bot"]) || isTrue(p.Props["from_webhook"]) {
 		e.Sender.Type = "bot"

@@ -165,7 +165,8 @@ func (s *slackExport) message(chat slackChat, m *slackMessage) error {
 	if err != nil {
 		return bad("ts %.40q", m.TS)
 	}
-	e := event.Event{Platform: "slack", ChatID: chat.ID, ChatName: chat.Name, MessageID: m.TS, Sender: s.sender(m)}
+	e := event.Event{Platform: "slack", ChatID: chat.ID, ChatName: chat.Name, MessageID: m.TS,
+		Sender: s.sender(m)}
 	if m.ThreadTS != "" && m.ThreadTS != m.TS {
 		e.ThreadID = &m.ThreadTS
 	}
@@ -177,7 +178,8 @@ func (s *slackExport) message(chat slackChat, m *slackMessage) error {
 	}
 	e.Content, e.Mentions = s.readable(text)
 	for _, f := range m.Files {
-		e.Attachments = append(e.Attachments, event.Attachment{ID: f.ID, Name: first(f.Name, f.ID), MIME: f.Mimetype, Size: f.Size, URL: f.URL})
+		e.Attachments = append(e.Attachments,
+			event.Attachment{ID: f.ID, Name: first(f.Name, f.ID), MIME: f.Mimetype, Size: f.Size, URL: f.URL})
 	}
 	return s.add(e, at)
 }

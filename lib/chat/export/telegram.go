@@ -140,8 +140,9 @@ func (p *pass) telegramMessage(c *telegramChat, m *telegramMessage) error {
 		return bad("id %d, date %.40q, chat %.40q", m.ID, m.Date, c.id)
 	}
 	e := event.Event{
-		Platform: "telegram", ChatID: c.id, ChatName: first(c.name, c.id), MessageID: strconv.FormatInt(m.ID, 10),
-		Content: m.Text.text, Mentions: m.Text.mentions,
+		Platform: "telegram", ChatID: c.id, ChatName: first(c.name, c.id),
+		MessageID: strconv.FormatInt(m.ID, 10),
+		Content:   m.Text.text, Mentions: m.Text.mentions,
 		Sender: event.Sender{ID: first(m.FromID, "unknown"), Name: m.From},
 	}
 	if m.ViaBot != "" {
@@ -162,7 +163,8 @@ func (p *pass) telegramMessage(c *telegramChat, m *telegramMessage) error {
 		e.Attachments = append(e.Attachments, event.Attachment{Name: base(m.Photo), MIME: "image/jpeg"})
 	}
 	if m.File != "" {
-		e.Attachments = append(e.Attachments, event.Attachment{Name: first(m.FileName, base(m.File)), MIME: m.MIME})
+		e.Attachments = append(e.Attachments,
+			event.Attachment{Name: first(m.FileName, base(m.File)), MIME: m.MIME})
 	}
 	return p.add(e, at)
 }

@@ -85,12 +85,14 @@ func New(o Options) (*Client, error) {
 	case !nickForm.MatchString(o.Nick):
 		return nil, fault("nick %q: letters, digits and []\\^_{|}-, at most 30", o.Nick)
 	case o.Password != "" && o.NoTLS && !loopback(host):
-		return nil, sysexit.Hint(fault("a password would go over the network in the clear"), "take no_tls out")
+		return nil, sysexit.Hint(fault("a password would go over the network in the clear"),
+			"take no_tls out")
 	case strings.ContainsAny(o.Password, "\r\n\x00"):
 		return nil, fault("the password has a line end in it")
 	}
 	for _, c := range o.Chats {
-		if c == "" || len(c) > 64 || strings.ContainsAny(c, " ,\a\r\n\x00") || !isChannel(c) && !nickForm.MatchString(c) {
+		if c == "" || len(c) > 64 || strings.ContainsAny(c, " ,\a\r\n\x00") ||
+			!isChannel(c) && !nickForm.MatchString(c) {
 			return nil, sysexit.Hint(fault("chat %q: no channel and no nick", c), "write '#dev', in quotes")
 		}
 	}
@@ -143,7 +145,8 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	self = event.Sender{ID: c.o.Nick, Type: "bot", Name: c.o.Nick}
 	say := func(f chat.Finding) { findings = append(findings, f) }
 	if len(c.o.Chats) == 0 {
-		say(chat.Finding{Name: "chat", Text: "no channel is watched", Mend: "watched_chats: [{platform: irc, chat_id: '#dev'}]"})
+		say(chat.Finding{Name: "chat", Text: "no channel is watched",
+			Mend: "watched_chats: [{platform: irc, chat_id: '#dev'}]"})
 	}
 	k, err := c.dial(ctx, c.o.Nick+"-c", c.o.Nick+"-d")
 	if err != nil {
@@ -159,10 +162,13 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	if k.history > 0 && k.caps["draft/chathistory"] {
 		say(chat.Finding{Name: "history", OK: true, Text: "the server keeps history"})
 	} else {
-		say(chat.Finding{Name: "history", Warn: true, Text: "the server keeps no history: what is said while tri-watch is away is lost", Mend: "connect through a bouncer that has chathistory, or accept it"})
+		say(chat.Finding{Name: "history", Warn: true,
+			Text: "the server keeps no history: what is said while tri-watch is away is lost",
+			Mend: "connect through a bouncer that has chathistory, or accept it"})
 	}
 	if !k.caps["message-tags"] {
-		say(chat.Finding{Name: "ids", Warn: true, Text: "the server gives messages no ids", Mend: "accept it: a reply is then not known again when it is heard"})
+		say(chat.Finding{Name: "ids", Warn: true, Text: "the server gives messages no ids",
+			Mend: "accept it: a reply is then not known again when it is heard"})
 	}
 	return self, findings
 }

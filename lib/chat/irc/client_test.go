@@ -19,14 +19,19 @@ import (
 
 func TestParse(t *testing.T) {
 	for in, want := range map[string]ircmsg.Message{
-		"PING":                         {Command: "PING"},
-		"ping :a b":                    {Command: "PING", Params: []string{"a b"}},
-		":a!b@c PRIVMSG #dev ::-) x":   {Source: "a!b@c", Command: "PRIVMSG", Params: []string{"#dev", ":-) x"}},
-		":s 353 me = #dev :@ana +ben ": {Source: "s", Command: "353", Params: []string{"me", "=", "#dev", "@ana +ben "}},
+		"PING":      {Command: "PING"},
+		"ping :a b": {Command: "PING", Params: []string{"a b"}},
+		":a!b@c PRIVMSG #dev ::-) x": {Source: "a!b@c", Command: "PRIVMSG",
+			Params: []string{"#dev", ":-) x"}},
+		":s 353 me = #dev :@ana +ben ": {Source: "s", Command: "353",
+			Params: []string{"me", "=", "#dev", "@ana +ben "}},
 		`@time=2020-01-01T00:00:00.000Z;a=\:\s\\\r\n\;+x=;; :a  B  c  :`: ircmsg.MakeMessage(
-			map[string]string{"time": "2020-01-01T00:00:00.000Z", "a": "; \\\r\n", "+x": ""}, "a", "B", "c", ""),
-		":a!b@c PRIVMSG #dev :\xff":      {Source: "a!b@c", Command: "PRIVMSG", Params: []string{"#dev", "\uFFFD"}},
-		":a!b@c PRIVMSG #dev :a\rb\x00c": {Source: "a!b@c", Command: "PRIVMSG", Params: []string{"#dev", "abc"}},
+			map[string]string{"time": "2020-01-01T00:00:00.000Z", "a": "; \\\r\n", "+x": ""}, "a",
+			"B", "c", ""),
+		":a!b@c PRIVMSG #dev :\xff": {Source: "a!b@c", Command: "PRIVMSG",
+			Params: []string{"#dev", "\uFFFD"}},
+		":a!b@c PRIVMSG #dev :a\rb\x00c": {Source: "a!b@c", Command: "PRIVMSG",
+			Params: []string{"#dev", "abc"}},
 	} {
 		if got, ok := parse(in); !ok || got.whole != in || !reflect.DeepEqual(got.Message, want) {
 			t.Errorf("%q: %+v %v, want %+v", in, got, ok, want)
@@ -41,14 +46,16 @@ func TestParse(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add("@a=b :n!u@h PRIVMSG #c :\x0304,05text\x0f \x01ACTION x\x01")
-	c := &listening{Client: &Client{Options{Nick: "tri", Chats: []string{"#c"}, Now: time.Now}}, members: map[string]map[string]string{}}
+	c := &listening{Client: &Client{Options{Nick: "tri", Chats: []string{"#c"}, Now: time.Now}},
+		members: map[string]map[string]string{}}
 	f.Fuzz(func(t *testing.T, s string) {
 		l, ok := parse(s)
 		if !ok {
 			return
 		}
 		if e, ok := c.event(&conn{nick: "tri"}, &l); ok {
-			if e.MessageID == "" || e.Sender.ID == "" || !utf8.ValidString(e.Content) || strings.ContainsAny(e.Content, "\r\n\x00\x01\x02\x1b") {
+			if e.MessageID == "" || e.Sender.ID == "" || !utf8.ValidString(e.Content) ||
+				strings.ContainsAny(e.Content, "\r\n\x00\x01\x02\x1b") {
 				t.Errorf("%q came as %+v", s, e)
 			}
 		}
@@ -57,7 +64,8 @@ func FuzzParse(f *testing.F) {
 
 func TestPlain(t *testing.T) {
 	for in, want := range map[string]string{
-		"a\x02b\x02\x1dc\x0f": "abc", "\x0304,12red\x03 7": "red 7", "\x033green": "green", "\x0312345": "345", "\x03,x": ",x",
+		"a\x02b\x02\x1dc\x0f": "abc", "\x0304,12red\x03 7": "red 7", "\x033green": "green",
+		"\x0312345": "345", "\x03,x": ",x",
 		"\x04ff00aahex": "hex", "tab\tstays": "tab\tstays", "\x1b[31m": "[31m", "é\x02é": "éé",
 	} {
 		if got := withoutFormatting(in); got != want {
@@ -73,7 +81,8 @@ func TestLines(t *testing.T) {
 	for _, tt := range []struct {
 		in   string
 		want int
-	}{{"one", 1}, {"one\ntwo\n\n  \nthree", 3}, {strings.Repeat("é", 1000), 5}, {strings.Repeat("word ", 200), 3}, {"", 0}, {"\r\x00", 1}} {
+	}{{"one", 1}, {"one\ntwo\n\n  \nthree", 3}, {strings.Repeat("é", 1000), 5},
+		{strings.Repeat("word ", 200), 3}, {"", 0}, {"\r\x00", 1}} {
 		got := lines(tt.in)
 		if len(got) != tt.want {
 			t.Errorf("%.20q: %d lines, want %d", tt.in, len(got), tt.want)
@@ -87,7 +96,8 @@ func TestLines(t *testing.T) {
 }
 
 func TestEvents(t *testing.T) {
-	l := &listening{Client: &Client{Options{Nick: "tri", Chats: []string{"#Dev", "boss"}, Now: func() time.Time { return time.Unix(1700000000, 0) }}}, members: map[string]map[string]string{}}
+	l := &listening{Client: &Client{Options{Nick: "tri", Chats: []string{"#Dev", "boss"},
+		Now: func() time.Time { return time.Unix(1700000000, 0) }}}, members: map[string]map[string]string{}}
 	for _, nick := range []string{"Ana", "ben", "tri"} {
 		l.member("#dev", nick)
 	}
@@ -95,23 +105,29 @@ func TestEvents(t *testing.T) {
 		chat, sender, kind, text string
 		mentions                 []string
 	}{
-		":ben!x@y PRIVMSG #dev :ana: look, @tri":      {"#Dev", "ben", "user", "ana: look, @tri", []string{"Ana", "tri"}},
-		":ben!x@y PRIVMSG #DEV :ana is away":          {"#Dev", "ben", "user", "ana is away", []string{}},
-		":ben!x@y PRIVMSG #dev :ask TRI about it.":    {"#Dev", "ben", "user", "ask TRI about it.", []string{"tri"}},
-		":ben!x@y PRIVMSG #dev :try triage: it is":    {"#Dev", "ben", "user", "try triage: it is", []string{}},
+		":ben!x@y PRIVMSG #dev :ana: look, @tri": {"#Dev", "ben", "user", "ana: look, @tri",
+			[]string{"Ana", "tri"}},
+		":ben!x@y PRIVMSG #DEV :ana is away": {"#Dev", "ben", "user", "ana is away", []string{}},
+		":ben!x@y PRIVMSG #dev :ask TRI about it.": {"#Dev", "ben", "user", "ask TRI about it.",
+			[]string{"tri"}},
+		":ben!x@y PRIVMSG #dev :try triage: it is": {"#Dev", "ben", "user",
+			"try triage: it is", []string{}},
 		":ben!x@y PRIVMSG #dev :\x01ACTION waves\x01": {"#Dev", "ben", "user", "* ben waves", []string{}},
-		":tri_!x@y PRIVMSG #dev :ana: it is 5":        {"#Dev", "tri", "bot", "ana: it is 5", []string{"Ana"}},
-		":ci!x@y NOTICE #dev :built":                  {"#Dev", "ci", "bot", "built", []string{}},
-		"@bot :ci!x@y PRIVMSG #dev :built":            {"#Dev", "ci", "bot", "built", []string{}},
-		":boss!x@y PRIVMSG tri :where?":               {"boss", "boss", "user", "where?", []string{"tri"}},
+		":tri_!x@y PRIVMSG #dev :ana: it is 5": {"#Dev", "tri", "bot", "ana: it is 5",
+			[]string{"Ana"}},
+		":ci!x@y NOTICE #dev :built":       {"#Dev", "ci", "bot", "built", []string{}},
+		"@bot :ci!x@y PRIVMSG #dev :built": {"#Dev", "ci", "bot", "built", []string{}},
+		":boss!x@y PRIVMSG tri :where?":    {"boss", "boss", "user", "where?", []string{"tri"}},
 	} {
 		x, _ := parse(in)
 		e, ok := l.event(&conn{nick: "tri"}, &x)
-		if !ok || e.ChatID != want.chat || e.Sender.ID != want.sender || e.Sender.Type != want.kind || e.Content != want.text || !reflect.DeepEqual(e.Mentions, want.mentions) {
+		if !ok || e.ChatID != want.chat || e.Sender.ID != want.sender || e.Sender.Type != want.kind ||
+			e.Content != want.text || !reflect.DeepEqual(e.Mentions, want.mentions) {
 			t.Errorf("%q: %+v %v, want %+v", in, e, ok, want)
 		}
 	}
-	for _, in := range []string{":irc.test NOTICE * :hi", ":x!y@z PRIVMSG tri :not watched", ":x!y@z PRIVMSG #other :x", ":x!y@z PRIVMSG #dev :\x01VERSION\x01"} {
+	for _, in := range []string{":irc.test NOTICE * :hi", ":x!y@z PRIVMSG tri :not watched",
+		":x!y@z PRIVMSG #other :x", ":x!y@z PRIVMSG #dev :\x01VERSION\x01"} {
 		x, _ := parse(in)
 		if e, ok := l.event(&conn{nick: "tri"}, &x); ok {
 			t.Errorf("%q came as %+v", in, e)
@@ -133,10 +149,14 @@ func TestOldServer(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- w.Source().Run(ctx, chat.Resume{Last: map[string]time.Time{"#dev": time.Unix(1700000000, 0)}}, chattest.Handler{Log: func(format string, args ...any) { said <- format }, Connect: func(b bool) { up <- b }, Event: func(e event.Event) error {
-			heard <- e
-			return nil
-		}})
+		ended <- w.Source().Run(ctx,
+			chat.Resume{Last: map[string]time.Time{"#dev": time.Unix(1700000000, 0)}},
+			chattest.Handler{Log: func(format string, args ...any) {
+				said <- format
+			}, Connect: func(b bool) { up <- b }, Event: func(e event.Event) error {
+				heard <- e
+				return nil
+			}})
 	}()
 	for !<-up {
 	}
@@ -156,11 +176,14 @@ func TestOldServer(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	posted, err := w.Sink().Post(t.Context(), chat.Post{ChatID: "#dev", ThreadID: "1", ReplyToID: "1", Text: "It is 5.\nSee a.go.", Key: "k"})
-	if got := w.Standing("#dev", ""); err != nil || posted.MessageID == "" || !reflect.DeepEqual(got, []string{"It is 5.", "See a.go."}) {
+	posted, err := w.Sink().Post(t.Context(),
+		chat.Post{ChatID: "#dev", ThreadID: "1", ReplyToID: "1", Text: "It is 5.\nSee a.go.", Key: "k"})
+	if got := w.Standing("#dev", ""); err != nil || posted.MessageID == "" ||
+		!reflect.DeepEqual(got, []string{"It is 5.", "See a.go."}) {
 		t.Errorf("%+v %v: %q", posted, err, got)
 	}
-	if _, err := w.Sink().Post(t.Context(), chat.Post{ChatID: "#closed", Text: "x", Key: "k"}); !chat.IsRefused(err) {
+	if _, err := w.Sink().Post(t.Context(),
+		chat.Post{ChatID: "#closed", Text: "x", Key: "k"}); !chat.IsRefused(err) {
 		t.Errorf("a channel that cannot be joined: %v", err)
 	}
 }
@@ -170,17 +193,19 @@ func TestOldServer(t *testing.T) {
 func TestSaidWhileHistoryIsRead(t *testing.T) {
 	w := newWorld(t)
 	w.server.Say("ana", "#dev", "before")
-	w.server.Meanwhile = map[string]irctest.Said{"#help": {Nick: "ana", Channel: "#dev", Text: "meanwhile"}, "#dev": {Nick: "ana", Channel: "#help", Text: "as well"}}
+	w.server.Meanwhile = map[string]irctest.Said{"#help": {Nick: "ana", Channel: "#dev", Text: "meanwhile"},
+		"#dev": {Nick: "ana", Channel: "#help", Text: "as well"}}
 	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
 	defer stop()
 	came := map[string]bool{}
 	long := time.Now().Add(-time.Hour)
-	err := w.Source().Run(ctx, chat.Resume{Last: map[string]time.Time{"#dev": long, "#help": long}}, chattest.Handler{Log: t.Logf, Event: func(e event.Event) error {
-		if came[e.ChatID+" "+e.Content] = true; len(came) == 3 {
-			stop()
-		}
-		return nil
-	}})
+	err := w.Source().Run(ctx, chat.Resume{Last: map[string]time.Time{"#dev": long, "#help": long}},
+		chattest.Handler{Log: t.Logf, Event: func(e event.Event) error {
+			if came[e.ChatID+" "+e.Content] = true; len(came) == 3 {
+				stop()
+			}
+			return nil
+		}})
 	if err != nil || len(came) != 3 {
 		t.Errorf("came: %v, %v", came, err)
 	}

@@ -35,7 +35,8 @@ func newWorld(t *testing.T) *world {
 }
 
 func (w *world) options() Options {
-	return Options{Address: w.server.Addr, NoTLS: true, Nick: "tri", Password: "secret", Chats: []string{"#dev", "#help"},
+	return Options{Address: w.server.Addr, NoTLS: true, Nick: "tri", Password: "secret",
+		Chats: []string{"#dev", "#help"},
 		Sleep: func(ctx context.Context, d time.Duration) error {
 			select {
 			case <-ctx.Done():
@@ -75,7 +76,8 @@ func (w *world) Pings(string, string) bool { return false } // IRC has no such m
 
 func (w *world) Lacks(f chattest.Feature) bool {
 	switch f {
-	case chattest.Edits, chattest.Deletions, chattest.Threads, chattest.Memory, chattest.Files, chattest.Lines, chattest.Long:
+	case chattest.Edits, chattest.Deletions, chattest.Threads, chattest.Memory, chattest.Files,
+		chattest.Lines, chattest.Long:
 		return true
 	case chattest.History:
 		return !w.server.Modern
@@ -91,7 +93,8 @@ func (w *world) Garble()                                   { w.server.Garble() }
 func (w *world) Revoke()                                   { w.server.Revoke() }
 
 func (w *world) Break(f chattest.Faults) {
-	w.server.SetFaults(irctest.Faults{Seed: f.Seed, Cut: min(f.Cut, 0.5), Duplicate: f.Duplicate, LoseAnswer: f.LoseAnswer, Fail: max(f.Fail, f.FailAfter), Busy: f.Busy})
+	w.server.SetFaults(irctest.Faults{Seed: f.Seed, Cut: min(f.Cut, 0.5), Duplicate: f.Duplicate,
+		LoseAnswer: f.LoseAnswer, Fail: max(f.Fail, f.FailAfter), Busy: f.Busy})
 }
 
 func (w *world) Burst(chatID string, n int) (ids []string) {

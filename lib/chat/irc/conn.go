@@ -24,7 +24,8 @@ const (
 )
 
 // wanted are the capabilities that are requested if the server has them.
-var wanted = []string{"message-tags", "server-time", "echo-message", "batch", "sasl", "draft/chathistory", "draft/event-playback"}
+var wanted = []string{"message-tags", "server-time", "echo-message", "batch", "sasl", "draft/chathistory",
+	"draft/event-playback"}
 
 // conn is one registered connection.
 type conn struct {
@@ -125,10 +126,13 @@ func (k *conn) register(account, password string, nicks []string) error {
 		case "903": // RPL_SASLSUCCESS
 			err = k.write("CAP END")
 		case "902", "904", "905", "906", "908", "464", "465": // SASL failed, wrong password, banned
-			return sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("register: %s %q", l.Command, l.last())), "the account or its password is not, or no longer, accepted")
+			return sysexit.Hint(sysexit.With(sysexit.NoPerm,
+				fmt.Errorf("register: %s %q", l.Command, l.last())),
+				"the account or its password is not, or no longer, accepted")
 		case "432", "433", "436": // the nick is in use
 			if nicks = nicks[1:]; len(nicks) == 0 {
-				return sysexit.Hint(fmt.Errorf("register: %q", l.last()), "another program has the nick: end it, or change chat.irc.nick")
+				return sysexit.Hint(fmt.Errorf("register: %q", l.last()),
+					"another program has the nick: end it, or change chat.irc.nick")
 			}
 			k.nick = nicks[0]
 			err = k.write("NICK", k.nick)
@@ -160,7 +164,9 @@ func (k *conn) capability(l *line, offered *[]string, login bool) error {
 			}
 		}
 		if login && !slices.Contains(ask, "sasl") {
-			return sysexit.Hint(sysexit.With(sysexit.Config, errors.New("register: the server knows no SASL")), "leave the password out, or use another server")
+			return sysexit.Hint(sysexit.With(sysexit.Config,
+				errors.New("register: the server knows no SASL")),
+				"leave the password out, or use another server")
 		}
 		if len(ask) == 0 {
 			return k.write("CAP END")

@@ -52,7 +52,9 @@ func TestRealServer(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- c.Run(ctx, chat.Resume{}, chattest.Handler{Log: t.Logf, Connect: func(b bool) { up <- b }, Event: func(e event.Event) error {
+		ended <- c.Run(ctx, chat.Resume{}, chattest.Handler{Log: t.Logf, Connect: func(b bool) {
+			up <- b
+		}, Event: func(e event.Event) error {
 			heard <- e
 			return nil
 		}})
@@ -77,7 +79,8 @@ func TestRealServer(t *testing.T) {
 		say("tri: where is the retry limit?")
 		select {
 		case e := <-heard:
-			warm = e.Content != "tri: where is the retry limit?" || !reflect.DeepEqual(e.Mentions, []string{"tri"})
+			warm = e.Content != "tri: where is the retry limit?" ||
+				!reflect.DeepEqual(e.Mentions, []string{"tri"})
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
@@ -89,7 +92,8 @@ func TestRealServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.drop()
-	posted, err := s.Post(t.Context(), chat.Post{ChatID: "#dev", ThreadID: "1", ReplyToID: "1", Key: "k", Text: "It is 5.\n" + strings.Repeat("word ", 100)})
+	posted, err := s.Post(t.Context(), chat.Post{ChatID: "#dev", ThreadID: "1", ReplyToID: "1", Key: "k",
+		Text: "It is 5.\n" + strings.Repeat("word ", 100)})
 	if err != nil || posted.MessageID == "" {
 		t.Fatal(posted, err)
 	}
@@ -104,7 +108,8 @@ func TestRealServer(t *testing.T) {
 	if texts[0] != "It is 5." || len(strings.Fields(strings.Join(texts[1:], " "))) != 100 {
 		t.Errorf("said %q", texts)
 	}
-	if _, err := s.Post(t.Context(), chat.Post{ChatID: "#" + strings.Repeat("x", 60), Text: "x", Key: "k"}); !chat.IsRefused(err) {
+	if _, err := s.Post(t.Context(), chat.Post{ChatID: "#" + strings.Repeat("x", 60), Text: "x",
+		Key: "k"}); !chat.IsRefused(err) {
 		t.Errorf("a channel that cannot be: %v", err)
 	}
 	time.Sleep(1500 * time.Millisecond) // more than a pulse: the server has answered a PING
@@ -116,7 +121,9 @@ func TestRealServer(t *testing.T) {
 	for range 20 {
 		lines = append(lines, next().Content)
 	}
-	if lines[0] != "line 0" || lines[19] != "line 19" || !slices.IsSortedFunc(lines, func(a, b string) int { return len(a) - len(b) }) {
+	if lines[0] != "line 0" || lines[19] != "line 19" || !slices.IsSortedFunc(lines, func(a, b string) int {
+		return len(a) - len(b)
+	}) {
 		t.Errorf("heard %q", lines)
 	}
 	if _, findings := c.Check(t.Context()); len(findings) == 0 || !findings[0].OK {

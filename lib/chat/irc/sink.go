@@ -42,8 +42,12 @@ const pace = 600 * time.Millisecond
 // one only when it has processed them all, and sends its errors before that.
 func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 	out := lines(p.Text)
-	if n := utf8.RuneCountInString(p.Text); n > c.Limit() || len(out) == 0 || !isChannel(p.ChatID) && !nickForm.MatchString(p.ChatID) || strings.ContainsAny(p.ChatID, " ,\r\n\x00") {
-		return chat.Posted{}, fmt.Errorf("irc: post in %q: %d characters; 1 to %d can be said, in a channel: %w", p.ChatID, n, c.Limit(), chat.ErrRefused)
+	if n := utf8.RuneCountInString(p.Text); n > c.Limit() || len(out) == 0 ||
+		!isChannel(p.ChatID) && !nickForm.MatchString(p.ChatID) ||
+		strings.ContainsAny(p.ChatID, " ,\r\n\x00") {
+		return chat.Posted{},
+			fmt.Errorf("irc: post in %q: %d characters; 1 to %d can be said, in a channel: %w", p.ChatID, n,
+				c.Limit(), chat.ErrRefused)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -52,7 +56,8 @@ func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 		if chat.IsRefused(err) {
 			return chat.Posted{}, err
 		}
-		return chat.Posted{}, &chat.RetryError{After: 30 * time.Second, Err: fmt.Errorf("irc: %w", err)} // nothing was sent
+		// nothing was sent
+		return chat.Posted{}, &chat.RetryError{After: 30 * time.Second, Err: fmt.Errorf("irc: %w", err)}
 	}
 	posted, err := c.say(ctx, p, out)
 	if err != nil && !chat.IsRefused(err) {
@@ -103,7 +108,8 @@ func (c *Sink) say(ctx context.Context, p chat.Post, out []string) (chat.Posted,
 				}
 			}
 			head := "PRIVMSG"
-			if c.conn.caps["message-tags"] && p.ReplyToID != "" && !strings.ContainsAny(p.ReplyToID, "; \\\r\n") {
+			if c.conn.caps["message-tags"] && p.ReplyToID != "" &&
+				!strings.ContainsAny(p.ReplyToID, "; \\\r\n") {
 				head = "@+draft/reply=" + p.ReplyToID + " PRIVMSG"
 			}
 			if err := c.conn.write(head, p.ChatID, ":"+text); err != nil {
@@ -158,7 +164,8 @@ func (c *Sink) ping(ctx context.Context, channel string, do func() error) (refus
 			err = k.write("PONG", ":"+x.last())
 		case x.Command == "ERROR":
 			return "", "", fmt.Errorf("%w: %q", errCut, x.last())
-		case x.Command == "PRIVMSG" && echo == "" && fold(x.Nick()) == fold(k.nick) && fold(x.param(0)) == fold(channel):
+		case x.Command == "PRIVMSG" && echo == "" && fold(x.Nick()) == fold(k.nick) &&
+			fold(x.param(0)) == fold(channel):
 			echo = x.tag("msgid")
 		case refusals[x.Command]:
 			refused = fmt.Sprintf("%s %q", x.Command, x.last())

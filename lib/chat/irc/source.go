@@ -18,13 +18,16 @@ import (
 // Run implements chat.Source.
 func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
 	if len(c.o.Chats) == 0 {
-		return sysexit.Hint(sysexit.With(sysexit.Config, errors.New("irc: which channels?")), "name them under watched_chats: platform: irc, chat_id: '#dev'")
+		return sysexit.Hint(sysexit.With(sysexit.Config, errors.New("irc: which channels?")),
+			"name them under watched_chats: platform: irc, chat_id: '#dev'")
 	}
-	l := &listening{Client: c, Resume: resume, Handler: to, last: map[string]time.Time{}, members: map[string]map[string]string{}}
+	l := &listening{Client: c, Resume: resume, Handler: to, last: map[string]time.Time{},
+		members: map[string]map[string]string{}}
 	for id, at := range resume.Last {
 		l.last[fold(id)] = at
 	}
-	s := session.Loop{Platform: "irc", Stable: calm, Now: time.Now, Sleep: c.o.Sleep, Wait: func(try int, _ error) time.Duration { return backoff(try, c.o.Chance()) }}
+	s := session.Loop{Platform: "irc", Stable: calm, Now: time.Now, Sleep: c.o.Sleep,
+		Wait: func(try int, _ error) time.Duration { return backoff(try, c.o.Chance()) }}
 	return s.Run(ctx, l, l.session)
 }
 
@@ -183,7 +186,8 @@ func (l *listening) history(ctx context.Context, k *conn) error {
 			continue
 		}
 		if k.history == 0 || !k.caps["batch"] || !k.caps["server-time"] || !k.caps["message-tags"] {
-			l.Logf("irc: %s: this server keeps no history: what was said since %s is lost", channel, since.UTC().Format(time.RFC3339))
+			l.Logf("irc: %s: this server keeps no history: what was said since %s is lost", channel,
+				since.UTC().Format(time.RFC3339))
 			continue
 		}
 		n, err := l.page(ctx, k, channel, since.Add(-overlap))
@@ -199,7 +203,8 @@ func (l *listening) history(ctx context.Context, k *conn) error {
 
 // page reads the history of a channel from since on, page by page. It returns how many of its
 // messages are newer than the known ones.
-func (l *listening) page(ctx context.Context, k *conn, channel string, since time.Time) (fresh int, err error) {
+func (l *listening) page(ctx context.Context, k *conn, channel string,
+	since time.Time) (fresh int, err error) {
 	known := l.last[fold(channel)]
 	from := "timestamp=" + since.UTC().Format("2006-01-02T15:04:05.000Z")
 	for ctx.Err() == nil {
@@ -243,7 +248,8 @@ func (l *listening) batch(k *conn, channel string) (got []event.Event, err error
 		case x.Command == "FAIL" && x.param(0) == "CHATHISTORY":
 			l.Logf("irc: the history of %s cannot be read: %q", channel, x.last())
 			return nil, nil
-		case x.Command == "BATCH" && strings.HasPrefix(ref, "+") && x.param(1) == "chathistory" && fold(x.param(2)) == fold(channel):
+		case x.Command == "BATCH" && strings.HasPrefix(ref, "+") && x.param(1) == "chathistory" &&
+			fold(x.param(2)) == fold(channel):
 			name = ref[1:]
 		case x.Command == "BATCH" && name != "" && ref == "-"+name:
 			return got, nil
@@ -267,7 +273,8 @@ func (l *listening) batch(k *conn, channel string) (got []event.Event, err error
 // event returns the message of a watched chat.
 func (l *listening) event(k *conn, x *line) (event.Event, bool) {
 	target, sender, text := x.param(0), x.Nick(), x.last()
-	if sender == "" || len(x.Params) < 2 || strings.Contains(sender, ".") && !strings.Contains(x.Source, "!") {
+	if sender == "" || len(x.Params) < 2 || strings.Contains(sender, ".") &&
+		!strings.Contains(x.Source, "!") {
 		return event.Event{}, false // sent by a server
 	}
 	chatID := target
@@ -293,9 +300,11 @@ func (l *listening) event(k *conn, x *line) (event.Event, bool) {
 		id = fmt.Sprintf("%d-%d", l.o.Now().UnixNano(), l.made)
 	}
 	e := event.Event{
-		Platform: platform, ChatID: l.o.Chats[i], ChatName: strings.TrimLeft(l.o.Chats[i], "#&"), MessageID: id, MsgType: "text",
-		CreateTime: at.Format("2006-01-02T15:04:05.000Z"), Content: withoutFormatting(text), ReplyToID: x.tag("+draft/reply"),
-		Sender: event.Sender{ID: sender, Type: "user", Name: sender}, Mentions: []string{},
+		Platform: platform, ChatID: l.o.Chats[i], ChatName: strings.TrimLeft(l.o.Chats[i], "#&"),
+		MessageID: id, MsgType: "text",
+		CreateTime: at.Format("2006-01-02T15:04:05.000Z"), Content: withoutFormatting(text),
+		ReplyToID: x.tag("+draft/reply"),
+		Sender:    event.Sender{ID: sender, Type: "user", Name: sender}, Mentions: []string{},
 	}
 	e.Raw = []byte(x.whole)
 	isBot := x.HasTag("bot")
@@ -311,7 +320,8 @@ func (l *listening) event(k *conn, x *line) (event.Event, bool) {
 
 // isSelf reports whether a nick is the watcher's or the poster's.
 func (c *Client) isSelf(nick string) bool {
-	return slices.Contains([]string{fold(c.o.Nick), fold(c.o.Nick + "1"), fold(c.o.Nick + "2"), fold(c.o.Nick + "_"), fold(c.o.Nick + "__")}, fold(nick))
+	return slices.Contains([]string{fold(c.o.Nick), fold(c.o.Nick + "1"), fold(c.o.Nick + "2"),
+		fold(c.o.Nick + "_"), fold(c.o.Nick + "__")}, fold(nick))
 }
 
 // mentions returns the members that the text addresses: by name and colon or comma at its
@@ -327,10 +337,13 @@ func (l *listening) mentions(k *conn, e *event.Event, target string) []string {
 		}
 	}
 	members := l.members[fold(target)]
-	for i, w := range strings.FieldsFunc(e.Content, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",:;()?!\"'", r) }) {
+	for i, w := range strings.FieldsFunc(e.Content, func(r rune) bool {
+		return unicode.IsSpace(r) || strings.ContainsRune(",:;()?!\"'", r)
+	}) {
 		name, at := strings.CutPrefix(w, "@")
 		nick, known := members[fold(name)]
-		head := i == 0 && len(w) < len(e.Content) && strings.HasPrefix(e.Content, w) && strings.IndexByte(":,", e.Content[len(w)]) >= 0
+		head := i == 0 && len(w) < len(e.Content) && strings.HasPrefix(e.Content, w) &&
+			strings.IndexByte(":,", e.Content[len(w)]) >= 0
 		switch {
 		case e.Sender.Type != "bot" && (l.isSelf(strings.TrimRight(name, ".")) || fold(name) == fold(k.nick)):
 			add(l.o.Nick)

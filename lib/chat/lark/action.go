@@ -14,7 +14,8 @@ import (
 // reaction parses a reaction event: a reaction to a message of the bot by another account. The
 // event contains neither the chat nor the message's author; the history has them.
 func (c *Client) reaction(ctx context.Context, r gjson.Result, removed bool) (event.Action, bool, error) {
-	id, by, kind, when := str(r, "message_id"), str(r, "user_id.open_id"), str(r, "reaction_type.emoji_type"), millis(str(r, "action_time"))
+	id, by, kind, when := str(r, "message_id"), str(r, "user_id.open_id"), str(r, "reaction_type.emoji_type"),
+		millis(str(r, "action_time"))
 	if !messageID.MatchString(id) || !userID.MatchString(by) || kind == "" || when.IsZero() {
 		return event.Action{}, false, nil // a reaction of an app has no user
 	}
@@ -31,8 +32,10 @@ func (c *Client) reaction(ctx context.Context, r gjson.Result, removed bool) (ev
 		return event.Action{}, false, err
 	}
 	return event.Action{
-		ID: fmt.Sprintf("reaction %s %s %s %v %d", id, by, kind, removed, when.UnixMilli()), Platform: platform, ChatID: m.Chat, MessageID: id, At: stamp(when),
-		Sender: event.Sender{ID: by, Type: "user", Name: c.name(ctx, m.Chat, by)}, Name: emojiOf(kind), Removed: removed,
+		ID:       fmt.Sprintf("reaction %s %s %s %v %d", id, by, kind, removed, when.UnixMilli()),
+		Platform: platform, ChatID: m.Chat, MessageID: id, At: stamp(when),
+		Sender: event.Sender{ID: by, Type: "user", Name: c.name(ctx, m.Chat, by)}, Name: emojiOf(kind),
+		Removed: removed,
 	}, true, nil
 }
 
@@ -42,9 +45,12 @@ func click(r gjson.Result) (event.Action, bool) {
 	in := r.Get("event")
 	when, id := millis(str(r, "header.create_time")), str(r, "header.event_id")
 	a := event.Action{
-		ID: "click " + id, Platform: platform, ChatID: str(in, "context.open_chat_id"), MessageID: str(in, "context.open_message_id"), At: stamp(when),
-		Sender: event.Sender{ID: str(in, "operator.open_id"), Type: "user"}, Name: str(in, "action.value.name"), Value: str(in, "action.value.value"),
+		ID: "click " + id, Platform: platform, ChatID: str(in, "context.open_chat_id"),
+		MessageID: str(in, "context.open_message_id"), At: stamp(when),
+		Sender: event.Sender{ID: str(in, "operator.open_id"), Type: "user"},
+		Name:   str(in, "action.value.name"), Value: str(in, "action.value.value"),
 	}
-	return a, id != "" && len(id) <= 128 && !when.Equal(time.Time{}) && chatID.MatchString(a.ChatID) && messageID.MatchString(a.MessageID) &&
+	return a, id != "" && len(id) <= 128 && !when.Equal(time.Time{}) && chatID.MatchString(a.ChatID) &&
+		messageID.MatchString(a.MessageID) &&
 		userID.MatchString(a.Sender.ID) && sink.IsButton(a.Name, a.Value)
 }

@@ -31,9 +31,12 @@ func (l *listening) catchUp(ctx context.Context) error {
 		return err
 	}
 	h := session.History[message]{
-		Now: func() time.Time { return l.api.ServerTime(l.api.Now()) }, Skew: nodes, Chats: l.allowed, Read: l.missed,
+		Now: func() time.Time {
+			return l.api.ServerTime(l.api.Now())
+		}, Skew: nodes, Chats: l.allowed, Read: l.missed,
 		Unreadable: func(err error) bool {
-			return httpapi.StatusOf(err) == http.StatusNotFound || httpapi.StatusOf(err) == http.StatusBadRequest
+			return httpapi.StatusOf(err) == http.StatusNotFound ||
+				httpapi.StatusOf(err) == http.StatusBadRequest
 		},
 		Changed: (*message).changed,
 		ID:      func(m *message) string { return m.ID },
@@ -74,7 +77,8 @@ func (l *listening) missed(ctx context.Context, chat string, since, _ time.Time)
 		}
 		return m, ok
 	}
-	in := url.Values{"container_id_type": {"chat"}, "container_id": {chat}, "start_time": {strconv.FormatInt(oldest.Unix(), 10)}, "sort_type": {"ByCreateTimeAsc"}}
+	in := url.Values{"container_id_type": {"chat"}, "container_id": {chat},
+		"start_time": {strconv.FormatInt(oldest.Unix(), 10)}, "sort_type": {"ByCreateTimeAsc"}}
 	err := l.history(ctx, in, func(r gjson.Result) bool {
 		if m, ok := keep(r); ok && m.Topic != "" {
 			topics[m.Topic] = true
@@ -92,12 +96,14 @@ func (l *listening) missed(ctx context.Context, chat string, since, _ time.Time)
 		topics[topic] = true
 	}
 	for topic := range topics {
-		in := url.Values{"container_id_type": {"thread"}, "container_id": {topic}, "sort_type": {"ByCreateTimeDesc"}}
+		in := url.Values{"container_id_type": {"thread"}, "container_id": {topic},
+			"sort_type": {"ByCreateTimeDesc"}}
 		err := l.history(ctx, in, func(r gjson.Result) bool {
 			m, ok := keep(r)
 			return !ok || m.Created.After(oldest)
 		})
-		if err != nil && httpapi.StatusOf(err) != http.StatusNotFound && httpapi.StatusOf(err) != http.StatusBadRequest {
+		if err != nil && httpapi.StatusOf(err) != http.StatusNotFound &&
+			httpapi.StatusOf(err) != http.StatusBadRequest {
 			return nil, err
 		}
 	}

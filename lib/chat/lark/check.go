@@ -46,7 +46,9 @@ tri-watch lark first.
 
 // scopes are the scopes that the app needs; of those in one line any one is enough.
 var scopes = [][]string{
-	{"im:message", "im:message:readonly"}, {"im:message.group_msg"}, {"im:message:send_as_bot", "im:message:send", "im:message"}, {"im:chat:readonly", "im:chat:read", "im:chat"},
+	{"im:message", "im:message:readonly"}, {"im:message.group_msg"},
+	{"im:message:send_as_bot", "im:message:send", "im:message"},
+	{"im:chat:readonly", "im:chat:read", "im:chat"},
 	{"im:message.reactions:read", "im:message"}, {"im:message.reactions:write_only", "im:message"},
 }
 
@@ -58,7 +60,8 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	say := func(f chat.Finding) { findings = append(findings, f) }
 	me, err := c.me(ctx)
 	if err != nil {
-		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("ask who we are: %v", err), Mend: hint(err, "is "+c.o.URL+" reached from here?")}}
+		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("ask who we are: %v", err),
+			Mend: hint(err, "is "+c.o.URL+" reached from here?")}}
 	}
 	self = event.Sender{ID: me.OpenID, Type: "bot", Name: me.Name}
 	say(chat.Finding{Name: "token", OK: true, Text: me.Name + ", " + c.o.ID})
@@ -73,7 +76,9 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 		say(c.checkChat(ctx, id))
 	}
 	if skew, ok := c.api.Skew(); ok && skew.Abs() > maxSkew {
-		say(chat.Finding{Name: "clock", Warn: true, Text: fmt.Sprintf("the platform's clock is %v off ours", skew.Round(time.Second)), Mend: "set this machine's clock: timedatectl set-ntp true"})
+		say(chat.Finding{Name: "clock", Warn: true,
+			Text: fmt.Sprintf("the platform's clock is %v off ours", skew.Round(time.Second)),
+			Mend: "set this machine's clock: timedatectl set-ntp true"})
 	}
 	return self, findings
 }
@@ -88,7 +93,8 @@ func hint(err error, otherwise string) string {
 // checkSocket requests the address of a connection but does not connect.
 func (c *Client) checkSocket(ctx context.Context) chat.Finding {
 	if _, _, err := c.endpoint(ctx); err != nil {
-		return chat.Finding{Name: "socket", Text: fmt.Sprintf("ask for a connection: %v", err), Mend: hint(err, "Events & Callbacks: choose the long connection")}
+		return chat.Finding{Name: "socket", Text: fmt.Sprintf("ask for a connection: %v", err),
+			Mend: hint(err, "Events & Callbacks: choose the long connection")}
 	}
 	return chat.Finding{Name: "socket", OK: true, Text: "the long connection is open to the app"}
 }
@@ -99,7 +105,9 @@ func (c *Client) checkScopes(ctx context.Context) chat.Finding {
 	const mend = "Permissions & Scopes: add them, publish a version, have it approved"
 	r, err := c.read(ctx, "application/v6/scopes", nil)
 	if err != nil {
-		return chat.Finding{Name: "scopes", Warn: true, Text: fmt.Sprintf("which scopes the app has is not told: %v", err), Mend: "compare them with tri init lark"}
+		return chat.Finding{Name: "scopes", Warn: true,
+			Text: fmt.Sprintf("which scopes the app has is not told: %v", err),
+			Mend: "compare them with tri init lark"}
 	}
 	have := map[string]bool{}
 	for _, s := range list(r, "scopes") {
@@ -123,11 +131,14 @@ func (c *Client) checkAll(ctx context.Context) chat.Finding {
 	ids, err := c.watched(ctx)
 	switch {
 	case err != nil:
-		return chat.Finding{Name: "chat", Text: fmt.Sprintf("list the bot's groups: %v", err), Mend: hint(err, "try again")}
+		return chat.Finding{Name: "chat", Text: fmt.Sprintf("list the bot's groups: %v", err),
+			Mend: hint(err, "try again")}
 	case len(ids) == 0:
-		return chat.Finding{Name: "chat", Text: "the bot is in no group", Mend: "Settings > Bots > Add Bot, in those that it is to watch"}
+		return chat.Finding{Name: "chat", Text: "the bot is in no group",
+			Mend: "Settings > Bots > Add Bot, in those that it is to watch"}
 	}
-	return chat.Finding{Name: "chat", OK: true, Text: fmt.Sprintf("watches all %d groups that the bot is in", len(ids))}
+	return chat.Finding{Name: "chat", OK: true,
+		Text: fmt.Sprintf("watches all %d groups that the bot is in", len(ids))}
 }
 
 // checkChat reports whether the bot can read a watched chat.
@@ -138,7 +149,8 @@ func (c *Client) checkChat(ctx context.Context, id string) chat.Finding {
 		if err != nil {
 			text = fmt.Sprintf("%s: %v", id, err)
 		}
-		return chat.Finding{Name: "chat", Text: text, Mend: "Settings > Bots > Add Bot there, or take it from watched_chats"}
+		return chat.Finding{Name: "chat", Text: text,
+			Mend: "Settings > Bots > Add Bot there, or take it from watched_chats"}
 	}
 	c.rooms.Forget(id)
 	r, err := c.room(ctx, id)
@@ -146,7 +158,9 @@ func (c *Client) checkChat(ctx context.Context, id string) chat.Finding {
 	case err != nil:
 		return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: %v", id, err), Mend: hint(err, "try again")}
 	case r.External && !c.o.AllowExternal:
-		return chat.Finding{Name: "chat", Text: fmt.Sprintf("people of other organizations are in %s %s: not heard", r.Name, id), Mend: "chat.allow_external: true, or take it from watched_chats"}
+		return chat.Finding{Name: "chat",
+			Text: fmt.Sprintf("people of other organizations are in %s %s: not heard", r.Name, id),
+			Mend: "chat.allow_external: true, or take it from watched_chats"}
 	}
 	return chat.Finding{Name: "chat", OK: true, Text: "the bot is in " + r.Name}
 }

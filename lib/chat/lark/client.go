@@ -90,7 +90,8 @@ type account struct{ OpenID, Name string }
 // New returns the client of an app. It makes no network calls.
 func New(o Options) (*Client, error) {
 	if (o.Listen != "" || o.Listener != nil) && (o.EncryptKey == "" || o.Token == "") {
-		return nil, sysexit.Hint(sysexit.With(sysexit.Config, errors.New("lark: listen needs the encrypt key and the verification token")),
+		return nil, sysexit.Hint(sysexit.With(sysexit.Config,
+			errors.New("lark: listen needs the encrypt key and the verification token")),
 			"Events & Callbacks > Encryption Strategy; without listen, the long connection needs neither")
 	}
 	return newClient(o)
@@ -99,7 +100,8 @@ func New(o Options) (*Client, error) {
 func newClient(o Options) (*Client, error) {
 	o.URL, o.Sweep = cmp.Or(o.URL, "https://open.larksuite.com"), cmp.Or(o.Sweep, 5*time.Minute)
 	if !appID.MatchString(o.ID) {
-		return nil, sysexit.With(sysexit.Config, fmt.Errorf("lark: app_id %q: is like cli_a1b2c3d4e5f60708", o.ID))
+		return nil, sysexit.With(sysexit.Config,
+			fmt.Errorf("lark: app_id %q: is like cli_a1b2c3d4e5f60708", o.ID))
 	}
 	if err := httpapi.Word("lark app secret", o.Secret); err != nil {
 		return nil, err
@@ -109,7 +111,8 @@ func newClient(o Options) (*Client, error) {
 	c.people.Now, c.rooms.Now = c.now, c.now
 	for _, id := range o.Chats {
 		if !chatID.MatchString(id) {
-			return nil, sysexit.With(sysexit.Config, fmt.Errorf("lark: chat %q: a chat's id is like oc_a0553eda9014c201e6969b478895c230", id))
+			return nil, sysexit.With(sysexit.Config,
+				fmt.Errorf("lark: chat %q: a chat's id is like oc_a0553eda9014c201e6969b478895c230", id))
 		}
 		if c.chats == nil {
 			c.chats = map[string]bool{}
@@ -117,7 +120,8 @@ func newClient(o Options) (*Client, error) {
 		c.chats[id] = true
 	}
 	var err error
-	c.api, err = httpapi.New(httpapi.Options{Base: o.URL, Sign: c.sign, Judge: apiError, HTTP: o.HTTP, Now: o.Now, Sleep: o.Sleep, Chance: o.Chance})
+	c.api, err = httpapi.New(httpapi.Options{Base: o.URL, Sign: c.sign, Judge: apiError, HTTP: o.HTTP,
+		Now: o.Now, Sleep: o.Sleep, Chance: o.Chance})
 	return c, err
 }
 
@@ -147,7 +151,8 @@ func apiError(h http.Header, body []byte) error {
 	if code.Int() == 0 {
 		return nil
 	}
-	return &httpapi.Error{Status: status(code.Int(), 0), Code: code.Raw, Text: str(r, "msg"), After: httpapi.RetryAfter(h)}
+	return &httpapi.Error{Status: status(code.Int(), 0), Code: code.Raw, Text: str(r, "msg"),
+		After: httpapi.RetryAfter(h)}
 }
 
 // status maps the platform's error codes to HTTP statuses; said is the status of the response
@@ -204,7 +209,8 @@ func (c *Client) send(ctx context.Context, r httpapi.Request) (gjson.Result, err
 	if code.Type != gjson.Number || code.Int() == 0 {
 		return gjson.Result{}, err
 	}
-	told := &httpapi.Error{Status: status(code.Int(), e.Status), Code: code.Raw, Text: str(said, "msg"), After: e.After}
+	told := &httpapi.Error{Status: status(code.Int(), e.Status), Code: code.Raw, Text: str(said, "msg"),
+		After: e.After}
 	return gjson.Result{}, fmt.Errorf("%s %s: %w", r.Method, r.Path, told)
 }
 
@@ -223,7 +229,8 @@ func (c *Client) tenantToken(ctx context.Context, fresh bool) (string, error) {
 	in := map[string]string{"app_id": c.o.ID, "app_secret": c.o.Secret}
 	asked := c.api.Now()
 	r, err := c.repeat(ctx, func() (gjson.Result, error) {
-		return c.send(ctx, httpapi.Request{Method: http.MethodPost, Path: "open-apis/auth/v3/tenant_access_token/internal", JSON: in})
+		return c.send(ctx, httpapi.Request{Method: http.MethodPost,
+			Path: "open-apis/auth/v3/tenant_access_token/internal", JSON: in})
 	})
 	if err != nil {
 		return "", notAsked{c.explain(err)}
@@ -234,7 +241,8 @@ func (c *Client) tenantToken(ctx context.Context, fresh bool) (string, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.token, c.until = token, asked.Add(min(time.Duration(r.Get("expire").Int())*time.Second, 2*time.Hour)-earlier)
+	c.token, c.until = token, asked.Add(min(time.Duration(r.Get("expire").Int())*time.Second,
+		2*time.Hour)-earlier)
 	return token, nil
 }
 
@@ -251,7 +259,8 @@ func (c *Client) repeat(ctx context.Context, ask func() (gjson.Result, error)) (
 	for try := 1; ; try++ {
 		r, err := ask()
 		status := httpapi.StatusOf(err)
-		if err == nil || status != http.StatusTooManyRequests && status < 500 || try == maxAgain || errors.As(err, new(notAsked)) {
+		if err == nil || status != http.StatusTooManyRequests && status < 500 || try == maxAgain ||
+			errors.As(err, new(notAsked)) {
 			return r, err
 		}
 		wait := c.api.Backoff(try)
@@ -273,7 +282,8 @@ func (c *Client) read(ctx context.Context, path string, query url.Values) (gjson
 }
 
 // pages reads the pages of a list and calls each for every item, until each returns false.
-func (c *Client) pages(ctx context.Context, path string, query url.Values, each func(gjson.Result) bool) error {
+func (c *Client) pages(ctx context.Context, path string, query url.Values,
+	each func(gjson.Result) bool) error {
 	for {
 		r, err := c.read(ctx, path, query)
 		if err != nil {
@@ -305,14 +315,16 @@ func (c *Client) me(ctx context.Context) (account, error) {
 			if err != nil {
 				return gjson.Result{}, err
 			}
-			return c.send(context.WithValue(ctx, bearer{}, token), httpapi.Request{Method: http.MethodGet, Path: "open-apis/bot/v3/info"})
+			return c.send(context.WithValue(ctx, bearer{}, token),
+				httpapi.Request{Method: http.MethodGet, Path: "open-apis/bot/v3/info"})
 		})
 		if err != nil {
 			return account{}, c.explain(err)
 		}
 		self := account{OpenID: str(r, "bot.open_id"), Name: str(r, "bot.app_name")}
 		if !userID.MatchString(self.OpenID) {
-			return account{}, sysexit.Hint(sysexit.With(sysexit.Config, errors.New("bot/v3/info: the app has no bot")), "Add Features > Bot, and publish a version")
+			return account{}, sysexit.Hint(sysexit.With(sysexit.Config,
+				errors.New("bot/v3/info: the app has no bot")), "Add Features > Bot, and publish a version")
 		}
 		return self, nil
 	})
@@ -336,11 +348,15 @@ func (c *Client) explain(err error) error {
 	}
 	switch {
 	case e.Status == http.StatusUnauthorized:
-		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err), "app_id and the app secret do not belong together, or not to "+c.o.URL+" (Feishu is api_url: https://open.feishu.cn)")
+		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err),
+			"app_id and the app secret do not belong together, or not to "+c.o.URL+
+				" (Feishu is api_url: https://open.feishu.cn)")
 	case e.Code == "99991672" || e.Code == "230027":
-		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err), "add the scope (tri init lark has all), and publish a new version of the app")
+		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err),
+			"add the scope (tri init lark has all), and publish a new version of the app")
 	case e.Status == http.StatusForbidden:
-		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err), "switch the bot on (Add Features > Bot), publish a version, and have it approved")
+		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err),
+			"switch the bot on (Add Features > Bot), publish a version, and have it approved")
 	case e.Status >= 300 && e.Status < 400:
 		return sysexit.With(sysexit.Config, err)
 	}

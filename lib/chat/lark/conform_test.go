@@ -38,7 +38,8 @@ func newWorld(t *testing.T) *world {
 // options are those of a program with short delays.
 func (w *world) options() Options {
 	return Options{
-		URL: w.server.URL, ID: larktest.App, Secret: w.server.Secret, EncryptKey: w.server.EncryptKey, Token: w.server.Token, Sweep: 100 * time.Millisecond,
+		URL: w.server.URL, ID: larktest.App, Secret: w.server.Secret, EncryptKey: w.server.EncryptKey,
+		Token: w.server.Token, Sweep: 100 * time.Millisecond,
 		Sleep: func(ctx context.Context, d time.Duration) error {
 			return httpapi.Sleep(ctx, min(d, 5*time.Millisecond))
 		},
@@ -113,7 +114,8 @@ func (w *world) Pings(chat, id string) bool {
 	for _, m := range w.server.Messages(chat) {
 		if m["message_id"] == id {
 			content := m["body"].(larktest.M)["content"].(string)
-			return strings.Contains(content, `"at"`) || strings.Contains(content, `<at`) || strings.Contains(content, `\u003cat`)
+			return strings.Contains(content, `"at"`) || strings.Contains(content, `<at`) ||
+				strings.Contains(content, `\u003cat`)
 		}
 	}
 	w.t.Fatalf("no message %s", id)
@@ -156,7 +158,8 @@ func TestConformanceByWebhook(t *testing.T) {
 
 // Config implements chattest.Loaded.
 func (w *world) Config() (yaml string, env []string) {
-	return fmt.Sprintf("  lark:\n    app_id: %s\n    api_url: %s\n    secret_env: TRI_LOAD_SECRET\n", larktest.App, w.server.URL), []string{"TRI_LOAD_SECRET=" + w.server.Secret}
+	return fmt.Sprintf("  lark:\n    app_id: %s\n    api_url: %s\n    secret_env: TRI_LOAD_SECRET\n",
+		larktest.App, w.server.URL), []string{"TRI_LOAD_SECRET=" + w.server.Secret}
 }
 
 func TestLoad(t *testing.T) { chattest.Load(t, newWorld(t)) }

@@ -5,12 +5,18 @@ import "strings"
 // emojis are the platform's names of the emoji for reactions that have a Unicode character
 // (https://open.larksuite.com/document/server-docs/im-v1/message-reaction/emojis-introduce).
 var emojis = map[string]string{
-	"👍": "THUMBSUP", "👎": "ThumbsDown", "👌": "OK", "🙏": "THANKS", "💪": "MUSCLE", "👏": "APPLAUSE", "👊": "FISTBUMP", "👋": "WAVE", "🤝": "SHAKE",
-	"✅": "CheckMark", "❌": "CrossMark", "👀": "GLANCE", "✍️": "Typing", "⏰": "Alarm", "📌": "Pin", "📢": "Loudspeaker", "🔥": "Fire", "💯": "Hundred",
-	"🎉": "PARTY", "🏆": "Trophy", "🎁": "GIFT", "🌹": "ROSE", "🍺": "BEER", "🎂": "CAKE", "☕": "Coffee", "🎵": "Music", "💣": "BOMB", "🔨": "HAMMER",
-	"❤️": "HEART", "💔": "HEARTBROKEN", "😄": "LAUGH", "🙂": "SMILE", "😂": "LOL", "😊": "BLUSH", "😉": "WINK", "😏": "SMIRK", "😍": "LOVE", "😘": "KISS",
-	"🤗": "HUG", "🤔": "THINKING", "😢": "CRY", "😭": "SOB", "😮": "WOW", "😱": "TERROR", "😴": "SLEEP", "😅": "SWEAT", "😠": "ANGRY", "🤦": "FACEPALM",
-	"🫡": "SALUTE", "🤫": "SHHH", "🤐": "SILENT", "😛": "TONGUE", "🤮": "PUKE", "💀": "SKULL", "💩": "POOP", "🥱": "YAWN", "🎆": "FIREWORKS",
+	"👍": "THUMBSUP", "👎": "ThumbsDown", "👌": "OK", "🙏": "THANKS", "💪": "MUSCLE", "👏": "APPLAUSE",
+	"👊": "FISTBUMP", "👋": "WAVE", "🤝": "SHAKE",
+	"✅": "CheckMark", "❌": "CrossMark", "👀": "GLANCE", "✍️": "Typing", "⏰": "Alarm", "📌": "Pin",
+	"📢": "Loudspeaker", "🔥": "Fire", "💯": "Hundred",
+	"🎉": "PARTY", "🏆": "Trophy", "🎁": "GIFT", "🌹": "ROSE", "🍺": "BEER", "🎂": "CAKE", "☕": "Coffee",
+	"🎵": "Music", "💣": "BOMB", "🔨": "HAMMER",
+	"❤️": "HEART", "💔": "HEARTBROKEN", "😄": "LAUGH", "🙂": "SMILE", "😂": "LOL", "😊": "BLUSH", "😉": "WINK",
+	"😏": "SMIRK", "😍": "LOVE", "😘": "KISS",
+	"🤗": "HUG", "🤔": "THINKING", "😢": "CRY", "😭": "SOB", "😮": "WOW", "😱": "TERROR", "😴": "SLEEP",
+	"😅": "SWEAT", "😠": "ANGRY", "🤦": "FACEPALM",
+	"🫡": "SALUTE", "🤫": "SHHH", "🤐": "SILENT", "😛": "TONGUE", "🤮": "PUKE", "💀": "SKULL", "💩": "POOP",
+	"🥱": "YAWN", "🎆": "FIREWORKS",
 }
 
 var chars = func() map[string]string {

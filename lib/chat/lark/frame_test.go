@@ -8,7 +8,9 @@ import (
 )
 
 func TestFrame(t *testing.T) {
-	f := frame{Seq: 300, Log: 1 << 63, Service: 33, Method: methodData, Headers: []header{{"type", "event"}, {"sum", "1"}}, Encoding: "e", Type: "t", Payload: []byte(`{"a":1}`), LogNew: "l"}
+	f := frame{Seq: 300, Log: 1 << 63, Service: 33, Method: methodData,
+		Headers: []header{{"type", "event"}, {"sum", "1"}}, Encoding: "e", Type: "t",
+		Payload: []byte(`{"a":1}`), LogNew: "l"}
 	got, err := parseFrame(f.bytes())
 	if err != nil || !reflect.DeepEqual(got, f) {
 		t.Errorf("%+v, %v", got, err)
@@ -32,7 +34,8 @@ func TestFrame(t *testing.T) {
 }
 
 func part(id string, sum, seq int, payload string) *frame {
-	return &frame{Headers: []header{{"message_id", id}, {"sum", fmt.Sprint(sum)}, {"seq", fmt.Sprint(seq)}}, Payload: []byte(payload)}
+	return &frame{Headers: []header{{"message_id", id}, {"sum", fmt.Sprint(sum)}, {"seq", fmt.Sprint(seq)}},
+		Payload: []byte(payload)}
 }
 
 func TestJoin(t *testing.T) {
@@ -42,8 +45,10 @@ func TestJoin(t *testing.T) {
 		want string
 	}{
 		{part("a", 1, 0, "whole"), "whole"}, {part("", 0, 0, "whole"), "whole"},
-		{part("a", 3, 2, "c"), ""}, {part("b", 2, 1, "y"), ""}, {part("a", 3, 0, "a"), ""}, {part("a", 3, 0, "a"), ""}, {part("b", 2, 0, "x"), "xy"}, {part("a", 3, 1, "b"), "abc"},
-		{part("a", 3, 1, "b"), ""}, {part("c", 2, 2, "x"), ""}, {part("c", 2, -1, "x"), ""}, {part("c", 1<<30, 1, "x"), ""}, {part("", 2, 1, "x"), ""},
+		{part("a", 3, 2, "c"), ""}, {part("b", 2, 1, "y"), ""}, {part("a", 3, 0, "a"), ""},
+		{part("a", 3, 0, "a"), ""}, {part("b", 2, 0, "x"), "xy"}, {part("a", 3, 1, "b"), "abc"},
+		{part("a", 3, 1, "b"), ""}, {part("c", 2, 2, "x"), ""}, {part("c", 2, -1, "x"), ""},
+		{part("c", 1<<30, 1, "x"), ""}, {part("", 2, 1, "x"), ""},
 		{part("d", 2, 0, ""), ""}, {part("d", 2, 1, ""), ""},
 	} {
 		got, ok := j.join(p.f)

@@ -22,7 +22,8 @@ import (
 // A call is answered when its event is durable; the platform repeats calls that are not answered
 // within three seconds, up to four times in six hours.
 func (l *listening) serve(ctx context.Context) error {
-	h := &hooked{key: l.o.EncryptKey, token: l.o.Token, now: l.api.Now, Intake: webhook.NewIntake[gjson.Result]()}
+	h := &hooked{key: l.o.EncryptKey, token: l.o.Token, now: l.api.Now,
+		Intake: webhook.NewIntake[gjson.Result]()}
 	return h.Run(ctx, l.o.Listener, l.o.Listen, h.plausible, h.handle, func(ctx context.Context) error {
 		return l.loop(ctx, func(ctx context.Context) error { return l.receive(ctx, h.In) })
 	})
@@ -83,7 +84,8 @@ func (h *hooked) stamped(c *webhook.Call) (at, signature string, ok bool) {
 func (h *hooked) signed(c *webhook.Call) (signature string, ok bool) {
 	at, signature, ok := h.stamped(c)
 	sum := sha256.Sum256(append([]byte(at+c.Header.Get("X-Lark-Request-Nonce")+h.key), c.Body...))
-	return signature, ok && webhook.Equal(signature, hex.EncodeToString(sum[:])) && !h.once.Again(signature, h.now())
+	return signature, ok && webhook.Equal(signature, hex.EncodeToString(sum[:])) &&
+		!h.once.Again(signature, h.now())
 }
 
 var errCipher = errors.New("is not encrypted with our key")

@@ -30,7 +30,9 @@ func hookedAt(now time.Time) (h *hooked, in chan delivery, let func() int) {
 			_ = d.Done(nil)
 		}
 	}()
-	return &hooked{key: testKey, token: testToken, now: func() time.Time { return now }, Intake: webhook.Intake[gjson.Result]{In: in}}, in, func() int { v := <-n; n <- v; return v }
+	return &hooked{key: testKey, token: testToken, now: func() time.Time {
+		return now
+	}, Intake: webhook.Intake[gjson.Result]{In: in}}, in, func() int { v := <-n; n <- v; return v }
 }
 
 func signedCall(at time.Time, payload string) *webhook.Call {
@@ -44,7 +46,8 @@ func signedCall(at time.Time, payload string) *webhook.Call {
 func signedBody(at time.Time, body []byte) *webhook.Call {
 	when := strconv.FormatInt(at.Unix(), 10)
 	return &webhook.Call{Method: http.MethodPost, Body: body, Header: http.Header{
-		"X-Lark-Request-Timestamp": {when}, "X-Lark-Request-Nonce": {"n1"}, "X-Lark-Signature": {larktest.Sign(testKey, when, "n1", body)},
+		"X-Lark-Request-Timestamp": {when}, "X-Lark-Request-Nonce": {"n1"},
+		"X-Lark-Signature": {larktest.Sign(testKey, when, "n1", body)},
 	}}
 }
 
@@ -54,7 +57,8 @@ func TestDecrypt(t *testing.T) {
 	if err != nil || string(b) != "hello world" {
 		t.Errorf("%q, %v", b, err)
 	}
-	for _, bad := range []string{"", "P37w", "P37w+VZImNgPEO1RBhJ6RtKl7n6zymIbEG1pReEzghk", "P37w+VZImNgPEO1RBhJ6Rg=="} {
+	for _, bad := range []string{"", "P37w", "P37w+VZImNgPEO1RBhJ6RtKl7n6zymIbEG1pReEzghk",
+		"P37w+VZImNgPEO1RBhJ6Rg=="} {
 		if b, err := decrypt(bad, "test key"); err == nil {
 			t.Errorf("%q: %q", bad, b)
 		}
@@ -72,7 +76,8 @@ func TestEveryBit(t *testing.T) {
 			b := []byte(value)
 			b[i/8] ^= 1 << (i % 8)
 			flips++
-			if a := h.handle(t.Context(), call(string(b))); a.Status != http.StatusUnauthorized || len(a.Body) > 0 {
+			if a := h.handle(t.Context(), call(string(b))); a.Status != http.StatusUnauthorized ||
+				len(a.Body) > 0 {
 				t.Fatalf("%s, bit %d: status %d", what, i, a.Status)
 			}
 		}
@@ -85,7 +90,11 @@ func TestEveryBit(t *testing.T) {
 			return &c
 		})
 	}
-	flip("body", string(good.Body), func(v string) *webhook.Call { c := *good; c.Body = []byte(v); return &c })
+	flip("body", string(good.Body), func(v string) *webhook.Call {
+		c := *good
+		c.Body = []byte(v)
+		return &c
+	})
 	if let() != 0 {
 		t.Fatalf("%d let in", let())
 	}
@@ -112,8 +121,10 @@ func TestReplay(t *testing.T) {
 	get := signedCall(now.Add(2*time.Second), anEvent)
 	get.Method = http.MethodGet
 	for name, c := range map[string]*webhook.Call{
-		"old": signedCall(now.Add(-6*time.Minute), anEvent), "early": signedCall(now.Add(6*time.Minute), anEvent), "GET": get,
-		"another token": signedCall(now, `{"header":{"token":"another"}}`), "no token": signedCall(now, `{}`), "plain": signedBody(now, []byte(anEvent)),
+		"old":   signedCall(now.Add(-6*time.Minute), anEvent),
+		"early": signedCall(now.Add(6*time.Minute), anEvent), "GET": get,
+		"another token": signedCall(now, `{"header":{"token":"another"}}`), "no token": signedCall(now, `{}`),
+		"plain":   signedBody(now, []byte(anEvent)),
 		"no JSON": signedCall(now, `{"header":`), "nothing": signedBody(now, nil),
 	} {
 		if a := h.handle(t.Context(), c); a.Status != http.StatusUnauthorized {
@@ -130,12 +141,14 @@ func TestHandshake(t *testing.T) {
 	h, _, let := hookedAt(now)
 	hello := signedCall(now, `{"challenge":"ajls\"384","token":"a token","type":"url_verification"}`)
 	hello.Header = http.Header{} // the documentation does not say that it is signed
-	if a := h.handle(t.Context(), hello); a.Status != 0 || string(a.Body) != `{"challenge":"ajls\"384"}` || a.Type != "application/json" {
+	if a := h.handle(t.Context(), hello); a.Status != 0 || string(a.Body) != `{"challenge":"ajls\"384"}` ||
+		a.Type != "application/json" {
 		t.Errorf("%+v", a)
 	}
 	for name, c := range map[string]*webhook.Call{
 		"another token": signedCall(now, `{"challenge":"x","token":"b","type":"url_verification"}`),
-		"plain":         signedBody(now, []byte(`{"challenge":"x","token":"a token","type":"url_verification"}`)),
+		"plain": signedBody(now,
+			[]byte(`{"challenge":"x","token":"a token","type":"url_verification"}`)),
 	} {
 		if a := h.handle(t.Context(), c); a.Status != http.StatusUnauthorized || len(a.Body) > 0 {
 			t.Errorf("%s: %+v", name, a)
@@ -151,7 +164,9 @@ func TestHandshake(t *testing.T) {
 func TestNotYetDurable(t *testing.T) {
 	now := time.Now()
 	in, over := make(chan delivery, 1), make(chan struct{})
-	h := &hooked{key: testKey, token: testToken, now: func() time.Time { return now }, Intake: webhook.Intake[gjson.Result]{In: in, Over: over}}
+	h := &hooked{key: testKey, token: testToken, now: func() time.Time {
+		return now
+	}, Intake: webhook.Intake[gjson.Result]{In: in, Over: over}}
 	good := signedCall(now, anEvent)
 	go func() { _ = (<-in).Done(context.DeadlineExceeded) }()
 	if a := h.handle(t.Context(), good); a.Status != http.StatusServiceUnavailable {
@@ -162,7 +177,8 @@ func TestNotYetDurable(t *testing.T) {
 		t.Errorf("kept: %d", a.Status)
 	}
 	close(over)
-	if a := h.handle(t.Context(), signedCall(now.Add(time.Second), anEvent)); a.Status != http.StatusServiceUnavailable {
+	if a := h.handle(t.Context(), signedCall(now.Add(time.Second),
+		anEvent)); a.Status != http.StatusServiceUnavailable {
 		t.Errorf("at the end: %d", a.Status)
 	}
 }
@@ -170,7 +186,8 @@ func TestNotYetDurable(t *testing.T) {
 // FuzzHook: only signed calls are accepted.
 func FuzzHook(f *testing.F) {
 	now := time.Now()
-	f.Add(strconv.FormatInt(now.Unix(), 10), "00", []byte(`{"encrypt":"P37w+VZImNgPEO1RBhJ6RtKl7n6zymIbEG1pReEzghk="}`), false)
+	f.Add(strconv.FormatInt(now.Unix(), 10), "00",
+		[]byte(`{"encrypt":"P37w+VZImNgPEO1RBhJ6RtKl7n6zymIbEG1pReEzghk="}`), false)
 	f.Add("1", "", []byte(anEvent), true)
 	f.Add("9", "x", []byte(`{"type":"url_verification","challenge":7}`), true)
 	f.Fuzz(func(t *testing.T, when, signature string, b []byte, encrypted bool) {

@@ -41,7 +41,8 @@ func parseEvent(r gjson.Result) (message, bool) {
 	m.Kind, m.Raw, m.Whole = str(is, "message_type"), str(is, "content"), r.Raw
 	m.Sender, m.By, m.Tenant = str(by, "sender_id.open_id"), str(by, "sender_type"), str(by, "tenant_key")
 	for _, who := range list(is, "mentions") {
-		m.Mentioned = append(m.Mentioned, mentioned{str(who, "key"), str(who, "id.open_id"), str(who, "name")})
+		m.Mentioned = append(m.Mentioned,
+			mentioned{str(who, "key"), str(who, "id.open_id"), str(who, "name")})
 	}
 	return m, m.good()
 }
@@ -51,8 +52,10 @@ func parseEvent(r gjson.Result) (message, bool) {
 func parseHistory(is gjson.Result) (message, bool) {
 	m, by := parse(is), is.Get("sender")
 	m.Whole = is.Raw
-	m.Kind, m.Raw, m.Gone, m.Link = str(is, "msg_type"), str(is, "body.content"), is.Get("deleted").Bool(), str(is, "message_app_link")
-	m.Sender, m.By, m.Name, m.Tenant = str(by, "id"), str(by, "sender_type"), str(by, "sender_name"), str(by, "tenant_key")
+	m.Kind, m.Raw, m.Gone, m.Link = str(is, "msg_type"), str(is, "body.content"), is.Get("deleted").Bool(),
+		str(is, "message_app_link")
+	m.Sender, m.By, m.Name, m.Tenant = str(by, "id"), str(by, "sender_type"), str(by, "sender_name"),
+		str(by, "tenant_key")
 	if !is.Get("updated").Bool() && !m.Gone {
 		m.Changed = time.Time{}
 	}
@@ -64,7 +67,8 @@ func parseHistory(is gjson.Result) (message, bool) {
 
 func parse(is gjson.Result) message {
 	m := message{
-		Chat: str(is, "chat_id"), ID: str(is, "message_id"), Root: str(is, "root_id"), Parent: str(is, "parent_id"), Topic: str(is, "thread_id"),
+		Chat: str(is, "chat_id"), ID: str(is, "message_id"), Root: str(is, "root_id"),
+		Parent: str(is, "parent_id"), Topic: str(is, "thread_id"),
 		Created: millis(str(is, "create_time")), Changed: millis(str(is, "update_time")),
 	}
 	if m.Root == m.ID || !messageID.MatchString(m.Root) {
@@ -127,8 +131,10 @@ func (c *Client) event(ctx context.Context, m *message, r room) (event.Event, bo
 		return event.Event{}, false, nil
 	}
 	e := event.Event{
-		Platform: platform, ChatID: m.Chat, ChatName: r.Name, MessageID: m.ID, MsgType: m.kind(), CreateTime: stamp(m.Created),
-		Mentions: []string{}, ReplyToID: m.Parent, Permalink: first(m.Link, c.link(m.Chat)), Sender: c.sender(ctx, m, self),
+		Platform: platform, ChatID: m.Chat, ChatName: r.Name, MessageID: m.ID, MsgType: m.kind(),
+		CreateTime: stamp(m.Created),
+		Mentions:   []string{}, ReplyToID: m.Parent, Permalink: first(m.Link, c.link(m.Chat)),
+		Sender: c.sender(ctx, m, self),
 	}
 	e.Raw = []byte(m.Whole)
 	root, err := c.root(ctx, m)
@@ -150,7 +156,8 @@ func (c *Client) event(ctx context.Context, m *message, r room) (event.Event, bo
 		e.EditedAt = stamp(m.Changed)
 	}
 	e.Content, e.Mentions, e.Attachments = m.readable(self.OpenID, c.o.ID)
-	if r.P2P && e.Sender.ID != self.OpenID && m.Kind != "system" && !slices.Contains(e.Mentions, self.OpenID) {
+	if r.P2P && e.Sender.ID != self.OpenID && m.Kind != "system" &&
+		!slices.Contains(e.Mentions, self.OpenID) {
 		e.Mentions = append(e.Mentions, self.OpenID) // a message in a private chat with the bot mentions it
 	}
 	return e, true, nil
@@ -181,7 +188,8 @@ func (c *Client) root(ctx context.Context, m *message) (string, error) {
 	}
 	root, known := c.roots.Get(m.Topic)
 	if !known {
-		in := url.Values{"container_id_type": {"thread"}, "container_id": {m.Topic}, "sort_type": {"ByCreateTimeAsc"}, "page_size": {"1"}}
+		in := url.Values{"container_id_type": {"thread"}, "container_id": {m.Topic},
+			"sort_type": {"ByCreateTimeAsc"}, "page_size": {"1"}}
 		r, err := c.read(ctx, "im/v1/messages", in)
 		status := httpapi.StatusOf(err)
 		if err != nil && status != http.StatusNotFound && status != http.StatusBadRequest {

@@ -88,7 +88,8 @@ func TestNotHeard(t *testing.T) {
 			t.Errorf("%s: %+v", name, m)
 		}
 	}
-	guest := message{Chat: dev, ID: "om_1", Created: time.Now(), Sender: "ou_guest", By: "user", Tenant: "elsewhere", Kind: "text", Raw: `{"text":"x"}`}
+	guest := message{Chat: dev, ID: "om_1", Created: time.Now(), Sender: "ou_guest", By: "user",
+		Tenant: "elsewhere", Kind: "text", Raw: `{"text":"x"}`}
 	if _, ok, err := c.event(t.Context(), &guest, knownRoom); ok || err != nil {
 		t.Errorf("somebody of another organization: %v, %v", ok, err)
 	}
@@ -108,7 +109,8 @@ func TestPrivate(t *testing.T) {
 		ext   bool
 		want  []string
 	}{
-		{nil, false, []string{dev}}, {nil, true, []string{dev, "oc_ext"}}, {[]string{"oc_two"}, false, []string{"oc_two"}}, {[]string{ops}, true, nil},
+		{nil, false, []string{dev}}, {nil, true, []string{dev, "oc_ext"}},
+		{[]string{"oc_two"}, false, []string{"oc_two"}}, {[]string{ops}, true, nil},
 	} {
 		o := w.options()
 		o.Chats, o.AllowExternal = tt.chats, tt.ext
@@ -130,7 +132,8 @@ func TestPrivate(t *testing.T) {
 	c := w.client(o)
 	r, _, err := c.watches(t.Context(), "oc_two")
 	w.must(err)
-	m := message{Chat: "oc_two", ID: "om_1", Created: time.Now(), Sender: "ou_ana", Kind: "text", Raw: `{"text":"hi"}`}
+	m := message{Chat: "oc_two", ID: "om_1", Created: time.Now(), Sender: "ou_ana", Kind: "text",
+		Raw: `{"text":"hi"}`}
 	e, _, err := c.event(t.Context(), &m, r)
 	if err != nil || !slices.Equal(e.Mentions, []string{larktest.BotUser}) || e.Sender.Name != "ana" {
 		t.Errorf("what is said to the bot alone: %+v, %v", e, err)
@@ -164,11 +167,14 @@ func TestLong(t *testing.T) {
 
 func TestClick(t *testing.T) {
 	good := `{"header":{"event_id":"e1","event_type":"card.action.trigger","create_time":"1700000000000000"},"event":{"operator":{"open_id":"ou_ana"},"action":{"tag":"button","value":{"name":"approve","value":"d-1:2"}},"context":{"open_message_id":"om_1","open_chat_id":"oc_dev"}}}`
-	want := event.Action{ID: "click e1", Platform: "lark", ChatID: dev, MessageID: "om_1", At: "2023-11-14T22:13:20.000Z", Sender: event.Sender{ID: "ou_ana", Type: "user"}, Name: "approve", Value: "d-1:2"}
+	want := event.Action{ID: "click e1", Platform: "lark", ChatID: dev, MessageID: "om_1",
+		At: "2023-11-14T22:13:20.000Z", Sender: event.Sender{ID: "ou_ana", Type: "user"}, Name: "approve",
+		Value: "d-1:2"}
 	if got, ok := click(gjson.Parse(good)); !ok || got != want {
 		t.Errorf("%+v, %v", got, ok)
 	}
-	for _, cut := range []string{`"e1"`, `"ou_ana"`, `"approve"`, `"om_1"`, `"oc_dev"`, `"1700000000000000"`} {
+	for _, cut := range []string{`"e1"`, `"ou_ana"`, `"approve"`, `"om_1"`, `"oc_dev"`,
+		`"1700000000000000"`} {
 		if got, ok := click(gjson.Parse(strings.Replace(good, cut, `"<x>"`, 1))); ok && cut != `"e1"` {
 			t.Errorf("%s: %+v", cut, got)
 		}
@@ -197,7 +203,8 @@ func FuzzEvents(f *testing.F) {
 			}
 			m.Topic, m.Sender = "", "ou_ana"
 			e, ok, err := c.event(t.Context(), &m, knownRoom)
-			if err != nil || ok && (e.ChatID == "" || e.MessageID == "" || e.Sender.ID == "" || e.CreateTime == "" || e.Mentions == nil) {
+			if err != nil || ok && (e.ChatID == "" || e.MessageID == "" || e.Sender.ID == "" ||
+				e.CreateTime == "" || e.Mentions == nil) {
 				t.Errorf("%+v, %v", e, err)
 			}
 			if line, err := json.Marshal(e); err == nil {
@@ -206,7 +213,8 @@ func FuzzEvents(f *testing.F) {
 				}
 			}
 		}
-		if a, ok := click(r); ok && (a.ChatID == "" || a.MessageID == "" || a.Sender.ID == "" || a.Name == "") {
+		if a, ok := click(r); ok && (a.ChatID == "" || a.MessageID == "" || a.Sender.ID == "" ||
+			a.Name == "") {
 			t.Errorf("%+v", a)
 		}
 	})
@@ -227,7 +235,8 @@ func FuzzText(f *testing.F) {
 			t.Errorf("%q alerts", content)
 		}
 		m := message{Kind: "post", Raw: gjson.Get(content, "zh_cn").Raw}
-		if got, mentions, _ := m.readable("", ""); len(mentions) > 0 || got != strings.ReplaceAll(shown(text), "@_all", "@all") {
+		if got, mentions, _ := m.readable("", ""); len(mentions) > 0 ||
+			got != strings.ReplaceAll(shown(text), "@_all", "@all") {
 			t.Errorf("%q came back as %q", text, got)
 		}
 	})

@@ -38,7 +38,8 @@ func (c *Client) room(ctx context.Context, id string) (room, error) {
 			return room{}, err
 		}
 		return room{
-			Name: first(str(got, "name"), id), P2P: str(got, "chat_mode") == "p2p", External: got.Get("external").Bool(), Tenant: str(got, "tenant_key"),
+			Name: first(str(got, "name"), id), P2P: str(got, "chat_mode") == "p2p",
+			External: got.Get("external").Bool(), Tenant: str(got, "tenant_key"),
 		}, nil
 	})
 }

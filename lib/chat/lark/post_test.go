@@ -32,7 +32,8 @@ func TestAnswers(t *testing.T) {
 		want   string
 		after  time.Duration
 	}{
-		"frequency":              {429, "7", `{"code":99991400,"msg":"request trigger frequency limit"}`, retry, 7 * time.Second},
+		"frequency": {429, "7", `{"code":99991400,"msg":"request trigger frequency limit"}`,
+			retry, 7 * time.Second},
 		"frequency, 400":         {400, "3", `{"code":99991400,"msg":"x"}`, retry, 3 * time.Second},
 		"of the chat":            {400, "", `{"code":230020,"msg":"x"}`, retry, time.Second},
 		"with status 200":        {200, "", `{"code":99991400,"msg":"x"}`, retry, time.Second},
@@ -228,7 +229,8 @@ func TestFindWaits(t *testing.T) {
 	}
 	s, err := NewSink(o)
 	w.must(err)
-	if _, proof, err := s.Find(t.Context(), p); proof != chat.Found || err != nil || waited < settled-time.Minute || waited > settled {
+	if _, proof, err := s.Find(t.Context(), p); proof != chat.Found || err != nil ||
+		waited < settled-time.Minute || waited > settled {
 		t.Errorf("%v, %v, waited %v", proof, err, waited)
 	}
 }
@@ -252,7 +254,8 @@ func TestSignals(t *testing.T) {
 	for _, on := range []bool{true, false, false} {
 		w.must(s.React(ctx, dev, p.ThreadID, "👀", on))
 	}
-	if got := w.server.Requests(http.MethodPost, "/reactions")[0]["reaction_type"].(larktest.M)["emoji_type"]; got != "GLANCE" {
+	if got := w.server.Requests(http.MethodPost,
+		"/reactions")[0]["reaction_type"].(larktest.M)["emoji_type"]; got != "GLANCE" {
 		t.Errorf("reacted with %v", got)
 	}
 	if n := len(w.server.Requests(http.MethodDelete, "")); n != 1 {
@@ -275,9 +278,11 @@ func TestSignals(t *testing.T) {
 func TestCard(t *testing.T) {
 	w := newWorld(t)
 	s, ctx := w.sink(), t.Context()
-	c := chat.Card{ChatID: dev, Title: "Draft <at>", Text: "<at user_id=\"all\"></at> **x**", Key: "card-1", Buttons: []chat.Button{
-		{Name: "approve", Label: "Approve", Value: "d-1", Style: "primary"}, {Name: "dismiss", Label: "Dismiss", Value: "d-1"},
-	}}
+	c := chat.Card{ChatID: dev, Title: "Draft <at>", Text: "<at user_id=\"all\"></at> **x**", Key: "card-1",
+		Buttons: []chat.Button{
+			{Name: "approve", Label: "Approve", Value: "d-1", Style: "primary"},
+			{Name: "dismiss", Label: "Dismiss", Value: "d-1"},
+		}}
 	made, err := s.PostCard(ctx, c)
 	w.must(err)
 	again, err := s.PostCard(ctx, c)
@@ -286,7 +291,8 @@ func TestCard(t *testing.T) {
 	}
 	in := w.server.Requests(http.MethodPost, "/messages")[0]
 	card := in["content"].(string)
-	for _, want := range []string{`"update_multi":true`, `"value":{"name":"approve","value":"d-1"}`, `"type":"primary"`, `"type":"default"`, `"tag":"plain_text"`} {
+	for _, want := range []string{`"update_multi":true`, `"value":{"name":"approve","value":"d-1"}`,
+		`"type":"primary"`, `"type":"default"`, `"tag":"plain_text"`} {
 		if !strings.Contains(card, want) {
 			t.Errorf("no %s in %s", want, card)
 		}
@@ -301,7 +307,8 @@ func TestCard(t *testing.T) {
 	}
 	c.Buttons, c.Text = nil, "settled"
 	w.must(s.UpdateCard(ctx, made.MessageID, c))
-	if text, _, err := s.Message(ctx, dev, made.MessageID); text != "Draft <\u2060at>\nsettled" || err != nil {
+	if text, _, err := s.Message(ctx, dev, made.MessageID); text != "Draft <\u2060at>\nsettled" ||
+		err != nil {
 		t.Errorf("%q, %v", text, err)
 	}
 	c.ThreadID = w.Say(dev, "ana", "", "x")

@@ -32,16 +32,18 @@ func (c *Sink) React(ctx context.Context, _, id, char string, on bool) error {
 		return c.explain(err)
 	}
 	ours := ""
-	err := c.pages(ctx, path, url.Values{"reaction_type": {name}, "page_size": {"50"}}, func(r gjson.Result) bool {
-		if str(r, "operator.operator_type") == "app" && str(r, "operator.operator_id") == c.o.ID {
-			ours = str(r, "reaction_id")
-		}
-		return ours == ""
-	})
+	err := c.pages(ctx, path, url.Values{"reaction_type": {name}, "page_size": {"50"}},
+		func(r gjson.Result) bool {
+			if str(r, "operator.operator_type") == "app" && str(r, "operator.operator_id") == c.o.ID {
+				ours = str(r, "reaction_id")
+			}
+			return ours == ""
+		})
 	if err != nil || ours == "" {
 		return err
 	}
-	_, err = c.once(ctx, httpapi.Request{Method: http.MethodDelete, Path: "open-apis/" + path + "/" + url.PathEscape(ours)})
+	_, err = c.once(ctx, httpapi.Request{Method: http.MethodDelete,
+		Path: "open-apis/" + path + "/" + url.PathEscape(ours)})
 	return c.explain(err)
 }
 
@@ -60,7 +62,8 @@ func (c *Sink) Edit(ctx context.Context, chatTo, id, text string) error {
 		return err
 	}
 	in := map[string]string{"msg_type": "post", "content": content}
-	_, err = c.once(ctx, httpapi.Request{Method: http.MethodPut, Path: "open-apis/im/v1/messages/" + url.PathEscape(id), JSON: in})
+	_, err = c.once(ctx, httpapi.Request{Method: http.MethodPut,
+		Path: "open-apis/im/v1/messages/" + url.PathEscape(id), JSON: in})
 	return c.explain(err)
 }
 
@@ -78,7 +81,8 @@ func (c *Sink) PostCard(ctx context.Context, card chat.Card) (chat.Posted, error
 		return chat.Posted{}, err
 	}
 	if !chatID.MatchString(card.ChatID) || card.ThreadID != "" && !messageID.MatchString(card.ThreadID) {
-		return chat.Posted{}, fmt.Errorf("lark: card in %q, thread %q: %w", card.ChatID, card.ThreadID, chat.ErrRefused)
+		return chat.Posted{}, fmt.Errorf("lark: card in %q, thread %q: %w", card.ChatID, card.ThreadID,
+			chat.ErrRefused)
 	}
 	return c.post(ctx, card.ChatID, card.ThreadID, "interactive", content, card.Key)
 }
@@ -92,7 +96,8 @@ func (c *Sink) UpdateCard(ctx context.Context, id string, card chat.Card) error 
 	if !messageID.MatchString(id) {
 		return fmt.Errorf("lark: card %q: is no message: %w", id, chat.ErrRefused)
 	}
-	_, err = c.once(ctx, httpapi.Request{Method: http.MethodPatch, Path: "open-apis/im/v1/messages/" + url.PathEscape(id), JSON: map[string]string{"content": content}})
+	_, err = c.once(ctx, httpapi.Request{Method: http.MethodPatch,
+		Path: "open-apis/im/v1/messages/" + url.PathEscape(id), JSON: map[string]string{"content": content}})
 	return c.explain(err)
 }
 
@@ -113,13 +118,15 @@ func cardJSON(card chat.Card) (string, error) {
 	var row []any
 	for _, b := range card.Buttons {
 		row = append(row, map[string]any{
-			"tag": "button", "text": plain(text.Cut(b.Label, maxLabel)), "type": first(b.Style, "default"), "value": map[string]string{"name": b.Name, "value": b.Value},
+			"tag": "button", "text": plain(text.Cut(b.Label, maxLabel)), "type": first(b.Style, "default"),
+			"value": map[string]string{"name": b.Name, "value": b.Value},
 		})
 	}
 	if len(row) > 0 {
 		elements = append(elements, map[string]any{"tag": "action", "actions": row})
 	}
-	all := map[string]any{"config": map[string]any{"wide_screen_mode": true, "update_multi": true}, "elements": elements}
+	all := map[string]any{"config": map[string]any{"wide_screen_mode": true, "update_multi": true},
+		"elements": elements}
 	if card.Title != "" {
 		all["header"] = map[string]any{"title": plain(text.Cut(card.Title, maxTitle))}
 	}

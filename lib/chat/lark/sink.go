@@ -32,7 +32,8 @@ func NewSink(o Options) (*Sink, error) {
 		return nil, err
 	}
 	return &Sink{c, sink.Frame{
-		Platform: platform, Limit: 4000, Explain: c.explain, Settled: settled, Now: c.api.Now, Sleep: c.api.Sleep,
+		Platform: platform, Limit: 4000, Explain: c.explain, Settled: settled, Now: c.api.Now,
+		Sleep: c.api.Sleep,
 	}}, nil
 }
 
@@ -59,8 +60,10 @@ func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 // post sends a message into a thread, or into the chat itself if thread is "".
 func (c *Sink) post(ctx context.Context, chatTo, thread, kind, content, key string) (chat.Posted, error) {
 	sum := sha256.Sum256([]byte(key))
-	in := map[string]any{"msg_type": kind, "content": content, "uuid": "tri-" + hex.EncodeToString(sum[:22])} // at most 50 characters
-	r := httpapi.Request{Method: http.MethodPost, Path: "open-apis/im/v1/messages", Query: url.Values{"receive_id_type": {"chat_id"}}, JSON: in}
+	// at most 50 characters
+	in := map[string]any{"msg_type": kind, "content": content, "uuid": "tri-" + hex.EncodeToString(sum[:22])}
+	r := httpapi.Request{Method: http.MethodPost, Path: "open-apis/im/v1/messages",
+		Query: url.Values{"receive_id_type": {"chat_id"}}, JSON: in}
 	if thread != "" {
 		in["reply_in_thread"] = true
 		r.Path, r.Query = r.Path+"/"+url.PathEscape(thread)+"/reply", nil
@@ -109,7 +112,9 @@ func (c *Sink) Find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 	if !chatID.MatchString(p.ChatID) || !messageID.MatchString(p.ThreadID) {
 		return chat.Posted{}, chat.Absent, nil // such a post is refused before it is sent
 	}
-	return c.frame.Find(ctx, p, func(ctx context.Context) (chat.Posted, chat.Proof, error) { return c.find(ctx, p) })
+	return c.frame.Find(ctx, p, func(ctx context.Context) (chat.Posted, chat.Proof, error) {
+		return c.find(ctx, p)
+	})
 }
 
 func (c *Sink) find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, error) {
@@ -130,7 +135,8 @@ func (c *Sink) find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 	}
 	var same []message
 	recalled, want := false, shown(p.Text)
-	in := url.Values{"container_id_type": {"thread"}, "container_id": {root.Topic}, "sort_type": {"ByCreateTimeDesc"}}
+	in := url.Values{"container_id_type": {"thread"}, "container_id": {root.Topic},
+		"sort_type": {"ByCreateTimeDesc"}}
 	err = c.history(ctx, in, func(r gjson.Result) bool {
 		m, ok := parseHistory(r)
 		if !ok || m.Sender != c.o.ID && m.Sender != self.OpenID {

@@ -90,7 +90,8 @@ func (c *Client) endpoint(ctx context.Context) (address *url.URL, pulse time.Dur
 func (l *listening) dial(ctx context.Context, address *url.URL) (*socket, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
-	conn, resp, err := websocket.Dial(ctx, address.String(), &websocket.DialOptions{HTTPClient: l.o.HTTP, HTTPHeader: http.Header{"User-Agent": {"tri"}}})
+	conn, resp, err := websocket.Dial(ctx, address.String(),
+		&websocket.DialOptions{HTTPClient: l.o.HTTP, HTTPHeader: http.Header{"User-Agent": {"tri"}}})
 	if err != nil {
 		return nil, refusal(resp) // the address contains a ticket and must not be printed
 	}
@@ -113,7 +114,8 @@ func refusal(resp *http.Response) error {
 	case resp.Header.Get("Handshake-Autherrcode") == "1000040350":
 		return fmt.Errorf("websocket: the app has as many connections as it may: %w", err)
 	case code == "403" || code == "514":
-		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err), "Events & Callbacks > Mode of event subscription: long connection; and publish a version")
+		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err),
+			"Events & Callbacks > Mode of event subscription: long connection; and publish a version")
 	}
 	return err
 }
@@ -165,7 +167,9 @@ func (s *socket) next(ctx context.Context) (delivery, bool) {
 		payload = nil
 	}
 	begun := time.Now()
-	return delivery{What: gjson.ParseBytes(bytes.Clone(payload)), Done: func(err error) error { return s.answer(f, begun, err) }}, true
+	return delivery{What: gjson.ParseBytes(bytes.Clone(payload)), Done: func(err error) error {
+		return s.answer(f, begun, err)
+	}}, true
 }
 
 // answer tells the server that an event is durable, or that it must be sent again.

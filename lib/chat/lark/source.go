@@ -32,7 +32,8 @@ type delivery = session.Delivery[gjson.Result]
 // before anything newer is emitted, so that the log never has a gap before its latest time. It
 // returns nil when ctx ends.
 func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
-	l := &listening{Client: c, Listener: session.Listen(platform, resume, to, overlap(c.o.Sweep)), topics: map[string]map[string]time.Time{}}
+	l := &listening{Client: c, Listener: session.Listen(platform, resume, to, overlap(c.o.Sweep)),
+		topics: map[string]map[string]time.Time{}}
 	if c.o.Listen != "" || c.o.Listener != nil {
 		return l.serve(ctx)
 	}
@@ -41,19 +42,23 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 
 // loop runs sessions until one ends the run.
 func (l *listening) loop(ctx context.Context, connect func(context.Context) error) error {
-	s := session.Loop{Platform: platform, Stable: 10 * time.Second, Now: l.api.Now, Sleep: l.api.Sleep, Wait: l.api.Wait, OnEnd: func(error) { l.forgetMe() }}
+	s := session.Loop{Platform: platform, Stable: 10 * time.Second, Now: l.api.Now, Sleep: l.api.Sleep,
+		Wait: l.api.Wait, OnEnd: func(error) { l.forgetMe() }}
 	return s.Run(ctx, l, connect)
 }
 
 // receive catches up and then processes deliveries until the connection ends.
 func (l *listening) receive(ctx context.Context, in <-chan delivery) error {
-	receiver := session.Receiver[gjson.Result]{CatchUp: l.catchUp, Parse: l.parse, Commit: l.commit, Sweep: l.o.Sweep}
+	receiver := session.Receiver[gjson.Result]{CatchUp: l.catchUp, Parse: l.parse, Commit: l.commit,
+		Sweep: l.o.Sweep}
 	return receiver.Receive(ctx, l, in)
 }
 
 // commit emits g and acknowledges it. Events are sorted because the platform guarantees no order.
 func (l *listening) commit(g *session.Batch) error {
-	slices.SortStableFunc(g.Events, func(a, b event.Event) int { return cmp.Compare(changedAt(&a), changedAt(&b)) })
+	slices.SortStableFunc(g.Events, func(a, b event.Event) int {
+		return cmp.Compare(changedAt(&a), changedAt(&b))
+	})
 	return l.Recent.Commit(g, l, nil)
 }
 
@@ -79,7 +84,8 @@ func (l *listening) parse(ctx context.Context, d gjson.Result, g *session.Batch)
 		if a, ok := click(d); ok {
 			g.Actions = append(g.Actions, a)
 		}
-	case "im.chat.updated_v1", "im.chat.disbanded_v1", "im.chat.member.bot.added_v1", "im.chat.member.bot.deleted_v1":
+	case "im.chat.updated_v1", "im.chat.disbanded_v1", "im.chat.member.bot.added_v1",
+		"im.chat.member.bot.deleted_v1":
 		l.rooms.Forget(str(inner, "chat_id"))
 	}
 	return err

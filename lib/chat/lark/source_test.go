@@ -37,8 +37,13 @@ func (w *world) listen(o Options, last map[string]time.Time) *run {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	to := chattest.Handler{
-		Event: r.emit, Action: func(a event.Action) error { r.note(func() { r.actions = append(r.actions, a) }); return nil },
-		Log: func(f string, args ...any) { r.note(func() { r.said = append(r.said, fmt.Sprintf(f, args...)) }) },
+		Event: r.emit, Action: func(a event.Action) error {
+			r.note(func() { r.actions = append(r.actions, a) })
+			return nil
+		},
+		Log: func(f string, args ...any) {
+			r.note(func() { r.said = append(r.said, fmt.Sprintf(f, args...)) })
+		},
 		Connect: func(up bool) {
 			r.note(func() {
 				if up {
@@ -126,7 +131,10 @@ func TestLive(t *testing.T) {
 	w.Edit(dev, id, "second")
 	r.until("edit", func() bool { return r.of(id).Content == "second" && r.of(id).EditedAt != "" })
 	w.Delete(dev, id)
-	r.until("recall", func() bool { e := r.of(id); return e.Deleted && e.Content == "" && e.Sender.ID == "ou_ana" })
+	r.until("recall", func() bool {
+		e := r.of(id)
+		return e.Deleted && e.Content == "" && e.Sender.ID == "ou_ana"
+	})
 
 	p := w.ask()
 	made, err := w.sink().Post(t.Context(), p)
@@ -141,7 +149,8 @@ func TestLive(t *testing.T) {
 	r.mu.Lock()
 	got := r.actions
 	r.mu.Unlock()
-	if len(got) != 3 || got[0].Name != "👍" || got[0].Removed || !got[1].Removed || got[0].ID == got[1].ID || got[2].Name != "approve" || got[2].Value != "d-1" ||
+	if len(got) != 3 || got[0].Name != "👍" || got[0].Removed || !got[1].Removed || got[0].ID == got[1].ID ||
+		got[2].Name != "approve" || got[2].Value != "d-1" ||
 		got[0].ChatID != dev || got[2].MessageID != made.MessageID || got[0].Sender.Name != "ben" {
 		t.Errorf("%+v", got)
 	}
@@ -190,7 +199,9 @@ func TestSilence(t *testing.T) {
 	id := w.Say(dev, "ana", "", "anybody?")
 	r.message(id)
 	r.until("another connection", func() bool { return r.up > 1 })
-	r.until("what was the matter", func() bool { return strings.Contains(strings.Join(r.said, "\n"), "no sign of life") })
+	r.until("what was the matter", func() bool {
+		return strings.Contains(strings.Join(r.said, "\n"), "no sign of life")
+	})
 }
 
 // TestRecovered: recovered messages are logged, and the bot's own messages, which have no events,
@@ -203,7 +214,8 @@ func TestRecovered(t *testing.T) {
 	w.server.Age(p.ThreadID, 10*time.Minute)
 	w.server.Age(made.MessageID, 9*time.Minute)
 	r := w.listen(w.options(), map[string]time.Time{dev: time.Now().Add(-time.Hour)})
-	if e := r.message(made.MessageID); e.Sender.ID != larktest.BotUser || e.Sender.Type != "bot" || *e.ThreadID != p.ThreadID {
+	if e := r.message(made.MessageID); e.Sender.ID != larktest.BotUser || e.Sender.Type != "bot" ||
+		*e.ThreadID != p.ThreadID {
 		t.Errorf("%+v", e)
 	}
 	r.until("the number", func() bool {
@@ -247,9 +259,19 @@ func TestOptions(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	for name, change := range map[string]func(*Options){
-		"no id": func(o *Options) { o.ID = "" }, "secret as id": func(o *Options) { o.ID = "dskLLdkasdjlasdKK" }, "no secret": func(o *Options) { o.Secret = "" },
-		"two words": func(o *Options) { o.Secret = "a b" }, "chat by name": func(o *Options) { o.Chats = []string{"dev"} }, "no address": func(o *Options) { o.URL = "open.feishu.cn" },
-		"listen without keys": func(o *Options) { o.Listen = ":1" }, "listen without token": func(o *Options) { o.Listen, o.EncryptKey = ":1", "k" },
+		"no id": func(o *Options) {
+			o.ID = ""
+		}, "secret as id": func(o *Options) {
+			o.ID = "dskLLdkasdjlasdKK"
+		}, "no secret": func(o *Options) { o.Secret = "" },
+		"two words": func(o *Options) {
+			o.Secret = "a b"
+		}, "chat by name": func(o *Options) {
+			o.Chats = []string{"dev"}
+		}, "no address": func(o *Options) { o.URL = "open.feishu.cn" },
+		"listen without keys": func(o *Options) {
+			o.Listen = ":1"
+		}, "listen without token": func(o *Options) { o.Listen, o.EncryptKey = ":1", "k" },
 	} {
 		o := good
 		change(&o)
@@ -268,14 +290,24 @@ func TestCheck(t *testing.T) {
 		break_ func(w *world, o *Options)
 		want   string // the findings that are not OK
 	}{
-		"all is well":  {func(*world, *Options) {}, ""},
-		"all chats":    {func(_ *world, o *Options) { o.Chats = nil }, ""},
-		"secret":       {func(_ *world, o *Options) { o.Secret = "another" }, "token: do not belong together"},
-		"scopes":       {func(w *world, _ *Options) { w.server.Scopes = []string{"im:message", "im:chat"} }, "scopes: publish a version"},
+		"all is well": {func(*world, *Options) {}, ""},
+		"all chats":   {func(_ *world, o *Options) { o.Chats = nil }, ""},
+		"secret": {func(_ *world, o *Options) {
+			o.Secret = "another"
+		}, "token: do not belong together"},
+		"scopes": {func(w *world, _ *Options) {
+			w.server.Scopes = []string{"im:message", "im:chat"}
+		}, "scopes: publish a version"},
 		"not in there": {func(w *world, o *Options) { o.Chats = []string{"oc_x"} }, "chat: Add Bot"},
-		"was removed":  {func(w *world, o *Options) { w.server.AddChat(dev, "dev", larktest.M{"away": true}) }, "chat: Add Bot"},
-		"external":     {func(w *world, o *Options) { w.server.AddChat(dev, "dev", larktest.M{"external": true}) }, "chat: allow_external"},
-		"clock":        {func(w *world, o *Options) { o.Now = func() time.Time { return time.Now().Add(time.Hour) } }, "clock: set-ntp"},
+		"was removed": {func(w *world, o *Options) {
+			w.server.AddChat(dev, "dev", larktest.M{"away": true})
+		}, "chat: Add Bot"},
+		"external": {func(w *world, o *Options) {
+			w.server.AddChat(dev, "dev", larktest.M{"external": true})
+		}, "chat: allow_external"},
+		"clock": {func(w *world, o *Options) {
+			o.Now = func() time.Time { return time.Now().Add(time.Hour) }
+		}, "clock: set-ntp"},
 	} {
 		w := newWorld(t)
 		o := w.options()
@@ -292,7 +324,8 @@ func TestCheck(t *testing.T) {
 			}
 		}
 		finding, mend, _ := strings.Cut(tt.want, ": ")
-		if tt.want == "" && len(bad) > 0 || tt.want != "" && (len(bad) != 1 || !strings.HasPrefix(bad[0], finding+": ") || !strings.Contains(bad[0], mend)) {
+		if tt.want == "" && len(bad) > 0 || tt.want != "" &&
+			(len(bad) != 1 || !strings.HasPrefix(bad[0], finding+": ") || !strings.Contains(bad[0], mend)) {
 			t.Errorf("%s: %q, want %q", name, bad, tt.want)
 		}
 		for _, r := range w.server.Requests(http.MethodPost, "") {

@@ -106,7 +106,8 @@ func flatten(r gjson.Result, named map[string]string) (text string, files []even
 			case "hr":
 				b.WriteString("---")
 			case "code_block":
-				b.WriteString("```" + strings.ToLower(str(e, "language")) + "\n" + strings.TrimSuffix(str(e, "text"), "\n") + "\n```")
+				b.WriteString("```" + strings.ToLower(str(e, "language")) + "\n" +
+					strings.TrimSuffix(str(e, "text"), "\n") + "\n```")
 			default: // text, md
 				b.WriteString(str(e, "text"))
 			}
@@ -140,7 +141,8 @@ func filled(r gjson.Result) string {
 }
 
 // wordy are the fields of cards and shared items that contain visible text.
-var wordy = map[string]bool{"text": true, "content": true, "title": true, "subtitle": true, "name": true, "summary": true, "topic": true, "alt": true, "user_name": true}
+var wordy = map[string]bool{"text": true, "content": true, "title": true, "subtitle": true, "name": true,
+	"summary": true, "topic": true, "alt": true, "user_name": true}
 
 // words returns the texts of a card in order, the title first.
 func words(r gjson.Result, all []string, depth int) []string {

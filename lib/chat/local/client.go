@@ -91,7 +91,8 @@ func New(o Options) (*Client, error) {
 		o.Now = time.Now
 	}
 	if h, _, ok := parse(o.Bot + ":"); !ok || h.name != o.Bot || h.name == anon {
-		return nil, sysexit.With(sysexit.Config, fmt.Errorf("local chat: %q cannot be a name in a room", o.Bot))
+		return nil, sysexit.With(sysexit.Config,
+			fmt.Errorf("local chat: %q cannot be a name in a room", o.Bot))
 	}
 	if o.Dir == "" {
 		err := sysexit.With(sysexit.Usage, errors.New("local chat: which folder?"))
@@ -125,7 +126,8 @@ func roomName(name string) error {
 		return fmt.Errorf("room %q: a name has 1 to 100 bytes of UTF-8", name)
 	}
 	for i, r := range name {
-		plain := unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r) || strings.ContainsRune("._-#+", r)
+		plain := unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r) ||
+			strings.ContainsRune("._-#+", r)
 		if !plain || i == 0 && r == '-' {
 			return fmt.Errorf("room %q: a name has letters, digits and . _ - # + only", name)
 		}

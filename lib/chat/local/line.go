@@ -36,7 +36,9 @@ const maxHead = 512
 // text.
 func parse(line string) (h head, text string, ok bool) {
 	m := headForm.FindStringSubmatch(line[:min(len(line), maxHead)])
-	if m == nil || strings.ContainsFunc(m[1], func(r rune) bool { return r == utf8.RuneError || !unicode.IsGraphic(r) }) {
+	if m == nil || strings.ContainsFunc(m[1], func(r rune) bool {
+		return r == utf8.RuneError || !unicode.IsGraphic(r)
+	}) {
 		return head{name: anon}, line, false
 	}
 	h = head{name: m[1], key: m[4]}
@@ -101,7 +103,8 @@ const chunk = 1 << 20
 // newline, joined with its continuation lines. It returns the offset after the last one. A message
 // that may continue after size is left for later, unless final. For a line that is too long fn gets
 // its beginning and errLong.
-func walk(r io.ReaderAt, off, size int64, final bool, fn func(off int64, line []byte, err error) error) (int64, error) {
+func walk(r io.ReaderAt, off, size int64, final bool,
+	fn func(off int64, line []byte, err error) error) (int64, error) {
 	buf := make([]byte, min(chunk, max(size-off, 0)))
 	for off < size {
 		n, err := r.ReadAt(buf[:min(int64(len(buf)), size-off)], off)

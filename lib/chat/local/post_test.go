@@ -57,9 +57,11 @@ func TestTornPost(t *testing.T) {
 				}
 			}
 			if whole != 1 || !thanks {
-				t.Errorf("cut at %d behind %q (%v): %d posts, thanks %v in\n%s", cut, behind, proof, whole, thanks, w.read("dev"))
+				t.Errorf("cut at %d behind %q (%v): %d posts, thanks %v in\n%s", cut, behind, proof, whole,
+					thanks, w.read("dev"))
 			}
-			if back, proof, err := sink.Find(ctx, p); err != nil || proof != chat.Found || back.MessageID != got.MessageID {
+			if back, proof, err := sink.Find(ctx, p); err != nil || proof != chat.Found ||
+				back.MessageID != got.MessageID {
 				t.Errorf("cut at %d: found again %v %v %v, want %v", cut, back, proof, err, got)
 			}
 		}
@@ -70,7 +72,8 @@ func TestTornPost(t *testing.T) {
 func TestPostTwice(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t)
-	p := chat.Post{ChatID: "dev", ThreadID: w.Say("dev", "ana", "", "a question"), Key: "k-1", Text: "an answer"}
+	p := chat.Post{ChatID: "dev", ThreadID: w.Say("dev", "ana", "", "a question"), Key: "k-1",
+		Text: "an answer"}
 	first, err := w.Sink().Post(ctx, p)
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +108,8 @@ func TestRefusedPosts(t *testing.T) {
 			t.Errorf("%s: %v, want refused", name, err)
 		}
 	}
-	if _, _, err := w.Sink().Message(context.Background(), ".dev", "0"); !strings.Contains(fmt.Sprint(err), "begins with a dot") {
+	if _, _, err := w.Sink().Message(context.Background(), ".dev", "0"); !strings.Contains(fmt.Sprint(err),
+		"begins with a dot") {
 		t.Errorf("a message of a file that is no room: %v", err)
 	}
 	if after := w.read("dev"); after != before {
@@ -134,7 +138,8 @@ func TestHostile(t *testing.T) {
 		if strings.TrimSpace(body) == "" {
 			continue
 		}
-		got, err := sink.Post(context.Background(), chat.Post{ChatID: "dev", ThreadID: root, Key: fmt.Sprintf("k-%d", i), Text: body})
+		got, err := sink.Post(context.Background(),
+			chat.Post{ChatID: "dev", ThreadID: root, Key: fmt.Sprintf("k-%d", i), Text: body})
 		if err != nil {
 			t.Fatalf("%q: %v", body, err)
 		}

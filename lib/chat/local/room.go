@@ -178,7 +178,8 @@ func (r *room) action(e entry, at time.Time) (a event.Action, ok bool) {
 		return a, false
 	}
 	return event.Action{
-		ID: r.name + " " + id(e.off), Platform: Platform, ChatID: r.name, MessageID: id(e.id), At: at.UTC().Format(time.RFC3339Nano),
+		ID: r.name + " " + id(e.off), Platform: Platform, ChatID: r.name, MessageID: id(e.id),
+		At:     at.UTC().Format(time.RFC3339Nano),
 		Sender: event.Sender{ID: e.by, Type: "user", Name: e.by}, Name: e.emoji, Removed: e.taken,
 	}, true
 }

@@ -111,12 +111,15 @@ func TestRewritten(t *testing.T) {
 	defer cancel()
 	said, heard, ended := make(chan string, 9), make(chan event.Event, 9), make(chan error)
 	go func() {
-		ended <- w.client().Run(ctx, chat.Resume{}, chattest.Handler{Log: func(format string, args ...any) { said <- fmt.Sprintf(format, args...) }, Event: func(e event.Event) error { heard <- e; return nil }})
+		ended <- w.client().Run(ctx, chat.Resume{}, chattest.Handler{Log: func(format string, args ...any) {
+			said <- fmt.Sprintf(format, args...)
+		}, Event: func(e event.Event) error { heard <- e; return nil }})
 	}()
 	if e := <-heard; e.Content != "one" {
 		t.Fatalf("heard %q", e.Content)
 	}
-	if err := os.WriteFile(filepath.Join(w.dir, "dev"), []byte("zoe: another past\nzoe: and more\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(w.dir, "dev"), []byte("zoe: another past\nzoe: and more\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if s := <-said; !strings.Contains(s, "cut or rewritten") {
@@ -138,7 +141,8 @@ func TestFast(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	heard, ended := make(chan struct{}), make(chan error)
 	go func() {
-		ended <- w.client().Run(ctx, chat.Resume{}, chattest.Handler{Log: t.Logf, Event: func(event.Event) error { heard <- struct{}{}; return nil }})
+		ended <- w.client().Run(ctx, chat.Resume{},
+			chattest.Handler{Log: t.Logf, Event: func(event.Event) error { heard <- struct{}{}; return nil }})
 	}()
 	w.Say("dev", "ana", "", "warm")
 	<-heard

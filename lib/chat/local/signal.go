@@ -55,7 +55,8 @@ func (c *Sink) Edit(_ context.Context, chatID, messageID, text string) error {
 func (c *Sink) PostCard(_ context.Context, card chat.Card) (posted chat.Posted, err error) {
 	text := card.WithReactions()
 	if card.ThreadID != "" {
-		return c.Post(context.Background(), chat.Post{ChatID: card.ChatID, ThreadID: card.ThreadID, Text: text, Key: card.Key})
+		return c.Post(context.Background(),
+			chat.Post{ChatID: card.ChatID, ThreadID: card.ThreadID, Text: text, Key: card.Key})
 	}
 	line := fmt.Sprintf("%s [%s]: %s\n", c.bot, card.Key, encodeText(text))
 	if err := writable(line, card.Key, text); err != nil {
@@ -122,7 +123,8 @@ func (c *Sink) change(chatID, messageID, key, body string) error {
 			if long != nil {
 				return nil
 			}
-			if e, err := s.add(off, string(l), info.ModTime()); e.id == of && (err == nil || errors.As(err, new(*fault))) {
+			if e, err := s.add(off, string(l), info.ModTime()); e.id == of &&
+				(err == nil || errors.As(err, new(*fault))) {
 				stands = e.text
 			}
 			return nil

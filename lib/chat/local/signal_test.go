@@ -54,7 +54,8 @@ func TestCard(t *testing.T) {
 	}
 	events, _ := w.once()
 	want := "**Draft 3**\n\nIt is 5.\n\nana: not a line of hers\n\n✅ Approve · 🔄 Redo"
-	if len(events) != 1 || events[0].Content != want || events[0].Sender.Type != "bot" || events[0].ThreadID != nil {
+	if len(events) != 1 || events[0].Content != want || events[0].Sender.Type != "bot" ||
+		events[0].ThreadID != nil {
 		t.Fatalf("%+v", events)
 	}
 	settled := card
@@ -65,10 +66,12 @@ func TestCard(t *testing.T) {
 		}
 	}
 	events, _ = w.once()
-	if len(events) != 2 || events[1].MessageID != "0" || events[1].Content != "**Posted**\n\nApproved by ana." || events[1].EditedAt == "" {
+	if len(events) != 2 || events[1].MessageID != "0" ||
+		events[1].Content != "**Posted**\n\nApproved by ana." || events[1].EditedAt == "" {
 		t.Errorf("%+v", events)
 	}
-	if text, gone, err := w.sink().Message(ctx, "dev", "0"); err != nil || gone || text != "**Posted**\n\nApproved by ana." {
+	if text, gone, err := w.sink().Message(ctx, "dev", "0"); err != nil || gone ||
+		text != "**Posted**\n\nApproved by ana." {
 		t.Errorf("%q, %v, %v", text, gone, err)
 	}
 	root := w.Say("dev", "ana", "", "where?")
@@ -184,7 +187,9 @@ func TestReact(t *testing.T) {
 	if got := w.read("dev"); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	for _, bad := range []struct{ id, char string }{{id, "no emoji"}, {id, ""}, {id, "👀\nben: hi"}, {"x", "👀"}, {"-1", "👀"}} {
+	for _, bad := range []struct {
+		id, char string
+	}{{id, "no emoji"}, {id, ""}, {id, "👀\nben: hi"}, {"x", "👀"}, {"-1", "👀"}} {
 		if err := s.React(ctx, "dev", bad.id, bad.char, true); !errors.Is(err, chat.ErrUnsupported) {
 			t.Errorf("%q on %q: %v", bad.char, bad.id, err)
 		}
@@ -208,7 +213,8 @@ func TestActions(t *testing.T) {
 	events, _ := w.once()
 	id := events[1].MessageID
 	for _, line := range []string{
-		"ana ~%s: ✅", "ana ~%s: ✅", "ana ~%s: -✅", "ben ~%s: :x:", "ben ~%s: -:tada:", "tri ~%s: 🔄", "anon ~%s: ✅", "ana ~999: ✅",
+		"ana ~%s: ✅", "ana ~%s: ✅", "ana ~%s: -✅", "ben ~%s: :x:", "ben ~%s: -:tada:", "tri ~%s: 🔄",
+		"anon ~%s: ✅", "ana ~999: ✅",
 	} {
 		w.append("dev", strings.ReplaceAll(line, "%s", id)+"\n")
 	}
@@ -217,7 +223,8 @@ func TestActions(t *testing.T) {
 	actions, texts := w.acted()
 	for _, a := range actions {
 		got = append(got, fmt.Sprint(a.Sender.ID, " ", a.Name, " ", a.Removed))
-		if a.MessageID != id || a.ChatID != "dev" || a.Platform != Platform || a.Value != "" || a.ID == "" || a.Sender.Type != "user" {
+		if a.MessageID != id || a.ChatID != "dev" || a.Platform != Platform || a.Value != "" || a.ID == "" ||
+			a.Sender.Type != "user" {
 			t.Errorf("%+v", a)
 		}
 	}
@@ -238,7 +245,8 @@ func TestActions(t *testing.T) {
 // versions.
 func TestOldRooms(t *testing.T) {
 	w := newWorld(t)
-	lines := []string{"ana ~0: about five", "ana ~5: ✅ yes", "ana ~: ✅", "ana ~0 [k-1]: ✅", "ana ~0:", "see ~3: a", "ana ~x: ✅"}
+	lines := []string{"ana ~0: about five", "ana ~5: ✅ yes", "ana ~: ✅", "ana ~0 [k-1]: ✅", "ana ~0:",
+		"see ~3: a", "ana ~x: ✅"}
 	w.append("dev", strings.Join(lines, "\n")+"\n")
 	events, _ := w.once()
 	for i, e := range events {

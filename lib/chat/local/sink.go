@@ -131,7 +131,8 @@ func (c *Sink) look(f *os.File, p chat.Post) (*sight, error) {
 			return nil
 		}
 		e, err := s.add(off, string(line), info.ModTime())
-		if err != nil && !errors.As(err, new(*fault)) || e.edit || e.key != p.Key || s.messages[e.id].author != c.bot {
+		if err != nil && !errors.As(err, new(*fault)) || e.edit || e.key != p.Key ||
+			s.messages[e.id].author != c.bot {
 			return nil
 		}
 		switch {
@@ -192,7 +193,8 @@ func (c *Sink) append(f *os.File, s *sight, line string) (chat.Posted, error) {
 	var before [1]byte
 	if start > 0 {
 		if _, err := f.ReadAt(before[:], start-1); err != nil || before[0] != '\n' {
-			return chat.Posted{}, fmt.Errorf("post to room %q: somebody's unfinished line stands before it", s.name)
+			return chat.Posted{}, fmt.Errorf("post to room %q: somebody's unfinished line stands before it",
+				s.name)
 		}
 	}
 	return chat.Posted{MessageID: id(start), At: c.now()}, nil

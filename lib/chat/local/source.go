@@ -61,7 +61,8 @@ const tailSize = 1 << 10
 // Run reads every room from its start: events that the log already has are dropped there by their
 // identity.
 func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
-	r := &reader{c: c, resume: resume, Handler: to, rooms: map[string]*position{}, memory: remembered(resume), refused: map[string]string{}}
+	r := &reader{c: c, resume: resume, Handler: to, rooms: map[string]*position{}, memory: remembered(resume),
+		refused: map[string]string{}}
 	return errors.Join(r.run(ctx), r.saveState())
 }
 
@@ -241,7 +242,8 @@ func (r *reader) giveUp(p *position) {
 }
 
 // line returns the event or the action of a line, if it has one.
-func (r *reader) line(p *position, off int64, line []byte, at time.Time, err error) (event.Event, *event.Action, bool) {
+func (r *reader) line(p *position, off int64, line []byte, at time.Time,
+	err error) (event.Event, *event.Action, bool) {
 	if errors.Is(err, errLong) {
 		// Reported at every start: there is no event for it, so nothing else shows it.
 		r.Logf("room %s: line at %d: longer than %d bytes: ignored", p.name, off, maxLine)

@@ -44,19 +44,26 @@ func TestRewrittenMeanwhile(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer client.Close()
-				err = client.Run(context.Background(), chat.Resume{Last: last, State: kept}, chattest.Handler{Log: func(f string, a ...any) { said += f }, Keep: func(b []byte) error { kept = slices.Clone(b); return nil }, Event: func(e event.Event) error {
-					if !seen[e.Identity()] { // as in the log
-						got = append(got, e.Content)
-					}
-					seen[e.Identity()] = true
-					return nil
-				}})
+				err = client.Run(context.Background(), chat.Resume{Last: last, State: kept},
+					chattest.Handler{Log: func(f string, a ...any) {
+						said += f
+					}, Keep: func(b []byte) error {
+						kept = slices.Clone(b)
+						return nil
+					}, Event: func(e event.Event) error {
+						if !seen[e.Identity()] { // as in the log
+							got = append(got, e.Content)
+						}
+						seen[e.Identity()] = true
+						return nil
+					}})
 				if err != nil {
 					t.Fatal(err)
 				}
 				return got, said
 			}
-			if got, said := start("ana: one\nana: two\n", nil); !slices.Equal(got, []string{"one", "two"}) || said != "" {
+			if got, said := start("ana: one\nana: two\n", nil); !slices.Equal(got, []string{"one", "two"}) ||
+				said != "" {
 				t.Fatalf("%q, %q", got, said)
 			}
 			last := map[string]time.Time{"dev": time.Now()}
@@ -64,7 +71,8 @@ func TestRewrittenMeanwhile(t *testing.T) {
 				last, seen = nil, map[string]bool{}
 			}
 			got, said := start(c.text, last)
-			if !slices.Equal(got, c.new) || (c.said == "") != (said == "") || !strings.Contains(said, c.said) {
+			if !slices.Equal(got, c.new) || (c.said == "") != (said == "") ||
+				!strings.Contains(said, c.said) {
 				t.Errorf("%q, said %q", got, said)
 			}
 		})

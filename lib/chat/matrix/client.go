@@ -81,10 +81,13 @@ func New(o Options) (*Client, error) {
 	if err := httpapi.Word("matrix token", o.Token); err != nil {
 		return nil, err
 	}
-	c := &Client{url: strings.TrimRight(o.URL, "/"), external: o.AllowExternal, wait: cmp.Or(o.Wait, 30*time.Second)}
+	c := &Client{url: strings.TrimRight(o.URL, "/"), external: o.AllowExternal,
+		wait: cmp.Or(o.Wait, 30*time.Second)}
 	for _, id := range o.Chats {
 		if !strings.HasPrefix(id, "!") || len(id) > 255 {
-			return nil, sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("matrix chat %q: a room id begins with '!' and has its server behind a colon", id)), "an alias (#dev:…) is none: the room's settings show the id")
+			return nil, sysexit.Hint(sysexit.With(sysexit.Config,
+				fmt.Errorf("matrix chat %q: a room id begins with '!' and has its server behind a colon",
+					id)), "an alias (#dev:…) is none: the room's settings show the id")
 		}
 		if c.chats == nil {
 			c.chats = map[string]bool{}
@@ -124,7 +127,8 @@ func path(parts ...string) string {
 // get makes a read request, within the server's rate limits.
 func (c *Client) get(ctx context.Context, path string, q url.Values, out any, wait time.Duration) error {
 	for try := 1; ; try++ {
-		err := explain(c.api.Once(ctx, httpapi.Request{Method: http.MethodGet, Path: path, Query: q, Time: httpapi.RequestTime + wait}, out))
+		err := explain(c.api.Once(ctx, httpapi.Request{Method: http.MethodGet, Path: path, Query: q,
+			Time: httpapi.RequestTime + wait}, out))
 		busy := (*httpapi.Error)(nil)
 		if !errors.As(err, &busy) || busy.Status != http.StatusTooManyRequests || try == 10 {
 			return err
@@ -155,9 +159,11 @@ func explain(err error) error {
 	}
 	switch {
 	case e.Code == "M_UNKNOWN_TOKEN" || e.Code == "M_MISSING_TOKEN" || e.Status == http.StatusUnauthorized:
-		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err), "the access token is not, or no longer, accepted: log the account in again")
+		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err),
+			"the access token is not, or no longer, accepted: log the account in again")
 	case e.Code == "" && (e.Status == http.StatusNotFound || e.Status >= 300 && e.Status < 400):
-		return sysexit.Hint(sysexit.With(sysexit.Config, err), "chat.matrix.url is the homeserver's client address: see https://SERVER/.well-known/matrix/client")
+		return sysexit.Hint(sysexit.With(sysexit.Config, err),
+			"chat.matrix.url is the homeserver's client address: see https://SERVER/.well-known/matrix/client")
 	}
 	return err
 }
@@ -191,7 +197,8 @@ func (c *Client) name(ctx context.Context, userID string) string {
 		var profile struct {
 			Name string `json:"displayname"`
 		}
-		if err := c.get(ctx, path("profile", userID, "displayname"), nil, &profile, 0); err != nil && httpapi.StatusOf(err) == 0 {
+		if err := c.get(ctx, path("profile", userID, "displayname"), nil, &profile, 0); err != nil &&
+			httpapi.StatusOf(err) == 0 {
 			return "", err
 		}
 		return cmp.Or(profile.Name, local), nil
@@ -208,13 +215,15 @@ func (c *Client) room(ctx context.Context, id string) (room, error) {
 		var named struct {
 			Name string `json:"name"`
 		}
-		if err := c.get(ctx, path("rooms", id, "state", "m.room.name"), nil, &named, 0); err != nil && !unreadable(err) {
+		if err := c.get(ctx, path("rooms", id, "state", "m.room.name"), nil, &named, 0); err != nil &&
+			!unreadable(err) {
 			return room{}, err
 		}
 		var members struct {
 			Joined map[string]json.RawMessage `json:"joined"`
 		}
-		if err := c.get(ctx, path("rooms", id, "joined_members"), nil, &members, 0); err != nil && !unreadable(err) {
+		if err := c.get(ctx, path("rooms", id, "joined_members"), nil, &members, 0); err != nil &&
+			!unreadable(err) {
 			return room{}, err
 		}
 		return room{name: cmp.Or(named.Name, id), private: named.Name == "" && len(members.Joined) <= 2}, nil
@@ -264,7 +273,8 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 		if hints := sysexit.Hints(err); len(hints) > 0 {
 			mend = hints[0]
 		}
-		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("ask %s who we are: %v", c.url, err), Mend: mend}}
+		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("ask %s who we are: %v", c.url, err),
+			Mend: mend}}
 	}
 	self = event.Sender{ID: me, Type: "bot", Name: c.name(ctx, me)}
 	say(chat.Finding{Name: "token", OK: true, Text: me})
@@ -281,16 +291,21 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	}
 	for id := range c.chats {
 		if !in[id] {
-			say(chat.Finding{Name: "chat", Text: "not a member of " + id, Mend: "invite " + me + " to that room; tri-watch takes the invitation"})
+			say(chat.Finding{Name: "chat", Text: "not a member of " + id,
+				Mend: "invite " + me + " to that room; tri-watch takes the invitation"})
 			continue
 		}
 		say(c.checkRoom(ctx, id))
 	}
 	if c.chats == nil {
-		say(chat.Finding{Name: "chat", OK: len(in) > 0, Text: fmt.Sprintf("a member of %d rooms", len(in)), Mend: map[bool]string{false: "invite " + me + " to a room, and name it under watched_chats"}[len(in) > 0]})
+		say(chat.Finding{Name: "chat", OK: len(in) > 0, Text: fmt.Sprintf("a member of %d rooms", len(in)),
+			Mend: map[bool]string{false: "invite " + me +
+				" to a room, and name it under watched_chats"}[len(in) > 0]})
 	}
 	if skew, ok := c.api.Skew(); ok && skew.Abs() > maxSkew {
-		say(chat.Finding{Name: "clock", Warn: true, Text: fmt.Sprintf("the server's clock is %v off ours", skew.Round(time.Second)), Mend: "set this machine's clock: timedatectl set-ntp true"})
+		say(chat.Finding{Name: "clock", Warn: true,
+			Text: fmt.Sprintf("the server's clock is %v off ours", skew.Round(time.Second)),
+			Mend: "set this machine's clock: timedatectl set-ntp true"})
 	}
 	return self, findings
 }
@@ -298,7 +313,8 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 func (c *Client) checkRoom(ctx context.Context, id string) chat.Finding {
 	err := c.get(ctx, path("rooms", id, "state", "m.room.encryption"), nil, &struct{}{}, 0)
 	if err == nil {
-		return chat.Finding{Name: "chat", Text: id + " is encrypted: nothing can be heard there", Mend: "make a room without encryption"}
+		return chat.Finding{Name: "chat", Text: id + " is encrypted: nothing can be heard there",
+			Mend: "make a room without encryption"}
 	}
 	r, err := c.room(ctx, id)
 	if err != nil {

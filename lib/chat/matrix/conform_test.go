@@ -24,14 +24,15 @@ func newWorld(t *testing.T) *world {
 }
 
 func (w *world) options() Options {
-	return Options{URL: w.server.URL, Token: w.server.Token, Wait: 2 * time.Second, Sleep: func(ctx context.Context, d time.Duration) error {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(min(d, 5*time.Millisecond)):
-			return nil
-		}
-	}}
+	return Options{URL: w.server.URL, Token: w.server.Token, Wait: 2 * time.Second,
+		Sleep: func(ctx context.Context, d time.Duration) error {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(min(d, 5*time.Millisecond)):
+				return nil
+			}
+		}}
 }
 
 func (w *world) Source() chat.Source {
@@ -58,7 +59,8 @@ func (w *world) Sees(text string) string  { return shown(text) }
 func (w *world) Say(chatID, person, thread, text string) string {
 	content := matrixtest.M{"msgtype": "m.text", "body": text}
 	if thread != "" {
-		content["m.relates_to"] = matrixtest.M{"rel_type": "m.thread", "event_id": thread, "is_falling_back": true, "m.in_reply_to": matrixtest.M{"event_id": thread}}
+		content["m.relates_to"] = matrixtest.M{"rel_type": "m.thread", "event_id": thread,
+			"is_falling_back": true, "m.in_reply_to": matrixtest.M{"event_id": thread}}
 	}
 	return w.server.Add(chatID, "m.room.message", "@"+person+":fake.test", content)
 }
@@ -76,8 +78,10 @@ func (w *world) author(chatID, id string) string {
 }
 
 func (w *world) Edit(chatID, id, text string) {
-	w.server.Add(chatID, "m.room.message", w.author(chatID, id), matrixtest.M{"msgtype": "m.text", "body": "* " + text,
-		"m.new_content": matrixtest.M{"msgtype": "m.text", "body": text}, "m.relates_to": matrixtest.M{"rel_type": "m.replace", "event_id": id}})
+	w.server.Add(chatID, "m.room.message", w.author(chatID, id),
+		matrixtest.M{"msgtype": "m.text", "body": "* " + text,
+			"m.new_content": matrixtest.M{"msgtype": "m.text", "body": text},
+			"m.relates_to":  matrixtest.M{"rel_type": "m.replace", "event_id": id}})
 }
 
 func (w *world) Delete(chatID, id string) {
@@ -97,7 +101,8 @@ func (w *world) Pings(chatID, id string) bool {
 }
 
 func (w *world) Break(f chattest.Faults) {
-	w.server.SetFaults(matrixtest.Faults{Seed: f.Seed, Cut: f.Cut, Forget: f.Lose, Fail: f.Fail, Busy: f.Busy, LoseAnswer: f.LoseAnswer, FailAfter: f.FailAfter})
+	w.server.SetFaults(matrixtest.Faults{Seed: f.Seed, Cut: f.Cut, Forget: f.Lose, Fail: f.Fail, Busy: f.Busy,
+		LoseAnswer: f.LoseAnswer, FailAfter: f.FailAfter})
 }
 
 func (w *world) Burst(chatID string, n int) (ids []string) {
@@ -108,7 +113,9 @@ func (w *world) Burst(chatID string, n int) (ids []string) {
 }
 
 func (w *world) File(chatID, person, name string) string {
-	return w.server.Add(chatID, "m.room.message", "@"+person+":fake.test", matrixtest.M{"msgtype": "m.file", "body": name, "url": "mxc://fake.test/1", "info": matrixtest.M{"mimetype": "text/plain", "size": 12}})
+	return w.server.Add(chatID, "m.room.message", "@"+person+":fake.test",
+		matrixtest.M{"msgtype": "m.file", "body": name, "url": "mxc://fake.test/1",
+			"info": matrixtest.M{"mimetype": "text/plain", "size": 12}})
 }
 
 func (w *world) Garble() { w.server.Garble() }
@@ -117,7 +124,8 @@ func (w *world) Revoke() { w.server.Revoke() }
 func (w *world) Standing(chatID, thread string) (texts []string) {
 	for _, e := range w.server.Events(chatID) {
 		rel, _ := e.Content["m.relates_to"].(matrixtest.M)
-		if body, ok := e.Content["body"].(string); ok && e.Sender == w.server.Bot && rel["event_id"] == thread {
+		if body, ok := e.Content["body"].(string); ok && e.Sender == w.server.Bot &&
+			rel["event_id"] == thread {
 			texts = append(texts, body)
 		}
 	}
@@ -134,7 +142,8 @@ func TestConformance(t *testing.T) {
 }
 
 func (w *world) Config() (yaml string, env []string) {
-	return fmt.Sprintf("  matrix:\n    url: %s\n    token_env: TRI_LOAD_TOKEN\n", w.server.URL), []string{"TRI_LOAD_TOKEN=" + w.server.Token}
+	return fmt.Sprintf("  matrix:\n    url: %s\n    token_env: TRI_LOAD_TOKEN\n", w.server.URL),
+		[]string{"TRI_LOAD_TOKEN=" + w.server.Token}
 }
 
 func TestLoad(t *testing.T) { chattest.Load(t, newWorld(t)) }

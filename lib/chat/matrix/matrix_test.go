@@ -38,39 +38,51 @@ func TestEvents(t *testing.T) {
 		name, in string
 		want     func(*event.Event) // nil: no event
 	}{
-		{"plain", `{"type":"m.room.message","content":{"msgtype":"m.text","body":"hi"}}`, func(e *event.Event) { e.Content = "hi" }},
+		{"plain", `{"type":"m.room.message","content":{"msgtype":"m.text","body":"hi"}}`,
+			func(e *event.Event) { e.Content = "hi" }},
 		{"in a thread", `{"type":"m.room.message","content":{"msgtype":"m.text","body":"hi","m.relates_to":{"rel_type":"m.thread","event_id":"$0","is_falling_back":true,"m.in_reply_to":{"event_id":"$5"}}}}`, func(e *event.Event) {
 			e.Content, e.ThreadID, e.MsgType = "hi", &root, "thread_reply"
 		}},
-		{"a reply in a thread", `{"type":"m.room.message","content":{"msgtype":"m.text","body":"hi","m.relates_to":{"rel_type":"m.thread","event_id":"$0","m.in_reply_to":{"event_id":"$5"}}}}`, func(e *event.Event) {
-			e.Content, e.ThreadID, e.MsgType, e.ReplyToID = "hi", &root, "thread_reply", "$5"
-		}},
-		{"a reply with its quote", `{"type":"m.room.message","content":{"msgtype":"m.text","body":"> <@ben:a.test> where?\n> there?\n\nhere","m.relates_to":{"m.in_reply_to":{"event_id":"$5"}}}}`, func(e *event.Event) {
-			e.Content, e.ReplyToID = "here", "$5"
-		}},
+		{"a reply in a thread",
+			`{"type":"m.room.message","content":{"msgtype":"m.text","body":"hi","m.relates_to":{"rel_type":"m.thread","event_id":"$0","m.in_reply_to":{"event_id":"$5"}}}}`, func(e *event.Event) {
+				e.Content, e.ThreadID, e.MsgType, e.ReplyToID = "hi", &root, "thread_reply", "$5"
+			}},
+		{"a reply with its quote",
+			`{"type":"m.room.message","content":{"msgtype":"m.text","body":"> <@ben:a.test> where?\n> there?\n\nhere","m.relates_to":{"m.in_reply_to":{"event_id":"$5"}}}}`, func(e *event.Event) {
+				e.Content, e.ReplyToID = "here", "$5"
+			}},
 		{"a mention", `{"type":"m.room.message","content":{"msgtype":"m.text","body":"tri: where?","m.mentions":{"user_ids":["@ben:a.test","@ben:a.test",""]}}}`, func(e *event.Event) {
 			e.Content, e.Mentions = "tri: where?", []string{"@ben:a.test", "@tri:a.test"}
 		}},
-		{"an edit of a reply", `{"type":"m.room.message","content":{"msgtype":"m.text","body":"* new","m.new_content":{"msgtype":"m.text","body":"new"},"m.relates_to":{"rel_type":"m.replace","event_id":"$1"}}}`, func(e *event.Event) {
-			e.MessageID, e.Content, e.ThreadID, e.MsgType, e.EditID, e.EditedAt = "$1", "new", &root, "thread_reply", "$9", "2023-11-14T22:13:21.000Z"
-			e.CreateTime, e.Permalink = "2023-11-14T22:13:20.000Z", "https://matrix.to/#/%21dev:a.test/$1"
-		}},
-		{"an edit of what somebody else said", `{"sender":"@tri:a.test","type":"m.room.message","content":{"msgtype":"m.text","body":"* new","m.new_content":{"body":"new"},"m.relates_to":{"rel_type":"m.replace","event_id":"$1"}}}`, nil},
+		{"an edit of a reply",
+			`{"type":"m.room.message","content":{"msgtype":"m.text","body":"* new","m.new_content":{"msgtype":"m.text","body":"new"},"m.relates_to":{"rel_type":"m.replace","event_id":"$1"}}}`, func(e *event.Event) {
+				e.MessageID, e.Content, e.ThreadID, e.MsgType, e.EditID, e.EditedAt = "$1", "new", &root,
+					"thread_reply", "$9", "2023-11-14T22:13:21.000Z"
+				e.CreateTime, e.Permalink = "2023-11-14T22:13:20.000Z", "https://matrix.to/#/%21dev:a.test/$1"
+			}},
+		{"an edit of what somebody else said",
+			`{"sender":"@tri:a.test","type":"m.room.message","content":{"msgtype":"m.text","body":"* new","m.new_content":{"body":"new"},"m.relates_to":{"rel_type":"m.replace","event_id":"$1"}}}`, nil},
 		{"a deletion", `{"type":"m.room.redaction","redacts":"$1","content":{}}`, func(e *event.Event) {
-			e.MessageID, e.ThreadID, e.MsgType, e.Deleted, e.EditID, e.EditedAt = "$1", &root, "thread_reply", true, "deleted", "2023-11-14T22:13:21.000Z"
+			e.MessageID, e.ThreadID, e.MsgType, e.Deleted, e.EditID, e.EditedAt = "$1", &root, "thread_reply",
+				true, "deleted", "2023-11-14T22:13:21.000Z"
 			e.CreateTime, e.Permalink = "2023-11-14T22:13:20.000Z", "https://matrix.to/#/%21dev:a.test/$1"
 		}},
 		{"our own", `{"sender":"@tri:a.test","type":"m.room.message","content":{"msgtype":"m.text","body":"It is 5."}}`, func(e *event.Event) {
 			e.Content, e.Sender = "It is 5.", event.Sender{ID: "@tri:a.test", Type: "bot", Name: "tri"}
 		}},
-		{"a notice", `{"type":"m.room.message","content":{"msgtype":"m.notice","body":"built"}}`, func(e *event.Event) { e.Content, e.Sender.Type = "built", "bot" }},
+		{"a notice", `{"type":"m.room.message","content":{"msgtype":"m.notice","body":"built"}}`,
+			func(e *event.Event) { e.Content, e.Sender.Type = "built", "bot" }},
 		{"an image", `{"type":"m.room.message","content":{"msgtype":"m.image","body":"a.png","url":"mxc://x","info":{"mimetype":"image/png","size":3}}}`, func(e *event.Event) {
-			e.MsgType, e.Attachments = "image", []event.Attachment{{ID: "mxc://x", Name: "a.png", MIME: "image/png", Size: 3}}
+			e.MsgType, e.Attachments = "image",
+				[]event.Attachment{{ID: "mxc://x", Name: "a.png", MIME: "image/png", Size: 3}}
 		}},
-		{"a file with words", `{"type":"m.room.message","content":{"msgtype":"m.file","body":"the log","filename":"a.log","url":"mxc://x"}}`, func(e *event.Event) {
-			e.MsgType, e.Content, e.Attachments = "file", "the log", []event.Attachment{{ID: "mxc://x", Name: "a.log"}}
-		}},
-		{"from another server", `{"sender":"@far:b.test","type":"m.room.message","content":{"body":"hi"}}`, nil},
+		{"a file with words",
+			`{"type":"m.room.message","content":{"msgtype":"m.file","body":"the log","filename":"a.log","url":"mxc://x"}}`, func(e *event.Event) {
+				e.MsgType, e.Content, e.Attachments = "file", "the log",
+					[]event.Attachment{{ID: "mxc://x", Name: "a.log"}}
+			}},
+		{"from another server", `{"sender":"@far:b.test","type":"m.room.message","content":{"body":"hi"}}`,
+			nil},
 		{"state", `{"type":"m.room.message","state_key":"","content":{"body":"hi"}}`, nil},
 		{"deleted before", `{"type":"m.room.message","content":{}}`, nil},
 		{"no sense", `{"type":"m.room.message","content":{"body":[1]}}`, func(*event.Event) {}},
@@ -93,8 +105,10 @@ func TestEvents(t *testing.T) {
 			continue
 		}
 		want := event.Event{
-			Platform: "matrix", ChatID: "!dev:a.test", ChatName: "Dev", MessageID: "$9", CreateTime: "2023-11-14T22:13:21.000Z", MsgType: "text",
-			Sender: event.Sender{ID: "@ana:a.test", Type: "user", Name: "ana"}, Mentions: []string{}, Permalink: "https://matrix.to/#/%21dev:a.test/$9",
+			Platform: "matrix", ChatID: "!dev:a.test", ChatName: "Dev", MessageID: "$9",
+			CreateTime: "2023-11-14T22:13:21.000Z", MsgType: "text",
+			Sender: event.Sender{ID: "@ana:a.test", Type: "user", Name: "ana"}, Mentions: []string{},
+			Permalink: "https://matrix.to/#/%21dev:a.test/$9",
 		}
 		tt.want(&want)
 		if !reflect.DeepEqual(got, want) {
@@ -125,7 +139,8 @@ func TestActions(t *testing.T) {
 			t.Error(err)
 		}
 		if ok {
-			got = append(got, strings.Join([]string{a.ID, a.MessageID, a.Sender.Name, a.Name}, " ")+map[bool]string{true: " removed"}[a.Removed])
+			got = append(got, strings.Join([]string{a.ID, a.MessageID, a.Sender.Name, a.Name}, " ")+
+				map[bool]string{true: " removed"}[a.Removed])
 		}
 	}
 	if want := []string{"$r1 $own ana 👍", "$d $own ana 👍 removed"}; !reflect.DeepEqual(got, want) {
@@ -154,8 +169,10 @@ func TestSignals(t *testing.T) {
 	s, c := w.sink(), w.Chats()[0]
 	root := w.Say(c, "ana", "", "where?")
 	ctx := t.Context()
-	err := errors.Join(s.React(ctx, c, root, "👀", true), s.React(ctx, c, root, "✅", true), s.React(ctx, c, root, "👀", false), s.Typing(ctx, c, root))
-	got, postErr := s.Post(ctx, chat.Post{ChatID: c, ThreadID: root, ReplyToID: root, Text: "It is `5`.", Key: "k"})
+	err := errors.Join(s.React(ctx, c, root, "👀", true), s.React(ctx, c, root, "✅", true),
+		s.React(ctx, c, root, "👀", false), s.Typing(ctx, c, root))
+	got, postErr := s.Post(ctx, chat.Post{ChatID: c, ThreadID: root, ReplyToID: root,
+		Text: "It is `5`.", Key: "k"})
 	if err = errors.Join(err, postErr); err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +182,8 @@ func TestSignals(t *testing.T) {
 	if text, gone, err := s.Message(ctx, c, got.MessageID); err != nil || gone || text != "It is 6." {
 		t.Errorf("%q %v %v", text, gone, err)
 	}
-	card := chat.Card{ChatID: c, Title: "Draft", Text: "It is 5.", Key: "card", Buttons: []chat.Button{{Name: "approve", Label: "Approve"}}}
+	card := chat.Card{ChatID: c, Title: "Draft", Text: "It is 5.", Key: "card",
+		Buttons: []chat.Button{{Name: "approve", Label: "Approve"}}}
 	dealt, err := s.PostCard(ctx, card)
 	again, err2 := s.PostCard(ctx, card)
 	if err := errors.Join(err, err2); err != nil || dealt.MessageID != again.MessageID {
@@ -192,9 +210,11 @@ func TestPostErrors(t *testing.T) {
 	}{
 		{403, `{"errcode":"M_FORBIDDEN"}`, "refused", 0}, {413, `{"errcode":"M_TOO_LARGE"}`, "refused", 0},
 		{400, `{"errcode":"M_UNKNOWN"}`, "refused", 0}, {404, `{"errcode":"M_NOT_FOUND"}`, "refused", 0},
-		{401, `{"errcode":"M_UNKNOWN_TOKEN"}`, "retry", time.Minute}, {404, `<html>`, "retry", time.Minute}, {302, ``, "retry", time.Minute},
+		{401, `{"errcode":"M_UNKNOWN_TOKEN"}`, "retry", time.Minute}, {404, `<html>`, "retry", time.Minute},
+		{302, ``, "retry", time.Minute},
 		{429, `{"errcode":"M_LIMIT_EXCEEDED","retry_after_ms":7000}`, "retry", 7 * time.Second},
-		{500, `{}`, "unknown", 0}, {502, `<html>`, "unknown", 0}, {200, `{}`, "unknown", 0}, {200, `{`, "unknown", 0},
+		{500, `{}`, "unknown", 0}, {502, `<html>`, "unknown", 0}, {200, `{}`, "unknown", 0},
+		{200, `{`, "unknown", 0},
 	} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(tt.status)
@@ -204,7 +224,8 @@ func TestPostErrors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = c.Post(t.Context(), chat.Post{ChatID: "!a:b", ThreadID: "$1", ReplyToID: "$1", Text: "x", Key: "k"})
+		_, err = c.Post(t.Context(), chat.Post{ChatID: "!a:b", ThreadID: "$1", ReplyToID: "$1",
+			Text: "x", Key: "k"})
 		srv.Close()
 		got, again := "unknown", (*chat.RetryError)(nil)
 		switch {
@@ -222,7 +243,8 @@ func TestPostErrors(t *testing.T) {
 }
 
 func TestNew(t *testing.T) {
-	for _, o := range []Options{{}, {Token: "t"}, {URL: "http://a", Token: "a b"}, {URL: "http://a", Token: "t", Chats: []string{"#dev:a"}}} {
+	for _, o := range []Options{{}, {Token: "t"}, {URL: "http://a", Token: "a b"},
+		{URL: "http://a", Token: "t", Chats: []string{"#dev:a"}}} {
 		if _, err := New(o); err == nil {
 			t.Errorf("%+v is taken", o)
 		} else if s, _ := sysexit.Of(err); s != sysexit.Config {
@@ -238,10 +260,12 @@ func FuzzEvents(f *testing.F) {
 		c := known(t)
 		for _, x := range parse([]json.RawMessage{json.RawMessage(raw)}) {
 			// Only events that need no request.
-			if x.Sender != "@ana:a.test" || x.Content.Relates.Type == "m.replace" || x.Type == "m.room.redaction" {
+			if x.Sender != "@ana:a.test" || x.Content.Relates.Type == "m.replace" ||
+				x.Type == "m.room.redaction" {
 				continue
 			}
-			if e, ok, err := c.event(t.Context(), "!dev:a.test", &x); err != nil || ok && (e.MessageID == "" || e.Sender.ID == "" || e.Mentions == nil) {
+			if e, ok, err := c.event(t.Context(), "!dev:a.test", &x); err != nil ||
+				ok && (e.MessageID == "" || e.Sender.ID == "" || e.Mentions == nil) {
 				t.Errorf("%s came as %+v %v", raw, e, err)
 			}
 		}

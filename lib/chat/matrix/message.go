@@ -155,7 +155,8 @@ func (c *Client) base(ctx context.Context, roomID, id string, m memo) (event.Eve
 		return event.Event{}, err
 	}
 	e := event.Event{
-		Platform: platform, ChatID: roomID, ChatName: r.name, MessageID: id, CreateTime: stamp(m.at), MsgType: "text", Mentions: []string{},
+		Platform: platform, ChatID: roomID, ChatName: r.name, MessageID: id, CreateTime: stamp(m.at),
+		MsgType: "text", Mentions: []string{},
 		Sender:    event.Sender{ID: m.sender, Type: "user", Name: c.name(ctx, m.sender)},
 		Permalink: "https://matrix.to/#/" + url.PathEscape(roomID) + "/" + url.PathEscape(id),
 	}
@@ -187,7 +188,8 @@ func (c *Client) fill(e *event.Event, x *roomEvent, body *content) {
 		e.Content = "* " + e.Sender.Name + " " + e.Content
 	case "m.image", "m.file", "m.audio", "m.video":
 		name := cmp.Or(body.FileName, body.Body, "file")
-		e.Attachments = []event.Attachment{{ID: body.URL, Name: name, MIME: body.Info.MIME, Size: body.Info.Size}}
+		e.Attachments = []event.Attachment{{ID: body.URL, Name: name, MIME: body.Info.MIME,
+			Size: body.Info.Size}}
 		if e.Content == name {
 			e.Content = ""
 		}
@@ -255,7 +257,8 @@ func (c *Client) deletion(ctx context.Context, roomID string, x *roomEvent) (eve
 }
 
 // action returns a reaction to a message of the bot, or the removal of one.
-func (c *Client) action(ctx context.Context, roomID string, x *roomEvent) (a event.Action, ok bool, err error) {
+func (c *Client) action(ctx context.Context, roomID string,
+	x *roomEvent) (a event.Action, ok bool, err error) {
 	id := x.ID
 	switch x.Type {
 	case "m.reaction":
@@ -281,8 +284,9 @@ func (c *Client) action(ctx context.Context, roomID string, x *roomEvent) (a eve
 		return a, false, err
 	}
 	return event.Action{
-		ID: x.ID, Platform: platform, ChatID: roomID, MessageID: m.target, At: stamp(x.At), Name: m.key, Removed: x.Type == "m.room.redaction",
-		Sender: event.Sender{ID: x.Sender, Type: "user", Name: c.name(ctx, x.Sender)},
+		ID: x.ID, Platform: platform, ChatID: roomID, MessageID: m.target, At: stamp(x.At), Name: m.key,
+		Removed: x.Type == "m.room.redaction",
+		Sender:  event.Sender{ID: x.Sender, Type: "user", Name: c.name(ctx, x.Sender)},
 	}, true, nil
 }
 

@@ -45,8 +45,10 @@ func account(t *testing.T, url, name string) (*Client, string) {
 	var made struct {
 		Token string `json:"access_token"`
 	}
-	in := map[string]any{"username": fmt.Sprintf("%s-%d-%d", name, run, names.Add(1)), "password": "Passw0rd!x1", "auth": map[string]any{"type": "m.login.dummy"}}
-	if err := api.Once(t.Context(), web.Request{Method: http.MethodPost, Path: path("register"), JSON: in}, &made); err != nil {
+	in := map[string]any{"username": fmt.Sprintf("%s-%d-%d", name, run, names.Add(1)),
+		"password": "Passw0rd!x1", "auth": map[string]any{"type": "m.login.dummy"}}
+	if err := api.Once(t.Context(), web.Request{Method: http.MethodPost, Path: path("register"), JSON: in},
+		&made); err != nil {
 		t.Fatal(explain(err))
 	}
 	c, err := New(Options{URL: url, Token: made.Token})
@@ -76,7 +78,9 @@ func newRealWorld(t *testing.T) *realWorld {
 		var made struct {
 			ID string `json:"room_id"`
 		}
-		w.post("ana", path("createRoom"), map[string]any{"name": fmt.Sprint("Chat ", i), "preset": "public_chat", "power_level_content_override": map[string]any{"users_default": 100}}, &made)
+		w.post("ana", path("createRoom"),
+			map[string]any{"name": fmt.Sprint("Chat ", i), "preset": "public_chat",
+				"power_level_content_override": map[string]any{"users_default": 100}}, &made)
 		w.chats[i] = made.ID
 		for _, name := range []string{"ben", "chen", "tri"} {
 			w.post(name, path("join", made.ID), struct{}{}, nil)
@@ -87,7 +91,8 @@ func newRealWorld(t *testing.T) *realWorld {
 
 func (w *realWorld) post(who, path string, in, out any) {
 	w.t.Helper()
-	if err := explain(w.people[who].api.Once(w.t.Context(), web.Request{Method: http.MethodPost, Path: path, JSON: in}, out)); err != nil {
+	if err := explain(w.people[who].api.Once(w.t.Context(),
+		web.Request{Method: http.MethodPost, Path: path, JSON: in}, out)); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -97,7 +102,8 @@ func (w *realWorld) put(who, path string, in any) string {
 	var made struct {
 		ID string `json:"event_id"`
 	}
-	if err := explain(w.people[who].api.Once(w.t.Context(), web.Request{Method: http.MethodPut, Path: path, JSON: in}, &made)); err != nil {
+	if err := explain(w.people[who].api.Once(w.t.Context(),
+		web.Request{Method: http.MethodPut, Path: path, JSON: in}, &made)); err != nil {
 		w.t.Fatal(err)
 	}
 	return made.ID
@@ -130,7 +136,8 @@ func (w *realWorld) Pings(string, string) bool { return false } // its clients d
 func (w *realWorld) Say(chatID, person, thread, text string) string {
 	body := map[string]any{"msgtype": "m.text", "body": text}
 	if thread != "" {
-		body["m.relates_to"] = map[string]any{"rel_type": "m.thread", "event_id": thread, "is_falling_back": true}
+		body["m.relates_to"] = map[string]any{"rel_type": "m.thread", "event_id": thread,
+			"is_falling_back": true}
 	}
 	id := w.put(person, path("rooms", chatID, "send", "m.room.message", fmt.Sprint("t", names.Add(1))), body)
 	w.mu.Lock()
@@ -140,10 +147,12 @@ func (w *realWorld) Say(chatID, person, thread, text string) string {
 }
 
 func (w *realWorld) Edit(chatID, id, text string) {
-	w.put(w.wrote[id], path("rooms", chatID, "send", "m.room.message", fmt.Sprint("t", names.Add(1))), map[string]any{
-		"msgtype": "m.text", "body": "* " + text, "m.new_content": map[string]any{"msgtype": "m.text", "body": text},
-		"m.relates_to": map[string]any{"rel_type": "m.replace", "event_id": id},
-	})
+	w.put(w.wrote[id], path("rooms", chatID, "send", "m.room.message", fmt.Sprint("t", names.Add(1))),
+		map[string]any{
+			"msgtype": "m.text", "body": "* " + text,
+			"m.new_content": map[string]any{"msgtype": "m.text", "body": text},
+			"m.relates_to":  map[string]any{"rel_type": "m.replace", "event_id": id},
+		})
 }
 
 func (w *realWorld) Delete(chatID, id string) {

@@ -37,7 +37,8 @@ func NewSink(o Options) (*Sink, error) {
 // a 403 the room.
 func outcome(e *httpapi.Error) sink.Outcome {
 	switch {
-	case e.Code == "M_UNKNOWN_TOKEN" || e.Code == "M_MISSING_TOKEN" || e.Code == "" && e.Status == http.StatusNotFound:
+	case e.Code == "M_UNKNOWN_TOKEN" || e.Code == "M_MISSING_TOKEN" ||
+		e.Code == "" && e.Status == http.StatusNotFound:
 		return sink.Blocked
 	case e.Status == http.StatusForbidden:
 		return sink.Refused
@@ -89,7 +90,9 @@ func rich(text string) string {
 	s = fence.ReplaceAllStringFunc(s, func(m string) string {
 		return hold("<pre><code>" + fence.FindStringSubmatch(m)[1] + "</code></pre>")
 	})
-	s = span.ReplaceAllStringFunc(s, func(m string) string { return hold("<code>" + m[1:len(m)-1] + "</code>") })
+	s = span.ReplaceAllStringFunc(s, func(m string) string {
+		return hold("<code>" + m[1:len(m)-1] + "</code>")
+	})
 	s = bold.ReplaceAllString(s, "<strong>$1</strong>")
 	s = strings.ReplaceAll(s, "\n", "<br>")
 	for i, block := range blocks {
@@ -151,7 +154,9 @@ func (c *Sink) Find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 			Chunk []json.RawMessage `json:"chunk"`
 			Next  string            `json:"next_batch"`
 		}
-		err := c.get(ctx, "v1"+strings.TrimPrefix(path("rooms", p.ChatID, "relations", p.ThreadID, "m.thread"), "v3"), q, &got, 0)
+		err := c.get(ctx,
+			"v1"+strings.TrimPrefix(path("rooms", p.ChatID, "relations", p.ThreadID, "m.thread"), "v3"),
+			q, &got, 0)
 		switch {
 		case httpapi.StatusOf(err) == http.StatusNotFound || httpapi.StatusOf(err) == http.StatusForbidden:
 			return chat.Posted{}, chat.Absent, nil // and a post will be refused
@@ -190,7 +195,8 @@ func (c *Sink) Message(ctx context.Context, roomID, id string) (text string, gon
 		Chunk []json.RawMessage `json:"chunk"`
 	}
 	q := url.Values{"limit": {"50"}, "dir": {"b"}} // newest first
-	err = c.get(ctx, "v1"+strings.TrimPrefix(path("rooms", roomID, "relations", id, "m.replace"), "v3"), q, &edits, 0)
+	err = c.get(ctx, "v1"+strings.TrimPrefix(path("rooms", roomID, "relations", id, "m.replace"), "v3"),
+		q, &edits, 0)
 	if err != nil {
 		return "", false, fmt.Errorf("matrix: edits of %s: %w", id, err)
 	}
@@ -207,8 +213,10 @@ func (c *Sink) React(ctx context.Context, roomID, messageID, emoji string, on bo
 	if !on {
 		return c.unreact(ctx, roomID, messageID, emoji)
 	}
-	body := map[string]any{"m.relates_to": map[string]any{"rel_type": "m.annotation", "event_id": messageID, "key": emoji}}
-	return c.put(ctx, path("rooms", roomID, "send", "m.reaction", transaction(c.api.Now())), body, &struct{}{})
+	body := map[string]any{"m.relates_to": map[string]any{"rel_type": "m.annotation", "event_id": messageID,
+		"key": emoji}}
+	return c.put(ctx, path("rooms", roomID, "send", "m.reaction", transaction(c.api.Now())),
+		body, &struct{}{})
 }
 
 // unreact removes the account's reaction.
@@ -220,13 +228,15 @@ func (c *Sink) unreact(ctx context.Context, roomID, messageID, emoji string) err
 	var got struct {
 		Chunk []json.RawMessage `json:"chunk"`
 	}
-	err = c.get(ctx, "v1"+strings.TrimPrefix(path("rooms", roomID, "relations", messageID, "m.annotation"), "v3"), url.Values{"limit": {"100"}}, &got, 0)
+	err = c.get(ctx, "v1"+strings.TrimPrefix(path("rooms", roomID, "relations", messageID, "m.annotation"),
+		"v3"), url.Values{"limit": {"100"}}, &got, 0)
 	if err != nil {
 		return fmt.Errorf("matrix: reactions to %s: %w", messageID, err)
 	}
 	for _, x := range parse(got.Chunk) {
 		if x.Sender == self && x.Content.Relates.Key == emoji {
-			if err := c.put(ctx, path("rooms", roomID, "redact", x.ID, transaction(c.api.Now())), struct{}{}, &struct{}{}); err != nil {
+			if err := c.put(ctx, path("rooms", roomID, "redact", x.ID, transaction(c.api.Now())), struct{}{},
+				&struct{}{}); err != nil {
 				return err
 			}
 		}
@@ -242,7 +252,8 @@ func (c *Sink) Typing(ctx context.Context, roomID, _ string) error {
 	if err != nil {
 		return err
 	}
-	return c.put(ctx, path("rooms", roomID, "typing", self), map[string]any{"typing": true, "timeout": 10_000}, &struct{}{})
+	return c.put(ctx, path("rooms", roomID, "typing", self),
+		map[string]any{"typing": true, "timeout": 10_000}, &struct{}{})
 }
 
 // Edit implements chat.Signaler.
@@ -259,7 +270,8 @@ func (c *Sink) PostCard(ctx context.Context, card chat.Card) (chat.Posted, error
 	text := card.WithReactions()
 	body := message(text)
 	if card.ThreadID != "" {
-		body["m.relates_to"] = map[string]any{"rel_type": "m.thread", "event_id": card.ThreadID, "is_falling_back": true}
+		body["m.relates_to"] = map[string]any{"rel_type": "m.thread", "event_id": card.ThreadID,
+			"is_falling_back": true}
 	}
 	body["io.tri.key"] = card.Key
 	got, err := c.send(ctx, card.ChatID, card.Key, text, body)

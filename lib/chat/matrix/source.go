@@ -70,31 +70,38 @@ type listening struct {
 
 // Run implements chat.Source.
 func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
-	l := &listening{Client: c, Resume: resume, Handler: to, encrypted: map[string]bool{}, typed: map[string][]string{}}
+	l := &listening{Client: c, Resume: resume, Handler: to, encrypted: map[string]bool{},
+		typed: map[string][]string{}}
 	var k kept
-	if json.Unmarshal(resume.State, &k) == nil && len(resume.Last) > 0 { // a token without a log skips the beginning
+	// a token without a log skips the beginning
+	if json.Unmarshal(resume.State, &k) == nil && len(resume.Last) > 0 {
 		l.since = k.Since
 	}
-	s := session.Loop{Platform: "matrix", Now: c.api.Now, Sleep: c.api.Sleep, Wait: c.api.Wait, OnEnd: func(err error) {
-		l.up = false
-		if httpapi.CodeOf(err) == "M_UNKNOWN_POS" || httpapi.StatusOf(err) == http.StatusBadRequest {
-			l.since = "" // the server does not know the token any more: continue from the log's times
-		}
-	}}
+	s := session.Loop{Platform: "matrix", Now: c.api.Now, Sleep: c.api.Sleep, Wait: c.api.Wait,
+		OnEnd: func(err error) {
+			l.up = false
+			if httpapi.CodeOf(err) == "M_UNKNOWN_POS" || httpapi.StatusOf(err) == http.StatusBadRequest {
+				l.since = "" // the server does not know the token any more: continue from the log's times
+			}
+		}}
 	return s.Run(ctx, l, l.sync)
 }
 
 // filter returns a filter that excludes what is not used.
 func (c *Client) filter() string {
 	room := map[string]any{
-		"timeline":  map[string]any{"limit": page, "types": []string{"m.room.message", "m.sticker", "m.room.redaction", "m.reaction", "m.room.encrypted", "m.room.name", "m.room.member"}},
-		"state":     map[string]any{"types": []string{}},
-		"ephemeral": map[string]any{"types": []string{"m.typing"}}, "account_data": map[string]any{"types": []string{}},
+		"timeline": map[string]any{"limit": page,
+			"types": []string{"m.room.message", "m.sticker", "m.room.redaction", "m.reaction",
+				"m.room.encrypted", "m.room.name", "m.room.member"}},
+		"state":        map[string]any{"types": []string{}},
+		"ephemeral":    map[string]any{"types": []string{"m.typing"}},
+		"account_data": map[string]any{"types": []string{}},
 	}
 	if c.chats != nil {
 		room["rooms"] = slices.Sorted(maps.Keys(c.chats))
 	}
-	b, err := json.Marshal(map[string]any{"room": room, "presence": map[string]any{"types": []string{}}, "account_data": map[string]any{"types": []string{}}})
+	b, err := json.Marshal(map[string]any{"room": room, "presence": map[string]any{"types": []string{}},
+		"account_data": map[string]any{"types": []string{}}})
 	if err != nil {
 		panic(err) // it consists of strings and numbers
 	}
@@ -174,7 +181,8 @@ const typingTime = 10 * time.Second
 func (l *listening) typing(room string, users []string) {
 	now := l.api.Now()
 	set := func(user string, until time.Time) {
-		l.OnTyping(presence.Typing{Platform: platform, ChatID: room, UserID: user, Kind: "typing", ReceivedAt: now, ExpiresAt: until})
+		l.OnTyping(presence.Typing{Platform: platform, ChatID: room, UserID: user, Kind: "typing",
+			ReceivedAt: now, ExpiresAt: until})
 	}
 	for _, user := range l.typed[room] {
 		if !slices.Contains(users, user) {
@@ -208,7 +216,8 @@ func (l *listening) accept(ctx context.Context, id string) {
 	if !l.chats[id] {
 		return
 	}
-	if err := explain(l.api.Once(ctx, httpapi.Request{Method: http.MethodPost, Path: path("rooms", id, "join"), JSON: struct{}{}}, nil)); err != nil {
+	if err := explain(l.api.Once(ctx, httpapi.Request{Method: http.MethodPost,
+		Path: path("rooms", id, "join"), JSON: struct{}{}}, nil)); err != nil {
 		l.Logf("matrix: join %s: %v", id, err)
 		return
 	}
@@ -248,7 +257,8 @@ func (l *listening) older(ctx context.Context, id, from string, have []roomEvent
 		}
 		events := parse(got.Chunk)
 		back = append(back, events...)
-		if len(got.Chunk) == 0 || got.End == "" || got.End == from || len(events) > 0 && events[len(events)-1].At < horizon {
+		if len(got.Chunk) == 0 || got.End == "" || got.End == from ||
+			len(events) > 0 && events[len(events)-1].At < horizon {
 			break
 		}
 		from = got.End

@@ -43,13 +43,21 @@ func TestPostErrors(t *testing.T) {
 		{"bad gateway", status(502), 200, unknown, 0},
 		{"unavailable", status(503), 200, unknown, 0},
 		{"cut", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 200, unknown, 0},
-		{"half an answer", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"id":"aaa`)) }, 200, unknown, 0},
-		{"another answer", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`<html>`)) }, 200, unknown, 0},
-		{"no id", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{}`)) }, 200, unknown, 0},
+		{"half an answer", func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(`{"id":"aaa`))
+		}, 200, unknown, 0},
+		{"another answer", func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(`<html>`))
+		}, 200, unknown, 0},
+		{"no id", func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(`{}`))
+		}, 200, unknown, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			mux := http.NewServeMux()
-			mux.HandleFunc("GET /api/v4/users/me", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, `{"id":%q,"username":"tri"}`, id) })
+			mux.HandleFunc("GET /api/v4/users/me", func(w http.ResponseWriter, _ *http.Request) {
+				fmt.Fprintf(w, `{"id":%q,"username":"tri"}`, id)
+			})
 			mux.HandleFunc("POST /api/v4/posts", tt.answer)
 			mux.HandleFunc("GET /api/v4/posts/{id}/thread", func(w http.ResponseWriter, _ *http.Request) {
 				w.WriteHeader(tt.thread)
@@ -93,7 +101,8 @@ func TestStoredAndRefused(t *testing.T) {
 	w := newWorld(t)
 	w.must(w.server.SetFaults(mattermosttest.Faults{FailAfter: 1, FailStatus: http.StatusForbidden}))
 	root := w.Say(w.chats[0], "ana", "", "where?")
-	got, err := w.sink().Post(t.Context(), chat.Post{ChatID: w.chats[0], ThreadID: root, Text: "here", Key: "k"})
+	got, err := w.sink().Post(t.Context(),
+		chat.Post{ChatID: w.chats[0], ThreadID: root, Text: "here", Key: "k"})
 	posts := w.server.Posts()
 	if last := posts[len(posts)-1]; err != nil || got.MessageID != last.ID {
 		t.Errorf("%+v, %v; %s stands there", got, err, last.ID)
@@ -119,11 +128,13 @@ func TestNobodyThere(t *testing.T) {
 // pending id it may have forgotten.
 func TestFindWaits(t *testing.T) {
 	for _, tt := range []struct{ age, wait time.Duration }{
-		{time.Second, 0}, {remembered + time.Second, abandoned - remembered - time.Second}, {abandoned + time.Second, 0}, {24 * time.Hour, 0},
+		{time.Second, 0}, {remembered + time.Second, abandoned - remembered - time.Second},
+		{abandoned + time.Second, 0}, {24 * time.Hour, 0},
 	} {
 		w := newWorld(t)
 		root := w.Say(w.chats[0], "ana", "", "where?")
-		p := chat.Post{ChatID: w.chats[0], ThreadID: root, Text: "here", Key: "k", Tried: time.Now().Add(-tt.age)}
+		p := chat.Post{ChatID: w.chats[0], ThreadID: root, Text: "here", Key: "k",
+			Tried: time.Now().Add(-tt.age)}
 		now := time.Now()
 		var waited time.Duration
 		o := w.options(nil)
@@ -143,7 +154,8 @@ func TestFindWaits(t *testing.T) {
 			want = chat.Found
 		}
 		if d := waited - tt.wait; err != nil || proof != want || d < -time.Second || d > time.Second {
-			t.Errorf("tried %v ago: proof %v, %v, waited %v; want %v after %v", tt.age, proof, err, waited, want, tt.wait)
+			t.Errorf("tried %v ago: proof %v, %v, waited %v; want %v after %v", tt.age, proof, err, waited,
+				want, tt.wait)
 		}
 	}
 }

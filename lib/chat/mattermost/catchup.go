@@ -79,7 +79,8 @@ func (l *listening) missed(ctx context.Context, chatID string, known, _ time.Tim
 // most 1,000, in an order that depends on its database, and has no further pages. If there are
 // more, whole is false: changes continues from the median time of the result, which finds the rest
 // if the order is that of time or of creation, as it usually is, but proves nothing.
-func (c *Client) changes(ctx context.Context, chatID string, since int64, keep func(post)) (whole bool, err error) {
+func (c *Client) changes(ctx context.Context, chatID string, since int64,
+	keep func(post)) (whole bool, err error) {
 	for whole = true; ; whole = false {
 		var l list
 		q := url.Values{"since": {strconv.FormatInt(max(since, 1), 10)}}

@@ -41,19 +41,23 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 		} else if hints := sysexit.Hints(err); len(hints) > 0 {
 			mend = hints[0]
 		}
-		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("ask %s who we are: %v", c.base.Host, err), Mend: mend}}
+		return self, []chat.Finding{{Name: "token",
+			Text: fmt.Sprintf("ask %s who we are: %v", c.base.Host, err), Mend: mend}}
 	}
 	self = event.Sender{ID: me.ID, Type: "user", Name: me.Username}
 	account := chat.Finding{Name: "token", OK: true, Text: fmt.Sprintf("%s as %s", c.base, me.Username)}
 	if me.IsBot {
 		self.Type = "bot"
 	} else {
-		account = chat.Finding{Name: "token", Warn: true, Text: me.Username + " is a person's account", Mend: "make a bot account"}
+		account = chat.Finding{Name: "token", Warn: true, Text: me.Username + " is a person's account",
+			Mend: "make a bot account"}
 	}
 	findings = append(findings, account)
 	findings = append(findings, c.checkChats(ctx)...)
 	if skew, ok := c.api.Skew(); ok && skew.Abs() > maxSkew {
-		findings = append(findings, chat.Finding{Name: "clock", Warn: true, Text: fmt.Sprintf("the server's clock is %v off ours", skew.Round(time.Second)), Mend: "set this machine's clock: timedatectl set-ntp true"})
+		findings = append(findings, chat.Finding{Name: "clock", Warn: true,
+			Text: fmt.Sprintf("the server's clock is %v off ours", skew.Round(time.Second)),
+			Mend: "set this machine's clock: timedatectl set-ntp true"})
 	}
 	return self, findings
 }
@@ -62,7 +66,8 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 func (c *Client) checkChats(ctx context.Context) (findings []chat.Finding) {
 	var mine []room
 	if err := c.get(ctx, "users/me/channels", nil, &mine); err != nil {
-		return []chat.Finding{{Name: "chat", Text: fmt.Sprintf("list the bot's channels: %v", err), Mend: "add the bot to a team"}}
+		return []chat.Finding{{Name: "chat", Text: fmt.Sprintf("list the bot's channels: %v", err),
+			Mend: "add the bot to a team"}}
 	}
 	names := map[string]string{}
 	for _, r := range mine {
@@ -70,17 +75,21 @@ func (c *Client) checkChats(ctx context.Context) (findings []chat.Finding) {
 	}
 	if c.chats == nil {
 		if len(mine) == 0 {
-			return []chat.Finding{{Name: "chat", Text: "the bot is a member of no channel", Mend: "add it to those that it is to watch"}}
+			return []chat.Finding{{Name: "chat", Text: "the bot is a member of no channel",
+				Mend: "add it to those that it is to watch"}}
 		}
-		return []chat.Finding{{Name: "chat", OK: true, Text: fmt.Sprintf("watches all %d channels that the bot is a member of", len(mine))}}
+		return []chat.Finding{{Name: "chat", OK: true,
+			Text: fmt.Sprintf("watches all %d channels that the bot is a member of", len(mine))}}
 	}
 	for id := range c.chats {
 		name, ok := names[id]
 		switch {
 		case ok:
-			findings = append(findings, chat.Finding{Name: "chat", OK: true, Text: "member of " + strings.TrimSpace(name+" "+id)})
+			findings = append(findings, chat.Finding{Name: "chat", OK: true,
+				Text: "member of " + strings.TrimSpace(name+" "+id)})
 		default:
-			findings = append(findings, chat.Finding{Name: "chat", Text: "not a member of " + id, Mend: "add the bot to that channel, or take it from watched_chats"})
+			findings = append(findings, chat.Finding{Name: "chat", Text: "not a member of " + id,
+				Mend: "add the bot to that channel, or take it from watched_chats"})
 		}
 	}
 	return findings

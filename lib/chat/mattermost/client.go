@@ -68,14 +68,16 @@ func New(o Options) (*Client, error) {
 		return nil, err
 	}
 	if o.Listen != "" && len(o.HookToken) < 16 {
-		return nil, sysexit.Hint(sysexit.With(sysexit.Config, errors.New("mattermost: listen without the webhook's token")),
+		return nil, sysexit.Hint(sysexit.With(sysexit.Config,
+			errors.New("mattermost: listen without the webhook's token")),
 			"put it into $MATTERMOST_WEBHOOK_TOKEN: the server shows it when the webhook is made")
 	}
 	o.Pulse = cmp.Or(o.Pulse, 30*time.Second)
 	c := &Client{o: o}
 	for _, id := range o.Chats {
 		if !validID(id) {
-			return nil, sysexit.With(sysexit.Config, fmt.Errorf("mattermost chat %q: a channel id has 26 letters and digits", id))
+			return nil, sysexit.With(sysexit.Config,
+				fmt.Errorf("mattermost chat %q: a channel id has 26 letters and digits", id))
 		}
 		if c.chats == nil {
 			c.chats = map[string]bool{}
@@ -106,12 +108,14 @@ func validID(id string) bool {
 
 // get reads path into out, within the server's rate limits.
 func (c *Client) get(ctx context.Context, path string, query url.Values, out any) error {
-	return named(c.api.Read(ctx, httpapi.Request{Method: http.MethodGet, Path: "api/v4/" + path, Query: query}, out))
+	return named(c.api.Read(ctx, httpapi.Request{Method: http.MethodGet, Path: "api/v4/" + path,
+		Query: query}, out))
 }
 
 // ask makes a POST request that changes nothing.
 func (c *Client) ask(ctx context.Context, path string, in, out any) error {
-	return named(c.api.Read(ctx, httpapi.Request{Method: http.MethodPost, Path: "api/v4/" + path, JSON: in}, out))
+	return named(c.api.Read(ctx, httpapi.Request{Method: http.MethodPost, Path: "api/v4/" + path, JSON: in},
+		out))
 }
 
 // once makes one request and decodes the response into out.
@@ -146,7 +150,8 @@ func (c *Client) me(ctx context.Context) (user, error) {
 			return user{}, c.explain(err)
 		}
 		if !validID(self.ID) || self.Username == "" {
-			return user{}, sysexit.With(sysexit.Unavailable, fmt.Errorf("%s: is no Mattermost server", c.base))
+			return user{}, sysexit.With(sysexit.Unavailable,
+				fmt.Errorf("%s: is no Mattermost server", c.base))
 		}
 		return c.learn(self), nil
 	})
@@ -156,7 +161,8 @@ func (c *Client) me(ctx context.Context) (user, error) {
 func (c *Client) explain(err error) error {
 	switch s := httpapi.StatusOf(err); {
 	case s == http.StatusUnauthorized:
-		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err), "the token is not, or no longer, one of "+c.base.Host)
+		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err),
+			"the token is not, or no longer, one of "+c.base.Host)
 	case s == http.StatusNotFound || s >= 300 && s < 400:
 		return sysexit.With(sysexit.Config, fmt.Errorf("%s is not where the server answers: %w", c.base, err))
 	}

@@ -54,9 +54,10 @@ func (w *world) clientOver(h *http.Client) *Client {
 }
 
 func (w *world) options(h *http.Client) Options {
-	return Options{URL: w.server.URL, Token: w.bot.Token, HTTP: h, Sleep: func(ctx context.Context, d time.Duration) error {
-		return httpapi.Sleep(ctx, min(d, 10*time.Millisecond))
-	}}
+	return Options{URL: w.server.URL, Token: w.bot.Token, HTTP: h,
+		Sleep: func(ctx context.Context, d time.Duration) error {
+			return httpapi.Sleep(ctx, min(d, 10*time.Millisecond))
+		}}
 }
 
 func (w *world) Source() chat.Source      { return w.client() }
@@ -76,7 +77,8 @@ func (w *world) must(err error) {
 
 func (w *world) Say(chatID, person, thread, text string) string {
 	w.t.Helper()
-	p, err := w.server.Say(mattermosttest.Post{ChannelID: chatID, UserID: w.people[person].ID, RootID: thread, Message: text})
+	p, err := w.server.Say(mattermosttest.Post{ChannelID: chatID, UserID: w.people[person].ID, RootID: thread,
+		Message: text})
 	w.must(err)
 	return p.ID
 }
@@ -85,7 +87,8 @@ func (w *world) Type(chatID, person string) { w.server.Type(chatID, w.people[per
 
 func (w *world) forge(person string, p chat.Post) {
 	w.t.Helper()
-	_, err := w.server.Say(mattermosttest.Post{ChannelID: p.ChatID, UserID: w.people[person].ID, RootID: p.ThreadID, Message: p.Text, Props: map[string]any{keyProp: p.Key}})
+	_, err := w.server.Say(mattermosttest.Post{ChannelID: p.ChatID, UserID: w.people[person].ID,
+		RootID: p.ThreadID, Message: p.Text, Props: map[string]any{keyProp: p.Key}})
 	w.must(err)
 }
 
@@ -149,7 +152,8 @@ func TestConformance(t *testing.T) {
 }
 
 func (w *world) Config() (yaml string, env []string) {
-	return fmt.Sprintf("  mattermost:\n    url: %s\n    token_env: TRI_LOAD_TOKEN\n", w.server.URL), []string{"TRI_LOAD_TOKEN=" + w.bot.Token}
+	return fmt.Sprintf("  mattermost:\n    url: %s\n    token_env: TRI_LOAD_TOKEN\n", w.server.URL),
+		[]string{"TRI_LOAD_TOKEN=" + w.bot.Token}
 }
 
 func TestLoad(t *testing.T) { chattest.Load(t, newWorld(t)) }

@@ -21,7 +21,8 @@ func TestEverythingOnceThroughFaults(t *testing.T) {
 	for seed := range uint64(5) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			w := newWorld(t)
-			w.must(w.server.SetFaults(mattermosttest.Faults{Seed: seed, Close: 0.05, Lose: 0.03, Duplicate: 0.05, Reorder: 0.05, Fail: 0.03, Limit: 0.03}))
+			w.must(w.server.SetFaults(mattermosttest.Faults{Seed: seed, Close: 0.05, Lose: 0.03,
+				Duplicate: 0.05, Reorder: 0.05, Fail: 0.03, Limit: 0.03}))
 			e := hear(t, w.client(), nil)
 			want := map[string]bool{}
 			var ids []string
@@ -90,9 +91,11 @@ func TestOnceThroughFaults(t *testing.T) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			w := newWorld(t)
 			root := w.Say(w.chats[0], "ana", "", "where?")
-			w.must(w.server.SetFaults(mattermosttest.Faults{Seed: seed, DropAnswer: 0.2, LateAnswer: 0.2, LateStore: 0.2, Late: "20ms", Fail: 0.05, FailAfter: 0.1, Limit: 0.05}))
+			w.must(w.server.SetFaults(mattermosttest.Faults{Seed: seed, DropAnswer: 0.2, LateAnswer: 0.2,
+				LateStore: 0.2, Late: "20ms", Fail: 0.05, FailAfter: 0.1, Limit: 0.05}))
 			for i := range 60 {
-				w.persist(chat.Post{ChatID: w.chats[0], ThreadID: root, Text: fmt.Sprintf("reply %d", i), Key: fmt.Sprintf("key-%d", i)})
+				w.persist(chat.Post{ChatID: w.chats[0], ThreadID: root, Text: fmt.Sprintf("reply %d", i),
+					Key: fmt.Sprintf("key-%d", i)})
 			}
 			w.must(w.server.SetFaults(mattermosttest.Faults{}))
 			time.Sleep(50 * time.Millisecond) // more than Late: nothing can land any more
@@ -188,12 +191,13 @@ func TestRevoked(t *testing.T) {
 	w := newWorld(t)
 	ended := make(chan error, 1)
 	go func() {
-		ended <- w.client().Run(t.Context(), chat.Resume{}, chattest.Handler{Log: func(string, ...any) {}, Connect: func(up bool) {
-			if up {
-				w.server.Revoke(w.bot)
-				w.server.CutSockets(false)
-			}
-		}, Event: func(event.Event) error { return nil }})
+		ended <- w.client().Run(t.Context(), chat.Resume{},
+			chattest.Handler{Log: func(string, ...any) {}, Connect: func(up bool) {
+				if up {
+					w.server.Revoke(w.bot)
+					w.server.CutSockets(false)
+				}
+			}, Event: func(event.Event) error { return nil }})
 	}()
 	select {
 	case err := <-ended:
@@ -211,10 +215,16 @@ func TestNewRefuses(t *testing.T) {
 		t.Error(err)
 	}
 	for name, break_ := range map[string]func(*Options){
-		"no url": func(o *Options) { o.URL = "" }, "no scheme": func(o *Options) { o.URL = "chat.example.test" },
-		"file": func(o *Options) { o.URL = "file:///etc" }, "password in url": func(o *Options) { o.URL = "https://u:p@h" },
+		"no url": func(o *Options) {
+			o.URL = ""
+		}, "no scheme": func(o *Options) { o.URL = "chat.example.test" },
+		"file": func(o *Options) {
+			o.URL = "file:///etc"
+		}, "password in url": func(o *Options) { o.URL = "https://u:p@h" },
 		"query": func(o *Options) { o.URL += "?x=1" }, "no token": func(o *Options) { o.Token = "" },
-		"token with a line": func(o *Options) { o.Token = "a\nb" }, "chat name": func(o *Options) { o.Chats = []string{"town-square"} },
+		"token with a line": func(o *Options) {
+			o.Token = "a\nb"
+		}, "chat name": func(o *Options) { o.Chats = []string{"town-square"} },
 		"path for a chat": func(o *Options) { o.Chats = []string{"../../../../../../users/me"} },
 	} {
 		o := good

@@ -26,10 +26,11 @@ func TestWebhook(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- webhook.Serve(ctx, l, nil, c.calls(chattest.Handler{Log: t.Logf, Event: func(v event.Event) error {
-			heard <- v
-			return nil
-		}}))
+		ended <- webhook.Serve(ctx, l, nil,
+			c.calls(chattest.Handler{Log: t.Logf, Event: func(v event.Event) error {
+				heard <- v
+				return nil
+			}}))
 	}()
 	url := "http://" + l.Addr().String()
 	id := w.Say(w.chats[0], "ana", "", "where?")

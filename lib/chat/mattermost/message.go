@@ -78,7 +78,8 @@ func (c *Client) event(ctx context.Context, p *post, called []string) (event.Eve
 	}
 	e := event.Event{
 		Platform: platform, ChatID: p.ChannelID, MessageID: p.ID, MsgType: p.kind(),
-		CreateTime: stamp(p.CreateAt), Mentions: []string{}, Permalink: c.base.JoinPath("_redirect/pl", p.ID).String(),
+		CreateTime: stamp(p.CreateAt), Mentions: []string{},
+		Permalink: c.base.JoinPath("_redirect/pl", p.ID).String(),
 	}
 	if e.ChatName, err = c.title(ctx, r, self); err != nil {
 		return event.Event{}, err
@@ -101,8 +102,9 @@ func (c *Client) event(ctx context.Context, p *post, called []string) (event.Eve
 	}
 	e.Content = p.Message
 	for _, f := range p.Metadata.Files {
-		e.Attachments = append(e.Attachments, event.Attachment{ID: f.ID, Name: f.Name, MIME: f.MIME, Size: f.Size,
-			URL: c.base.JoinPath("api/v4/files", f.ID).String()})
+		e.Attachments = append(e.Attachments,
+			event.Attachment{ID: f.ID, Name: f.Name, MIME: f.MIME, Size: f.Size,
+				URL: c.base.JoinPath("api/v4/files", f.ID).String()})
 	}
 	if strings.HasPrefix(p.Type, "system_") {
 		return e, nil

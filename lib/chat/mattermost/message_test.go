@@ -22,16 +22,21 @@ var update = flag.Bool("update", false, "rewrite the expected events")
 // known is a client that knows the people and the chat of testdata, and has no server.
 func known(t *testing.T) *Client {
 	t.Helper()
-	c, err := New(Options{URL: "https://chat.example.test/mm", Token: "t", Now: func() time.Time { return time.UnixMilli(1795251840999) }})
+	c, err := New(Options{URL: "https://chat.example.test/mm", Token: "t", Now: func() time.Time {
+		return time.UnixMilli(1795251840999)
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	self := user{ID: "c67kji6hgjgyferdzz8pjop8mw", Username: "tri", IsBot: true}
 	c.self.Put("", self)
-	for _, u := range []user{self, {ID: "cfjzbcypotboi85sn4y6cw7esh", Username: "ana"}, {ID: "hegf79pp1pdimgxemc3csdzgzh", Username: "ben"}, {ID: "3gzthjkembnaim5t4htbkxxtdw", Username: "theadmin"}} {
+	for _, u := range []user{self, {ID: "cfjzbcypotboi85sn4y6cw7esh", Username: "ana"},
+		{ID: "hegf79pp1pdimgxemc3csdzgzh", Username: "ben"},
+		{ID: "3gzthjkembnaim5t4htbkxxtdw", Username: "theadmin"}} {
 		c.learn(u)
 	}
-	c.rooms.Put("6bwdybw6wtnjz8myft7q3imrph", room{ID: "6bwdybw6wtnjz8myft7q3imrph", Type: "O", Name: "dev", DisplayName: "Dev"})
+	c.rooms.Put("6bwdybw6wtnjz8myft7q3imrph",
+		room{ID: "6bwdybw6wtnjz8myft7q3imrph", Type: "O", Name: "dev", DisplayName: "Dev"})
 	return c
 }
 
@@ -61,7 +66,10 @@ func golden(t *testing.T, name string, events []event.Event) {
 func TestFrames(t *testing.T) {
 	c := known(t)
 	var events []event.Event
-	l := c.listening(chat.Resume{}, chattest.Handler{Log: t.Errorf, Event: func(e event.Event) error { events = append(events, e); return nil }})
+	l := c.listening(chat.Resume{}, chattest.Handler{Log: t.Errorf, Event: func(e event.Event) error {
+		events = append(events, e)
+		return nil
+	}})
 	text, err := os.ReadFile("testdata/frames.ndjson")
 	if err != nil {
 		t.Fatal(err)
@@ -115,12 +123,14 @@ func TestOneDeletionOneIdentity(t *testing.T) {
 	self, _ := c.self.Get("")
 	told := event.Event{}
 	for i, at := range []int64{1795251840300, 1795251840999} {
-		e, err := c.event(t.Context(), &post{ID: "k9baudc3z788jqrse7ci8fz5ea", ChannelID: "6bwdybw6wtnjz8myft7q3imrph", UserID: self.ID, CreateAt: 1, DeleteAt: at}, nil)
+		e, err := c.event(t.Context(), &post{ID: "k9baudc3z788jqrse7ci8fz5ea",
+			ChannelID: "6bwdybw6wtnjz8myft7q3imrph", UserID: self.ID, CreateAt: 1, DeleteAt: at}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if i > 0 && e.Identity() != told.Identity() {
-			t.Errorf("told at %s it is %q, at %s %q", told.EditedAt, told.Identity(), e.EditedAt, e.Identity())
+			t.Errorf("told at %s it is %q, at %s %q", told.EditedAt, told.Identity(), e.EditedAt,
+				e.Identity())
 		}
 		told = e
 	}
@@ -139,8 +149,10 @@ func TestSender(t *testing.T) {
 		{"person", ana, nil, event.Sender{ID: ana, Type: "user", Name: "ana"}},
 		{"self", self.ID, nil, event.Sender{ID: self.ID, Type: "bot", Name: "tri"}},
 		{"bot", ana, map[string]any{"from_bot": "true"}, event.Sender{ID: ana, Type: "bot", Name: "ana"}},
-		{"webhook", ana, map[string]any{"from_webhook": "true", "override_username": "ci"}, event.Sender{ID: ana, Type: "bot", Name: "ci"}},
-		{"borrowed name", ana, map[string]any{"override_username": "boss"}, event.Sender{ID: ana, Type: "user", Name: "ana"}},
+		{"webhook", ana, map[string]any{"from_webhook": "true", "override_username": "ci"},
+			event.Sender{ID: ana, Type: "bot", Name: "ci"}},
+		{"borrowed name", ana, map[string]any{"override_username": "boss"},
+			event.Sender{ID: ana, Type: "user", Name: "ana"}},
 	} {
 		got, err := c.sender(t.Context(), &post{UserID: tt.id, Props: tt.props}, self)
 		if err != nil || got != tt.want {

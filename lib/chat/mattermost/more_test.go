@@ -46,7 +46,8 @@ type wires struct {
 }
 
 func (w *wires) client() *http.Client {
-	return &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+	return &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network,
+		addr string) (net.Conn, error) {
 		c, err := new(net.Dialer).DialContext(ctx, network, addr)
 		if err == nil {
 			w.mu.Lock()
@@ -227,19 +228,22 @@ func longThread(t *testing.T, w mattermostWorld) {
 			w.Say(c, "ben", root, fmt.Sprintf("answer %d", i))
 			continue
 		}
-		p, err := sink.Post(t.Context(), chat.Post{ChatID: c, ThreadID: root, Text: "ours", Key: fmt.Sprintf("key-%d", len(keys))})
+		p, err := sink.Post(t.Context(), chat.Post{ChatID: c, ThreadID: root, Text: "ours",
+			Key: fmt.Sprintf("key-%d", len(keys))})
 		if err != nil {
 			t.Fatal(err)
 		}
 		keys = append(keys, p)
 	}
 	for i, want := range keys {
-		got, proof, err := sink.Find(t.Context(), chat.Post{ChatID: c, ThreadID: root, Key: fmt.Sprintf("key-%d", i)})
+		got, proof, err := sink.Find(t.Context(),
+			chat.Post{ChatID: c, ThreadID: root, Key: fmt.Sprintf("key-%d", i)})
 		if err != nil || proof != chat.Found || got != want {
 			t.Errorf("key %d: %+v, proof %v, %v, want %+v", i, got, proof, err, want)
 		}
 	}
-	if _, proof, err := sink.Find(t.Context(), chat.Post{ChatID: c, ThreadID: root, Key: "key-9"}); proof != chat.Absent || err != nil {
+	if _, proof, err := sink.Find(t.Context(),
+		chat.Post{ChatID: c, ThreadID: root, Key: "key-9"}); proof != chat.Absent || err != nil {
 		t.Errorf("unused key: proof %v, %v", proof, err)
 	}
 }
@@ -333,7 +337,9 @@ func resumed(t *testing.T, w mattermostWorld) {
 	if got := of(es); !slices.Equal(got, []string{"first", "second", "third"}) {
 		t.Errorf("came as %q", got)
 	}
-	if _, said := e.heard(); slices.ContainsFunc(said, func(s string) bool { return strings.Contains(s, "recovered") }) {
+	if _, said := e.heard(); slices.ContainsFunc(said, func(s string) bool {
+		return strings.Contains(s, "recovered")
+	}) {
 		t.Errorf("the chats were read again: %q", said)
 	}
 }

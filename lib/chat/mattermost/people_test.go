@@ -30,7 +30,9 @@ func TestDirect(t *testing.T) {
 	w.Say(d.ID, "ana", "", "is this private?")
 	mark := w.Say(w.chats[0], "ana", "", "said in the open")
 	unnamed.until("the open message", has(mark))
-	if es, _ := unnamed.heard(); slices.ContainsFunc(es, func(v event.Event) bool { return v.ChatID == d.ID }) {
+	if es, _ := unnamed.heard(); slices.ContainsFunc(es, func(v event.Event) bool {
+		return v.ChatID == d.ID
+	}) {
 		t.Error("a private conversation that is not named is heard")
 	}
 	unnamed.stop()
@@ -73,7 +75,8 @@ func TestGuests(t *testing.T) {
 
 func TestCrowd(t *testing.T) {
 	for text, want := range map[string]bool{
-		"@all": true, "hi @Channel!": true, "(@here)": true, "`@all`": true, "@all-hands": true, ".@all.": true, "@here_": true, "_@all_": true,
+		"@all": true, "hi @Channel!": true, "(@here)": true, "`@all`": true, "@all-hands": true,
+		".@all.": true, "@here_": true, "_@all_": true,
 		"@allotment": false, "a@all": false, "@hereby": false, "ana@here.example": false, "all": false,
 	} {
 		if got := crowd.MatchString(text); got != want {

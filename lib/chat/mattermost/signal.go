@@ -24,12 +24,14 @@ func (c *Sink) React(ctx context.Context, _, messageID, char string, on bool) er
 		in := map[string]any{"user_id": self.ID, "post_id": messageID, "emoji_name": name}
 		return c.once(ctx, http.MethodPost, "reactions", in, &struct{}{})
 	}
-	return c.once(ctx, http.MethodDelete, "users/"+self.ID+"/posts/"+messageID+"/reactions/"+name, nil, &struct{}{})
+	return c.once(ctx, http.MethodDelete, "users/"+self.ID+"/posts/"+messageID+"/reactions/"+name,
+		nil, &struct{}{})
 }
 
 // Typing implements chat.Signaler: the indicator is shown for about five seconds.
 func (c *Sink) Typing(ctx context.Context, chatID, threadID string) error {
-	return c.once(ctx, http.MethodPost, "users/me/typing", map[string]any{"channel_id": chatID, "parent_id": threadID}, &struct{}{})
+	return c.once(ctx, http.MethodPost, "users/me/typing",
+		map[string]any{"channel_id": chatID, "parent_id": threadID}, &struct{}{})
 }
 
 // Edit implements chat.Signaler.
@@ -37,7 +39,8 @@ func (c *Sink) Edit(ctx context.Context, chatID, messageID, text string) error {
 	if err := c.check(chatID, messageID, text); err != nil {
 		return err
 	}
-	return c.once(ctx, http.MethodPut, "posts/"+messageID+"/patch", map[string]any{"message": shown(text)}, &post{})
+	return c.once(ctx, http.MethodPut, "posts/"+messageID+"/patch",
+		map[string]any{"message": shown(text)}, &post{})
 }
 
 // PostCard implements chat.Signaler: the bot adds the reactions for people to click on.

@@ -19,7 +19,8 @@ func TestSignals(t *testing.T) {
 	s, c := w.sink(), w.chats[0]
 	root := w.Say(c, "ana", "", "where?")
 	ctx := t.Context()
-	if err := errors.Join(s.React(ctx, c, root, "👀", true), s.React(ctx, c, root, "✅", true), s.React(ctx, c, root, "👀", false), s.Typing(ctx, c, root)); err != nil {
+	if err := errors.Join(s.React(ctx, c, root, "👀", true), s.React(ctx, c, root, "✅", true),
+		s.React(ctx, c, root, "👀", false), s.Typing(ctx, c, root)); err != nil {
 		t.Fatal(err)
 	}
 	if got := w.server.Reactions(root); len(got) != 1 || got["white_check_mark"] != 1 {
@@ -55,7 +56,8 @@ func (w *world) persisted(p chat.Post) string {
 func TestCard(t *testing.T) {
 	w := newWorld(t)
 	s, c := w.sink(), w.chats[0]
-	card := chat.Card{ChatID: c, Title: "Draft 3", Text: "It is 5.", Key: "k", Buttons: []chat.Button{{Name: "approve", Label: "Approve"}, {Name: "dismiss", Label: "Dismiss"}}}
+	card := chat.Card{ChatID: c, Title: "Draft 3", Text: "It is 5.", Key: "k",
+		Buttons: []chat.Button{{Name: "approve", Label: "Approve"}, {Name: "dismiss", Label: "Dismiss"}}}
 	got, err := s.PostCard(t.Context(), card)
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +70,9 @@ func TestCard(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- w.client().Run(ctx, chat.Resume{}, chattest.Handler{Log: t.Logf, Connect: func(b bool) { up <- b }, Action: func(a event.Action) error {
+		ended <- w.client().Run(ctx, chat.Resume{}, chattest.Handler{Log: t.Logf, Connect: func(b bool) {
+			up <- b
+		}, Action: func(a event.Action) error {
 			acted <- a
 			return nil
 		}, Event: func(event.Event) error { return nil }})
@@ -80,7 +84,8 @@ func TestCard(t *testing.T) {
 	w.server.React(ana, got.MessageID, "white_check_mark", true)
 	w.server.React(ana, got.MessageID, "white_check_mark", false)
 	a, b := <-acted, <-acted
-	if a.Name != "✅" || a.MessageID != got.MessageID || a.ChatID != c || a.Sender.ID != ana || a.Sender.Name != "ana" || a.Removed || !b.Removed || a.ID == b.ID {
+	if a.Name != "✅" || a.MessageID != got.MessageID || a.ChatID != c || a.Sender.ID != ana ||
+		a.Sender.Name != "ana" || a.Removed || !b.Removed || a.ID == b.ID {
 		t.Errorf("%+v, %+v", a, b)
 	}
 	stop()
@@ -88,7 +93,8 @@ func TestCard(t *testing.T) {
 		t.Error(err)
 	}
 	card.Buttons = []chat.Button{{Name: "undo", Label: "Undo"}}
-	if err := errors.Join(s.UpdateCard(t.Context(), got.MessageID, card), s.UpdateCard(t.Context(), got.MessageID, card)); err != nil {
+	if err := errors.Join(s.UpdateCard(t.Context(), got.MessageID, card),
+		s.UpdateCard(t.Context(), got.MessageID, card)); err != nil {
 		t.Fatal(err)
 	}
 	if n := w.server.Reactions(got.MessageID); n["leftwards_arrow_with_hook"] != 1 {
@@ -100,7 +106,8 @@ func TestCard(t *testing.T) {
 	}
 	posts := w.server.Posts()
 	i := slices.IndexFunc(posts, func(p mattermosttest.Post) bool { return p.ID == got.MessageID })
-	if i < 0 || !strings.Contains(posts[i].Message, "Approved by ana.") || strings.Contains(posts[i].Message, "✅") {
+	if i < 0 || !strings.Contains(posts[i].Message, "Approved by ana.") ||
+		strings.Contains(posts[i].Message, "✅") {
 		t.Errorf("%+v", posts)
 	}
 }

@@ -63,7 +63,8 @@ var crowd = regexp.MustCompile(`(?i)(?:^|[^\pL\pN])@(?:all|channel|here)(?:$|[^\
 // Post implements chat.Sink. The text is sent unchanged or refused.
 func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 	if !validID(p.ThreadID) {
-		return chat.Posted{}, c.frame.Refuse(p.ChatID, fmt.Errorf("thread %q: an id has 26 letters and digits", p.ThreadID))
+		return chat.Posted{}, c.frame.Refuse(p.ChatID,
+			fmt.Errorf("thread %q: an id has 26 letters and digits", p.ThreadID))
 	}
 	if err := c.check(p.ChatID, p.ThreadID, p.Text); err != nil {
 		return chat.Posted{}, err
@@ -81,7 +82,8 @@ func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 	case proof == chat.Absent || httpapi.StatusOf(lookErr) == http.StatusForbidden:
 		return chat.Posted{}, err
 	}
-	return chat.Posted{}, fmt.Errorf("mattermost: post in %s: may have been stored: %v; looked for it: %v", p.ChatID, err, lookErr)
+	return chat.Posted{}, fmt.Errorf("mattermost: post in %s: may have been stored: %v; looked for it: %v",
+		p.ChatID, err, lookErr)
 }
 
 // send posts once, without notifications and previews.
@@ -149,7 +151,9 @@ func (c *Sink) Find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 	if !validID(p.ChatID) || !validID(p.ThreadID) {
 		return chat.Posted{}, chat.Absent, nil // such a post is refused before it is sent
 	}
-	found, proof, err := c.frame.Find(ctx, p, func(ctx context.Context) (chat.Posted, chat.Proof, error) { return c.find(ctx, p) })
+	found, proof, err := c.frame.Find(ctx, p, func(ctx context.Context) (chat.Posted, chat.Proof, error) {
+		return c.find(ctx, p)
+	})
 	if err != nil || proof != chat.Absent || p.Tried.IsZero() {
 		return found, proof, err
 	}
@@ -191,7 +195,8 @@ func (c *Sink) find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 			return chat.Posted{}, chat.Absent, nil
 		}
 		if !ok || last.ID == q.Get("fromPost") {
-			return chat.Posted{}, chat.Unprovable, fmt.Errorf("mattermost: thread %s: its pages do not go on", p.ThreadID)
+			return chat.Posted{}, chat.Unprovable,
+				fmt.Errorf("mattermost: thread %s: its pages do not go on", p.ThreadID)
 		}
 		q.Set("fromPost", last.ID)
 		q.Set("fromCreateAt", strconv.FormatInt(last.CreateAt, 10))
@@ -252,7 +257,8 @@ func (c *Sink) Message(ctx context.Context, chatID, messageID string) (text stri
 	case httpapi.StatusOf(err) == http.StatusNotFound:
 		return "", true, nil
 	case err != nil:
-		return "", false, sysexit.With(sysexit.Unavailable, fmt.Errorf("mattermost: post %s: %w", messageID, err))
+		return "", false, sysexit.With(sysexit.Unavailable,
+			fmt.Errorf("mattermost: post %s: %w", messageID, err))
 	case p.DeleteAt > 0 || p.ChannelID != chatID: // deleted, or moved to another chat
 		return "", true, nil
 	}

@@ -50,7 +50,8 @@ func (c *Client) dial(ctx context.Context, connection string, seq int64) (*socke
 	u := c.base.JoinPath("api/v4/websocket")
 	u.Scheme = map[string]string{"http": "ws", "https": "wss"}[u.Scheme]
 	if connection != "" {
-		u.RawQuery = url.Values{"connection_id": {connection}, "sequence_number": {strconv.FormatInt(seq, 10)}}.Encode()
+		u.RawQuery = url.Values{"connection_id": {connection},
+			"sequence_number": {strconv.FormatInt(seq, 10)}}.Encode()
 	}
 	dialCtx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
@@ -60,7 +61,8 @@ func (c *Client) dial(ctx context.Context, connection string, seq int64) (*socke
 	})
 	switch {
 	case err != nil && resp != nil && resp.StatusCode >= 300:
-		return nil, fmt.Errorf("websocket: %w", &httpapi.Error{Status: resp.StatusCode, After: httpapi.RetryAfter(resp.Header)})
+		return nil, fmt.Errorf("websocket: %w",
+			&httpapi.Error{Status: resp.StatusCode, After: httpapi.RetryAfter(resp.Header)})
 	case err != nil:
 		return nil, err
 	}

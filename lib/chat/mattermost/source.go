@@ -162,7 +162,8 @@ func (l *listening) typing(ctx context.Context, f frame) {
 		ParentID string `json:"parent_id"` // the thread's root, "" in the channel itself
 	}
 	self, err := l.me(ctx)
-	if err != nil || json.Unmarshal(f.Data, &data) != nil || !validID(data.UserID) || data.UserID == self.ID || !l.watches(f.Broadcast.ChannelID) {
+	if err != nil || json.Unmarshal(f.Data, &data) != nil || !validID(data.UserID) ||
+		data.UserID == self.ID || !l.watches(f.Broadcast.ChannelID) {
 		return
 	}
 	now := l.api.Now()
@@ -225,7 +226,8 @@ func (l *listening) reaction(ctx context.Context, f frame, b *session.Batch) err
 		EmojiName string `json:"emoji_name"`
 		CreateAt  int64  `json:"create_at"`
 	}
-	if json.Unmarshal(f.Data, &data) != nil || json.Unmarshal([]byte(data.Reaction), &r) != nil || !validID(r.PostID) || !validID(r.UserID) {
+	if json.Unmarshal(f.Data, &data) != nil || json.Unmarshal([]byte(data.Reaction), &r) != nil ||
+		!validID(r.PostID) || !validID(r.UserID) {
 		l.Logf("mattermost: event %d: a reaction is not understood, left out", f.Seq)
 		return nil
 	}
@@ -247,8 +249,10 @@ func (l *listening) reaction(ctx context.Context, f frame, b *session.Batch) err
 		return err
 	}
 	b.Actions = append(b.Actions, event.Action{
-		ID: fmt.Sprintf("%s %s %s %d %s", r.PostID, r.UserID, r.EmojiName, r.CreateAt, f.Event), Platform: platform, ChatID: p.ChannelID, MessageID: r.PostID,
-		At: stamp(max(r.CreateAt, p.CreateAt)), Sender: event.Sender{ID: r.UserID, Type: "user", Name: u.Username}, Name: emoji.Char(r.EmojiName),
+		ID:       fmt.Sprintf("%s %s %s %d %s", r.PostID, r.UserID, r.EmojiName, r.CreateAt, f.Event),
+		Platform: platform, ChatID: p.ChannelID, MessageID: r.PostID,
+		At:     stamp(max(r.CreateAt, p.CreateAt)),
+		Sender: event.Sender{ID: r.UserID, Type: "user", Name: u.Username}, Name: emoji.Char(r.EmojiName),
 		Removed: f.Event == "reaction_removed",
 	})
 	return nil

@@ -27,7 +27,9 @@ func play(t *testing.T, ends []error, lasts []time.Duration) (waits []string, sa
 			waits = append(waits, fmt.Sprint("try ", try))
 			return time.Second
 		}}
-	r := chattest.Handler{Log: func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }}
+	r := chattest.Handler{Log: func(format string, args ...any) {
+		said = append(said, fmt.Sprintf(format, args...))
+	}}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	err = s.Run(ctx, r, func(context.Context) error {
@@ -53,15 +55,22 @@ func TestLoop(t *testing.T) {
 		err   error
 	}{
 		{"tries are counted", []error{cut, cut, cut}, make([]time.Duration, 3), "try 1 try 2 try 3", 3, nil},
-		{"a session that held begins the count anew", []error{cut, cut, cut}, []time.Duration{0, time.Minute, 0}, "try 1 try 1 try 2", 3, nil},
-		{"one that returns nil does too", []error{cut, nil, cut}, make([]time.Duration, 3), "try 1 try 1", 2, nil},
-		{"a renewal of a good connection is no news", []error{ErrReconnect, cut}, []time.Duration{time.Hour, 0}, "try 2", 1, nil},
-		{"one at once is waited for", []error{ErrReconnect, ErrReconnect}, make([]time.Duration, 2), "try 1 try 2", 1, nil},
-		{"what cannot be kept ends it", []error{fmt.Errorf("take: %w", FatalError{full}), cut}, make([]time.Duration, 2), "", 0, full},
-		{"so does what waiting does not mend", []error{sysexit.With(sysexit.NoPerm, cut)}, make([]time.Duration, 1), "", 0, cut},
+		{"a session that held begins the count anew", []error{cut, cut, cut},
+			[]time.Duration{0, time.Minute, 0}, "try 1 try 1 try 2", 3, nil},
+		{"one that returns nil does too", []error{cut, nil, cut}, make([]time.Duration, 3),
+			"try 1 try 1", 2, nil},
+		{"a renewal of a good connection is no news", []error{ErrReconnect, cut},
+			[]time.Duration{time.Hour, 0}, "try 2", 1, nil},
+		{"one at once is waited for", []error{ErrReconnect, ErrReconnect}, make([]time.Duration, 2),
+			"try 1 try 2", 1, nil},
+		{"what cannot be kept ends it", []error{fmt.Errorf("take: %w", FatalError{full}), cut},
+			make([]time.Duration, 2), "", 0, full},
+		{"so does what waiting does not mend", []error{sysexit.With(sysexit.NoPerm, cut)},
+			make([]time.Duration, 1), "", 0, cut},
 	} {
 		waits, said, err := play(t, c.ends, c.lasts)
-		if got := strings.Join(waits, " "); got != c.waits || len(said) != c.said || !errors.Is(err, c.err) || (err == nil) != (c.err == nil) {
+		if got := strings.Join(waits, " "); got != c.waits || len(said) != c.said || !errors.Is(err, c.err) ||
+			(err == nil) != (c.err == nil) {
 			t.Errorf("%s: waits %q, want %q; said %q; %v", c.name, got, c.waits, said, err)
 		}
 	}
@@ -98,7 +107,10 @@ func TestReceiver(t *testing.T) {
 		var kept, done []string
 		commit := func(g *Batch) error {
 			var r Recent
-			return r.Commit(g, chattest.Handler{Event: func(e event.Event) error { kept = append(kept, e.MessageID); return nil }}, nil)
+			return r.Commit(g, chattest.Handler{Event: func(e event.Event) error {
+				kept = append(kept, e.MessageID)
+				return nil
+			}}, nil)
 		}
 		parse := func(_ context.Context, id string, g *Batch) error {
 			if id == "!" {
@@ -115,10 +127,13 @@ func TestReceiver(t *testing.T) {
 			}}
 		}
 		in <- Delivery[string]{End: c.end}
-		receiver := Receiver[string]{CatchUp: func(context.Context) error { return nil }, Parse: parse, Commit: commit, Sweep: time.Hour}
+		receiver := Receiver[string]{CatchUp: func(context.Context) error {
+			return nil
+		}, Parse: parse, Commit: commit, Sweep: time.Hour}
 		up := false
 		err := receiver.Receive(t.Context(), chattest.Handler{Connect: func(on bool) { up = on }}, in)
-		if !errors.Is(err, c.want) || strings.Join(kept, " ") != c.kept || strings.Join(done, " ") != c.done || !up {
+		if !errors.Is(err, c.want) || strings.Join(kept, " ") != c.kept ||
+			strings.Join(done, " ") != c.done || !up {
 			t.Errorf("%s: kept %q, told %q, up %v: %v", c.name, kept, done, up, err)
 		}
 	}
@@ -168,7 +183,8 @@ func TestHistory(t *testing.T) {
 	}
 	now := time.Unix(1_700_000_000, 0)
 	var got, said []string
-	l := Listen("x", chat.Resume{Last: map[string]time.Time{"a": now.Add(-time.Hour), "c": now.Add(-time.Hour)}}, chattest.Handler{
+	l := Listen("x", chat.Resume{Last: map[string]time.Time{"a": now.Add(-time.Hour),
+		"c": now.Add(-time.Hour)}}, chattest.Handler{
 		Event: func(e event.Event) error { got = append(got, e.MessageID); return nil },
 		Log:   func(f string, args ...any) { said = append(said, fmt.Sprintf(f, args...)) },
 	}, time.Minute)
@@ -180,7 +196,8 @@ func TestHistory(t *testing.T) {
 			if since.After(now) {
 				t.Errorf("%s since %v", id, since)
 			}
-			return map[string][]message{"a": {{"a", -60}, {"a", -600}}, "b": {{"b", -300}}}[id], map[string]error{"c": no}[id]
+			return map[string][]message{"a": {{"a", -60}, {"a", -600}}, "b": {{"b", -300}}}[id],
+				map[string]error{"c": no}[id]
 		},
 		Unreadable: func(err error) bool { return errors.Is(err, no) },
 		Changed:    func(m *message) time.Time { return now.Add(time.Duration(m.at) * time.Second) },
@@ -198,10 +215,12 @@ func TestHistory(t *testing.T) {
 	if want := []string{"a-600", "b-300", "a-60"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if want := []string{"x: chat c cannot be read: not a member", "x: recovered 3 messages and changes of 2 chats"}; !slices.Equal(said, want) {
+	if want := []string{"x: chat c cannot be read: not a member",
+		"x: recovered 3 messages and changes of 2 chats"}; !slices.Equal(said, want) {
 		t.Errorf("said %q", said)
 	}
-	if !l.Known.Of("a").Equal(now.Add(-time.Minute)) || !l.Known.Of("c").Equal(now.Add(-time.Hour-time.Minute)) {
+	if !l.Known.Of("a").Equal(now.Add(-time.Minute)) ||
+		!l.Known.Of("c").Equal(now.Add(-time.Hour-time.Minute)) {
 		t.Errorf("known: a %v, c %v", l.Known.Of("a"), l.Known.Of("c"))
 	}
 }
@@ -216,7 +235,9 @@ func TestNothingIsToldThatIsNotDurable(t *testing.T) {
 	if !r.AddTo(&g, e) {
 		t.Fatal("not gathered")
 	}
-	err := r.Commit(&g, chattest.Handler{Event: func(event.Event) error { return full }}, func() { t.Error("kept") })
+	err := r.Commit(&g, chattest.Handler{Event: func(event.Event) error {
+		return full
+	}}, func() { t.Error("kept") })
 	if !errors.As(err, new(FatalError)) || !errors.Is(told, full) || r.Has(e.Identity()) {
 		t.Errorf("%v; told %v; known %v", err, told, r.Has(e.Identity()))
 	}

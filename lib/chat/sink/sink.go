@@ -46,7 +46,8 @@ func ByStatus(status int) Outcome {
 		return Unknown
 	case status == http.StatusTooManyRequests:
 		return Busy
-	case status < 400, status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusRequestTimeout:
+	case status < 400, status == http.StatusUnauthorized, status == http.StatusForbidden,
+		status == http.StatusRequestTimeout:
 		return Blocked
 	}
 	return Refused
@@ -150,7 +151,8 @@ func (f *Frame) explain(err error) error {
 
 // Find calls look for an earlier attempt of p. If look finds none but the attempt may still be in
 // progress, Find waits until it cannot be, and looks again.
-func (f *Frame) Find(ctx context.Context, p chat.Post, look func(context.Context) (chat.Posted, chat.Proof, error)) (chat.Posted, chat.Proof, error) {
+func (f *Frame) Find(ctx context.Context, p chat.Post,
+	look func(context.Context) (chat.Posted, chat.Proof, error)) (chat.Posted, chat.Proof, error) {
 	asked := f.Now()
 	posted, proof, err := look(ctx)
 	if err != nil || proof != chat.Absent || p.Tried.IsZero() {

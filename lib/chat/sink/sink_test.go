@@ -38,13 +38,15 @@ func TestSend(t *testing.T) {
 		{"moved", no(302), "retry", time.Minute},
 		{"timeout of a proxy", no(408), "retry", time.Minute},
 		{"busy", no(429), "retry", 7 * time.Second},
-		{"the platform's own code", &httpapi.Error{Status: 400, Code: "later", After: 3 * time.Second}, "retry", 3 * time.Second},
+		{"the platform's own code", &httpapi.Error{Status: 400, Code: "later", After: 3 * time.Second},
+			"retry", 3 * time.Second},
 		{"error", no(500), "unknown", 0},
 		{"a no with 200 that means nothing", no(200), "unknown", 0},
 		{"cut", errors.New("unexpected EOF"), "unknown", 0},
 		{"no connection", &net.OpError{Op: "dial", Err: errors.New("refused")}, "retry", 5 * time.Second},
 		{"cut while writing", &net.OpError{Op: "write", Err: errors.New("reset")}, "unknown", 0},
-		{"no token to send it with", fmt.Errorf("token: %w: %w", ErrUnsent, no(500)), "retry", 5 * time.Second},
+		{"no token to send it with", fmt.Errorf("token: %w: %w", ErrUnsent, no(500)), "retry",
+			5 * time.Second},
 		{"a token that is not good", fmt.Errorf("token: %w: %w", ErrUnsent, no(401)), "retry", time.Minute},
 		{"busy before it", fmt.Errorf("token: %w: %w", ErrUnsent, no(429)), "retry", 7 * time.Second},
 		{"refused before it", fmt.Errorf("token: %w: %w", ErrUnsent, no(404)), "retry", time.Minute},
@@ -70,12 +72,14 @@ func TestSend(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	f := Frame{Platform: "x", Limit: 3}
-	for text, ok := range map[string]bool{"abc": true, "äöü": true, "abcd": false, "": false, " \n": false, "a\xff": false} {
+	for text, ok := range map[string]bool{"abc": true, "äöü": true, "abcd": false, "": false, " \n": false,
+		"a\xff": false} {
 		if err := f.Check("c", text, nil); (err == nil) != ok || err != nil && !chat.IsRefused(err) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	if err := f.Check("c", "a", errors.New("no chat")); !chat.IsRefused(err) || !strings.Contains(err.Error(), "no chat") {
+	if err := f.Check("c", "a", errors.New("no chat")); !chat.IsRefused(err) ||
+		!strings.Contains(err.Error(), "no chat") {
 		t.Error(err)
 	}
 }

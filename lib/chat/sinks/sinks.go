@@ -102,7 +102,8 @@ func Open(cfg *config.Config) (map[string]chat.Sink, error) {
 		sinks[name] = sink
 	}
 	if len(sinks) == 0 {
-		return nil, sysexit.Hint(sysexit.With(sysexit.Config, errors.New("no chat to post to")), "name one under chat: in config.yaml, or use --local DIR")
+		return nil, sysexit.Hint(sysexit.With(sysexit.Config, errors.New("no chat to post to")),
+			"name one under chat: in config.yaml, or use --local DIR")
 	}
 	return sinks, nil
 }

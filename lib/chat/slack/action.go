@@ -13,12 +13,17 @@ import (
 // reaction parses a reaction event: a reaction to a message of the bot by another account.
 func reaction(r gjson.Result, self account) (event.Action, bool) {
 	a := event.Action{
-		Platform: platform, ChatID: str(r, "item.channel"), MessageID: str(r, "item.ts"), At: stamp(stampOf(r)),
-		Sender: event.Sender{ID: str(r, "user"), Type: "user"}, Name: emoji.Char(str(r, "reaction")), Removed: str(r, "type") == "reaction_removed",
+		Platform: platform, ChatID: str(r, "item.channel"), MessageID: str(r, "item.ts"),
+		At:     stamp(stampOf(r)),
+		Sender: event.Sender{ID: str(r, "user"), Type: "user"}, Name: emoji.Char(str(r, "reaction")),
+		Removed: str(r, "type") == "reaction_removed",
 	}
-	a.ID = fmt.Sprintf("%s %s:%s %s %s %s", str(r, "type"), a.ChatID, a.MessageID, a.Sender.ID, str(r, "reaction"), stampOf(r))
-	return a, str(r, "item.type") == "message" && str(r, "item_user") == self.User && a.Sender.ID != self.User &&
-		chatID.MatchString(a.ChatID) && stampID.MatchString(a.MessageID) && anyID.MatchString(a.Sender.ID) && stampOf(r) != "" && str(r, "reaction") != ""
+	a.ID = fmt.Sprintf("%s %s:%s %s %s %s", str(r, "type"), a.ChatID, a.MessageID, a.Sender.ID,
+		str(r, "reaction"), stampOf(r))
+	return a, str(r, "item.type") == "message" && str(r, "item_user") == self.User &&
+		a.Sender.ID != self.User &&
+		chatID.MatchString(a.ChatID) && stampID.MatchString(a.MessageID) && anyID.MatchString(a.Sender.ID) &&
+		stampOf(r) != "" && str(r, "reaction") != ""
 }
 
 // clicks returns the clicks of an interaction on buttons with the form of a card's.
@@ -26,15 +31,18 @@ func clicks(r gjson.Result) (all []event.Action) {
 	if str(r, "type") != "block_actions" {
 		return nil
 	}
-	chat, message := first(str(r, "channel.id"), str(r, "container.channel_id")), first(str(r, "container.message_ts"), str(r, "message.ts"))
+	chat, message := first(str(r, "channel.id"), str(r, "container.channel_id")),
+		first(str(r, "container.message_ts"), str(r, "message.ts"))
 	user := str(r, "user.id")
 	if !chatID.MatchString(chat) || !stampID.MatchString(message) || !anyID.MatchString(user) {
 		return nil
 	}
 	for _, b := range list(r, "actions") {
 		a := event.Action{
-			Platform: platform, ChatID: chat, MessageID: message, At: stamp(str(b, "action_ts")), Name: str(b, "action_id"), Value: str(b, "value"),
-			Sender: event.Sender{ID: user, Type: "user", Name: first(str(r, "user.name"), str(r, "user.username"))},
+			Platform: platform, ChatID: chat, MessageID: message, At: stamp(str(b, "action_ts")),
+			Name: str(b, "action_id"), Value: str(b, "value"),
+			Sender: event.Sender{ID: user, Type: "user",
+				Name: first(str(r, "user.name"), str(r, "user.username"))},
 		}
 		if !stampID.MatchString(str(b, "action_ts")) || !sink.IsButton(a.Name, a.Value) {
 			continue

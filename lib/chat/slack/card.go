@@ -58,7 +58,8 @@ func blocks(card chat.Card) ([]any, error) {
 	}
 	var row []any
 	for _, b := range card.Buttons {
-		button := map[string]any{"type": "button", "action_id": b.Name, "value": b.Value, "text": plain(text.Cut(b.Label, 75))}
+		button := map[string]any{"type": "button", "action_id": b.Name, "value": b.Value,
+			"text": plain(text.Cut(b.Label, 75))}
 		if b.Style != "" {
 			button["style"] = b.Style
 		}

@@ -31,7 +31,9 @@ func (l *listening) catchUp(ctx context.Context) error {
 		return err
 	}
 	h := session.History[message]{
-		Now: func() time.Time { return l.api.ServerTime(l.api.Now()) }, Skew: nodes, Chats: l.allowed, Read: l.missed,
+		Now: func() time.Time {
+			return l.api.ServerTime(l.api.Now())
+		}, Skew: nodes, Chats: l.allowed, Read: l.missed,
 		Unreadable: func(err error) bool { return httpapi.StatusOf(err) == http.StatusNotFound },
 		Changed:    (*message).changed,
 		ID:         func(m *message) string { return m.TS },

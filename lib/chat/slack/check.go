@@ -44,7 +44,8 @@ Slack asks the address before it takes it: start tri-watch slack first.
 // scopes are the scopes that the bot's token always needs. Conversations that are
 // read only if they are watched by id need further scopes.
 var scopes = []string{
-	"channels:history", "channels:read", "chat:write", "metadata.message:read", "reactions:read", "reactions:write", "users:read",
+	"channels:history", "channels:read", "chat:write", "metadata.message:read", "reactions:read",
+	"reactions:write", "users:read",
 }
 
 // maxSkew is the clock difference to Slack above which a finding is reported. A webhook's time may
@@ -56,7 +57,8 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	say := func(f chat.Finding) { findings = append(findings, f) }
 	me, err := c.me(ctx)
 	if err != nil {
-		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("ask who we are: %v", err), Mend: hint(err, "is slack.com reached from here?")}}
+		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("ask who we are: %v", err),
+			Mend: hint(err, "is slack.com reached from here?")}}
 	}
 	self = event.Sender{ID: me.User, Type: "bot", Name: me.Name}
 	say(chat.Finding{Name: "token", OK: true, Text: fmt.Sprintf("%s in %s", me.Name, me.TeamName)})
@@ -74,7 +76,9 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 		say(c.checkChat(ctx, id))
 	}
 	if skew, ok := c.api.Skew(); ok && skew.Abs() > maxSkew {
-		say(chat.Finding{Name: "clock", Warn: true, Text: fmt.Sprintf("Slack's clock is %v off ours", skew.Round(time.Second)), Mend: "set this machine's clock: timedatectl set-ntp true"})
+		say(chat.Finding{Name: "clock", Warn: true,
+			Text: fmt.Sprintf("Slack's clock is %v off ours", skew.Round(time.Second)),
+			Mend: "set this machine's clock: timedatectl set-ntp true"})
 	}
 	return self, findings
 }
@@ -89,7 +93,8 @@ func hint(err error, otherwise string) string {
 // checkSocket requests the address of a connection but does not connect.
 func (c *Client) checkSocket(ctx context.Context) chat.Finding {
 	if _, err := c.open(ctx); err != nil {
-		return chat.Finding{Name: "socket", Text: fmt.Sprintf("ask for a connection: %v", err), Mend: hint(err, "switch Socket Mode on, and give the app-level token connections:write")}
+		return chat.Finding{Name: "socket", Text: fmt.Sprintf("ask for a connection: %v", err),
+			Mend: hint(err, "switch Socket Mode on, and give the app-level token connections:write")}
 	}
 	return chat.Finding{Name: "socket", OK: true, Text: "Socket Mode is on"}
 }
@@ -98,7 +103,8 @@ func (c *Client) checkSocket(ctx context.Context) chat.Finding {
 func (c *Client) checkScopes() chat.Finding {
 	said, ok := c.scopes.Get("")
 	if !ok {
-		return chat.Finding{Name: "scopes", Warn: true, Text: "Slack does not say which scopes the token has", Mend: "is api_url Slack's?"}
+		return chat.Finding{Name: "scopes", Warn: true, Text: "Slack does not say which scopes the token has",
+			Mend: "is api_url Slack's?"}
 	}
 	have := map[string]bool{}
 	for s := range strings.SplitSeq(said, ",") {
@@ -120,7 +126,8 @@ func (c *Client) checkScopes() chat.Finding {
 		}
 	}
 	if len(missing) > 0 {
-		return chat.Finding{Name: "scopes", Text: "missing: " + strings.Join(missing, ", "), Mend: "OAuth & Permissions > Bot Token Scopes: add them, and install the app again"}
+		return chat.Finding{Name: "scopes", Text: "missing: " + strings.Join(missing, ", "),
+			Mend: "OAuth & Permissions > Bot Token Scopes: add them, and install the app again"}
 	}
 	return chat.Finding{Name: "scopes", OK: true, Text: "the token has all scopes"}
 }
@@ -129,11 +136,14 @@ func (c *Client) checkAll(ctx context.Context) chat.Finding {
 	ids, err := c.watched(ctx)
 	switch {
 	case err != nil:
-		return chat.Finding{Name: "chat", Text: fmt.Sprintf("list the bot's channels: %v", err), Mend: hint(err, "try again")}
+		return chat.Finding{Name: "chat", Text: fmt.Sprintf("list the bot's channels: %v", err),
+			Mend: hint(err, "try again")}
 	case len(ids) == 0:
-		return chat.Finding{Name: "chat", Text: "the bot is a member of no public channel", Mend: "/invite it to those that it is to watch"}
+		return chat.Finding{Name: "chat", Text: "the bot is a member of no public channel",
+			Mend: "/invite it to those that it is to watch"}
 	}
-	return chat.Finding{Name: "chat", OK: true, Text: fmt.Sprintf("watches all %d public channels that the bot is a member of", len(ids))}
+	return chat.Finding{Name: "chat", OK: true,
+		Text: fmt.Sprintf("watches all %d public channels that the bot is a member of", len(ids))}
 }
 
 // checkChat reports whether the bot can read a watched chat.
@@ -144,11 +154,15 @@ func (c *Client) checkChat(ctx context.Context, id string) chat.Finding {
 	case err != nil:
 		return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: %v", id, err), Mend: hint(err, "try again")}
 	case !r.Member:
-		return chat.Finding{Name: "chat", Text: strings.TrimSpace("not a member of " + r.Name + " " + id), Mend: "/invite the bot there, or take it from watched_chats"}
+		return chat.Finding{Name: "chat", Text: strings.TrimSpace("not a member of " + r.Name + " " + id),
+			Mend: "/invite the bot there, or take it from watched_chats"}
 	case r.Shared && !c.o.AllowExternal:
-		return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s %s is shared with another organization: not heard", r.Name, id), Mend: "chat.allow_external: true, or take it from watched_chats"}
+		return chat.Finding{Name: "chat",
+			Text: fmt.Sprintf("%s %s is shared with another organization: not heard", r.Name, id),
+			Mend: "chat.allow_external: true, or take it from watched_chats"}
 	case r.Private:
-		return chat.Finding{Name: "chat", OK: true, Text: fmt.Sprintf("member of %s %s, which is private", r.Name, id)}
+		return chat.Finding{Name: "chat", OK: true,
+			Text: fmt.Sprintf("member of %s %s, which is private", r.Name, id)}
 	}
 	return chat.Finding{Name: "chat", OK: true, Text: fmt.Sprintf("member of %s %s", r.Name, id)}
 }

@@ -15,9 +15,11 @@ func TestOptions(t *testing.T) {
 		change func(*Options)
 		want   string
 	}{
-		"good":           {func(*Options) {}, ""},
-		"by webhook":     {func(o *Options) { o.AppToken, o.Listen = "", "127.0.0.1:0" }, ""},
-		"swapped":        {func(o *Options) { o.Token, o.AppToken = o.AppToken, o.Token }, "does not begin with xoxb-"},
+		"good":       {func(*Options) {}, ""},
+		"by webhook": {func(o *Options) { o.AppToken, o.Listen = "", "127.0.0.1:0" }, ""},
+		"swapped": {func(o *Options) {
+			o.Token, o.AppToken = o.AppToken, o.Token
+		}, "does not begin with xoxb-"},
 		"no app token":   {func(o *Options) { o.AppToken = "" }, "app token"},
 		"no secret":      {func(o *Options) { o.Secret, o.Listen = "", "127.0.0.1:0" }, "no signing secret"},
 		"two words":      {func(o *Options) { o.Token = "xoxb-1 2" }, "not one word"},
@@ -31,7 +33,8 @@ func TestOptions(t *testing.T) {
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
-		if err != nil && (strings.Contains(err.Error(), o.Token) && o.Token != "" || strings.Contains(err.Error(), "xapp-1")) {
+		if err != nil && (strings.Contains(err.Error(), o.Token) && o.Token != "" ||
+			strings.Contains(err.Error(), "xapp-1")) {
 			t.Errorf("%s: a secret in %v", name, err)
 		}
 	}
@@ -82,7 +85,8 @@ func TestCheck(t *testing.T) {
 	w.server.GrantedScopes = slacktest.Scopes
 	o.Chats = nil
 	o.Now = func() time.Time { return time.Now().Add(-time.Hour) }
-	if got := check(o); !strings.Contains(got, "+scopes") || !strings.Contains(got, "all 3 public") || !strings.Contains(got, "-clock: Slack's clock is ") {
+	if got := check(o); !strings.Contains(got, "+scopes") || !strings.Contains(got, "all 3 public") ||
+		!strings.Contains(got, "-clock: Slack's clock is ") {
 		t.Errorf("got\n%s", got)
 	}
 	o.AppToken = "xapp-1-A0B-other"

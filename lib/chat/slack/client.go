@@ -96,7 +96,8 @@ func New(o Options) (*Client, error) {
 	}
 	switch hooked := o.Listen != "" || o.Listener != nil; {
 	case hooked && o.Secret == "":
-		return nil, sysexit.Hint(sysexit.With(sysexit.Config, errors.New("slack: no signing secret")), "Basic Information > App Credentials > Signing Secret; without listen, Socket Mode needs none")
+		return nil, sysexit.Hint(sysexit.With(sysexit.Config, errors.New("slack: no signing secret")),
+			"Basic Information > App Credentials > Signing Secret; without listen, Socket Mode needs none")
 	case !hooked:
 		if err := kind(o.AppToken, "app token", "xapp-"); err != nil {
 			return nil, err
@@ -109,7 +110,8 @@ func New(o Options) (*Client, error) {
 }
 
 func newClient(o Options) (*Client, error) {
-	o.URL, o.Pulse, o.Sweep = cmp.Or(o.URL, "https://slack.com/api/"), cmp.Or(o.Pulse, 30*time.Second), cmp.Or(o.Sweep, 10*time.Minute)
+	o.URL, o.Pulse, o.Sweep = cmp.Or(o.URL, "https://slack.com/api/"), cmp.Or(o.Pulse, 30*time.Second),
+		cmp.Or(o.Sweep, 10*time.Minute)
 	if err := kind(o.Token, "bot token", "xoxb-"); err != nil {
 		return nil, err
 	}
@@ -118,7 +120,8 @@ func newClient(o Options) (*Client, error) {
 	c.people.Now, c.rooms.Now = c.now, c.now
 	for _, id := range o.Chats {
 		if !chatID.MatchString(id) {
-			return nil, sysexit.With(sysexit.Config, fmt.Errorf("slack: chat %q: a channel's id is like C024BE91L", id))
+			return nil, sysexit.With(sysexit.Config,
+				fmt.Errorf("slack: chat %q: a channel's id is like C024BE91L", id))
 		}
 		if c.chats == nil {
 			c.chats = map[string]bool{}
@@ -189,11 +192,14 @@ func status(code string) int {
 	switch code {
 	case "ratelimited", "rate_limited":
 		return http.StatusTooManyRequests
-	case "invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired", "not_allowed_token_type":
+	case "invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired",
+		"not_allowed_token_type":
 		return http.StatusUnauthorized
-	case "missing_scope", "no_permission", "access_denied", "ekm_access_denied", "org_login_required", "team_access_not_granted":
+	case "missing_scope", "no_permission", "access_denied", "ekm_access_denied", "org_login_required",
+		"team_access_not_granted":
 		return http.StatusForbidden
-	case "channel_not_found", "not_in_channel", "thread_not_found", "message_not_found", "user_not_found", "users_not_found", "user_not_visible":
+	case "channel_not_found", "not_in_channel", "thread_not_found", "message_not_found", "user_not_found",
+		"users_not_found", "user_not_visible":
 		return http.StatusNotFound
 	case "internal_error", "fatal_error", "service_unavailable", "team_added_to_org", "":
 		return http.StatusServiceUnavailable // it may have been done in part
@@ -222,7 +228,8 @@ func (c *Client) read(ctx context.Context, method string, in url.Values) (gjson.
 }
 
 // pages reads all pages of a list and calls each for the items at path.
-func (c *Client) pages(ctx context.Context, method string, in url.Values, path string, each func(gjson.Result)) error {
+func (c *Client) pages(ctx context.Context, method string, in url.Values, path string,
+	each func(gjson.Result)) error {
 	for {
 		r, err := c.read(ctx, method, in)
 		if err != nil {
@@ -252,11 +259,14 @@ func (c *Client) me(ctx context.Context) (account, error) {
 			return account{}, err
 		}
 		self := account{
-			User: r.Get("user_id").String(), Bot: r.Get("bot_id").String(), Name: r.Get("user").String(), Team: r.Get("team_id").String(),
-			TeamName: r.Get("team").String(), Domain: r.Get("url").String(), Enterprise: r.Get("enterprise_id").String(),
+			User: r.Get("user_id").String(), Bot: r.Get("bot_id").String(), Name: r.Get("user").String(),
+			Team:     r.Get("team_id").String(),
+			TeamName: r.Get("team").String(), Domain: r.Get("url").String(),
+			Enterprise: r.Get("enterprise_id").String(),
 		}
 		if !anyID.MatchString(self.User) {
-			return account{}, sysexit.With(sysexit.Unavailable, errors.New("auth.test: is not Slack's answer"))
+			return account{}, sysexit.With(sysexit.Unavailable,
+				errors.New("auth.test: is not Slack's answer"))
 		}
 		return self, nil
 	})
@@ -272,11 +282,14 @@ func (c *Client) explain(err error) error {
 	}
 	switch {
 	case e.Code == "not_allowed_token_type":
-		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err), "Socket Mode takes the app's token (xapp-), all else the bot's (xoxb-)")
+		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err),
+			"Socket Mode takes the app's token (xapp-), all else the bot's (xoxb-)")
 	case e.Status == http.StatusUnauthorized:
-		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err), "the token is not, or no longer, good: install the app again and copy its token")
+		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err),
+			"the token is not, or no longer, good: install the app again and copy its token")
 	case e.Code == "missing_scope":
-		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err), "add the scope (tri-watch slack --print-manifest has all) and install the app again")
+		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err),
+			"add the scope (tri-watch slack --print-manifest has all) and install the app again")
 	case e.Status >= 300 && e.Status < 400:
 		return sysexit.With(sysexit.Config, err)
 	}

@@ -42,7 +42,8 @@ func newWorld(t *testing.T) *world {
 // options are those of a program with short delays.
 func (w *world) options() Options {
 	return Options{
-		URL: w.server.URL, Token: w.server.BotToken, AppToken: w.server.AppToken, Secret: w.server.Secret, Sweep: 100 * time.Millisecond,
+		URL: w.server.URL, Token: w.server.BotToken, AppToken: w.server.AppToken, Secret: w.server.Secret,
+		Sweep: 100 * time.Millisecond,
 		Sleep: func(ctx context.Context, d time.Duration) error {
 			return httpapi.Sleep(ctx, min(d, 5*time.Millisecond))
 		},
@@ -109,9 +110,11 @@ func (w *world) Say(chat, person, thread, text string) string {
 }
 
 func (w *world) File(chat, person, name string) string {
-	return w.server.Say(chat, "U0"+strings.ToUpper(person), "", "", slacktest.M{"subtype": "file_share", "files": []slacktest.M{
-		{"id": "F1", "name": name, "mimetype": "text/plain", "size": 12, "url_private": "https://files.slack.com/" + name},
-	}})
+	return w.server.Say(chat, "U0"+strings.ToUpper(person), "", "",
+		slacktest.M{"subtype": "file_share", "files": []slacktest.M{
+			{"id": "F1", "name": name, "mimetype": "text/plain", "size": 12,
+				"url_private": "https://files.slack.com/" + name},
+		}})
 }
 
 func (w *world) Burst(chat string, n int) (ids []string) {
@@ -169,7 +172,8 @@ func TestConformanceByWebhook(t *testing.T) {
 
 // Config implements chattest.Loaded.
 func (w *world) Config() (yaml string, env []string) {
-	return fmt.Sprintf("  slack:\n    enabled: true\n    api_url: %s\n", w.server.URL), []string{"SLACK_BOT_TOKEN=" + w.server.BotToken, "SLACK_APP_TOKEN=" + w.server.AppToken}
+	return fmt.Sprintf("  slack:\n    enabled: true\n    api_url: %s\n", w.server.URL),
+		[]string{"SLACK_BOT_TOKEN=" + w.server.BotToken, "SLACK_APP_TOKEN=" + w.server.AppToken}
 }
 
 func TestLoad(t *testing.T) { chattest.Load(t, newWorld(t)) }

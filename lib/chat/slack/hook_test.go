@@ -27,13 +27,17 @@ func hookedAt(now time.Time) (h *hooked, let func() int) {
 			_ = d.Done(nil)
 		}
 	}()
-	return &hooked{secret: []byte("8f742231b10e8888abcd99yyyzzz85a5"), now: func() time.Time { return now }, Intake: webhook.Intake[envelope]{In: in}}, func() int { got := <-n; n <- got; return got }
+	return &hooked{secret: []byte("8f742231b10e8888abcd99yyyzzz85a5"), now: func() time.Time {
+		return now
+	}, Intake: webhook.Intake[envelope]{In: in}}, func() int { got := <-n; n <- got; return got }
 }
 
 func signedCall(at time.Time, body, kind string) *webhook.Call {
 	when := strconv.FormatInt(at.Unix(), 10)
 	return &webhook.Call{Method: http.MethodPost, Path: "/", Body: []byte(body), Header: http.Header{
-		"X-Slack-Request-Timestamp": {when}, "X-Slack-Signature": {slacktest.Sign("8f742231b10e8888abcd99yyyzzz85a5", when, []byte(body))}, "Content-Type": {kind},
+		"X-Slack-Request-Timestamp": {when},
+		"X-Slack-Signature":         {slacktest.Sign("8f742231b10e8888abcd99yyyzzz85a5", when, []byte(body))},
+		"Content-Type":              {kind},
 	}}
 }
 
@@ -49,7 +53,8 @@ func TestSignature(t *testing.T) {
 	const body = "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c"
 	h, _ := hookedAt(time.Unix(1531420618, 0))
 	c := &webhook.Call{Method: http.MethodPost, Body: []byte(body), Header: http.Header{
-		"X-Slack-Request-Timestamp": {"1531420618"}, "X-Slack-Signature": {"v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503"},
+		"X-Slack-Request-Timestamp": {"1531420618"},
+		"X-Slack-Signature":         {"v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503"},
 	}}
 	if _, ok := h.signed(c); !ok {
 		t.Error("the documented signature is refused")
@@ -102,11 +107,13 @@ func TestReplay(t *testing.T) {
 			t.Errorf("time %d: %d", i, a.Status)
 		}
 	}
-	if a := h.handle(t.Context(), signedCall(now.Add(time.Second), anEvent, jsonKind)); a.Status != 0 || let() != 2 {
+	if a := h.handle(t.Context(), signedCall(now.Add(time.Second), anEvent, jsonKind)); a.Status != 0 ||
+		let() != 2 {
 		t.Errorf("sent again: %d, %d let in", a.Status, let())
 	}
 	for _, off := range []time.Duration{-6 * time.Minute, 6 * time.Minute} {
-		if a := h.handle(t.Context(), signedCall(now.Add(off), anEvent, jsonKind)); a.Status != http.StatusUnauthorized {
+		if a := h.handle(t.Context(), signedCall(now.Add(off), anEvent,
+			jsonKind)); a.Status != http.StatusUnauthorized {
 			t.Errorf("%v off: %d", off, a.Status)
 		}
 	}
@@ -122,7 +129,8 @@ func TestHandshake(t *testing.T) {
 	h, let := hookedAt(now)
 	const hello = `{"token":"Jhj5dZrVaK7ZwHHjRyZWjbDl","challenge":"3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P","type":"url_verification"}`
 	a := h.handle(t.Context(), signedCall(now, hello, jsonKind))
-	if a.Status != 0 || string(a.Body) != "3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P" || a.Type != "text/plain" {
+	if a.Status != 0 || string(a.Body) != "3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P" ||
+		a.Type != "text/plain" {
 		t.Errorf("%+v", a)
 	}
 	unsigned := signedCall(now, hello, jsonKind)
@@ -131,7 +139,8 @@ func TestHandshake(t *testing.T) {
 		t.Errorf("unsigned: %+v", a)
 	}
 	for name, c := range map[string]*webhook.Call{
-		"no JSON": signedCall(now, `{"type":`, jsonKind), "no form": signedCall(now, `payload=%zz`, formKind), "no payload": signedCall(now, `a=b`, formKind),
+		"no JSON": signedCall(now, `{"type":`, jsonKind), "no form": signedCall(now, `payload=%zz`, formKind),
+		"no payload": signedCall(now, `a=b`, formKind),
 	} {
 		if a := h.handle(t.Context(), c); a.Status != http.StatusBadRequest {
 			t.Errorf("%s: %d", name, a.Status)
@@ -147,7 +156,9 @@ func TestHandshake(t *testing.T) {
 func TestNotYetDurable(t *testing.T) {
 	now := time.Now()
 	in, over := make(chan delivery, 1), make(chan struct{})
-	h := &hooked{secret: []byte("8f742231b10e8888abcd99yyyzzz85a5"), now: func() time.Time { return now }, Intake: webhook.Intake[envelope]{In: in, Over: over}}
+	h := &hooked{secret: []byte("8f742231b10e8888abcd99yyyzzz85a5"), now: func() time.Time {
+		return now
+	}, Intake: webhook.Intake[envelope]{In: in, Over: over}}
 	good := signedCall(now, anEvent, jsonKind)
 	go func() { _ = (<-in).Done(context.DeadlineExceeded) }()
 	if a := h.handle(t.Context(), good); a.Status != http.StatusServiceUnavailable {
@@ -158,7 +169,8 @@ func TestNotYetDurable(t *testing.T) {
 		t.Errorf("kept: %d", a.Status)
 	}
 	close(over)
-	if a := h.handle(t.Context(), signedCall(now.Add(time.Second), anEvent, jsonKind)); a.Status != http.StatusServiceUnavailable {
+	if a := h.handle(t.Context(), signedCall(now.Add(time.Second), anEvent,
+		jsonKind)); a.Status != http.StatusServiceUnavailable {
 		t.Errorf("at the end: %d", a.Status)
 	}
 }
@@ -217,12 +229,14 @@ func FuzzEvents(f *testing.F) {
 			w.must(l.Commit(&g))
 		}
 		for _, e := range *events {
-			if e.ChatID == "" || e.MessageID == "" || e.Sender.ID == "" || e.Mentions == nil || e.CreateTime == "" || strings.ToValidUTF8(e.Content, "") != e.Content {
+			if e.ChatID == "" || e.MessageID == "" || e.Sender.ID == "" || e.Mentions == nil ||
+				e.CreateTime == "" || strings.ToValidUTF8(e.Content, "") != e.Content {
 				t.Errorf("%+v", e)
 			}
 		}
 		for _, a := range *actions {
-			if a.ID == "" || a.ChatID == "" || a.MessageID == "" || a.Sender.ID == "" || a.Name == "" || strings.HasPrefix(a.At, "0001") {
+			if a.ID == "" || a.ChatID == "" || a.MessageID == "" || a.Sender.ID == "" || a.Name == "" ||
+				strings.HasPrefix(a.At, "0001") {
 				t.Errorf("%+v", a)
 			}
 		}
@@ -232,7 +246,8 @@ func FuzzEvents(f *testing.F) {
 // FuzzText: text is read back unchanged after Slack's processing, except for emoji, which Slack
 // stores in one form.
 func FuzzText(f *testing.F) {
-	for _, s := range []string{"a < b && c > d", "&amp;lt;", "<!channel|x> <@U0ANA>", "`<a>` ```\n:tada:```", "root:x:0:0", "\x00\x1b[31m", "https://x.example/?a=1&b=2", "<https://x|y>"} {
+	for _, s := range []string{"a < b && c > d", "&amp;lt;", "<!channel|x> <@U0ANA>", "`<a>` ```\n:tada:```",
+		"root:x:0:0", "\x00\x1b[31m", "https://x.example/?a=1&b=2", "<https://x|y>"} {
 		f.Add(s)
 	}
 	w := &world{t: &testing.T{}, server: slacktest.New()}

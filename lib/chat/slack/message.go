@@ -29,16 +29,19 @@ type message struct {
 
 // spoken are the subtypes of messages that users or bots wrote; others are notices.
 var spoken = map[string]bool{
-	"": true, "bot_message": true, "me_message": true, "file_share": true, "thread_broadcast": true, "reply_broadcast": true, "file_comment": true,
+	"": true, "bot_message": true, "me_message": true, "file_share": true, "thread_broadcast": true,
+	"reply_broadcast": true, "file_comment": true,
 }
 
 // parse reads a message; ok is false if ids are missing. Any other field of an unexpected type is
 // ignored, so that it cannot keep the message from being read.
 func parse(chat string, r gjson.Result) (message, bool) {
 	m := message{
-		Chat: chat, TS: str(r, "ts"), Thread: str(r, "thread_ts"), Subtype: str(r, "subtype"), User: str(r, "user"), Bot: str(r, "bot_id"),
-		Name: first(str(r, "username"), str(r, "bot_profile.name")), Team: first(str(r, "user_team"), str(r, "team")),
-		Raw: str(r, "text"), Edited: str(r, "edited.ts"), LatestReply: str(r, "latest_reply"),
+		Chat: chat, TS: str(r, "ts"), Thread: str(r, "thread_ts"), Subtype: str(r, "subtype"),
+		User: str(r, "user"), Bot: str(r, "bot_id"),
+		Name: first(str(r, "username"), str(r, "bot_profile.name")),
+		Team: first(str(r, "user_team"), str(r, "team")),
+		Raw:  str(r, "text"), Edited: str(r, "edited.ts"), LatestReply: str(r, "latest_reply"),
 	}
 	if !chatID.MatchString(chat) || !stampID.MatchString(m.TS) {
 		return message{}, false
@@ -62,7 +65,8 @@ func parse(chat string, r gjson.Result) (message, bool) {
 	}
 	for _, f := range list(r, "files") {
 		m.Files = append(m.Files, event.Attachment{
-			ID: str(f, "id"), Name: first(str(f, "name"), str(f, "title"), str(f, "id")), MIME: str(f, "mimetype"), Size: max(f.Get("size").Int(), 0), URL: str(f, "url_private"),
+			ID: str(f, "id"), Name: first(str(f, "name"), str(f, "title"), str(f, "id")),
+			MIME: str(f, "mimetype"), Size: max(f.Get("size").Int(), 0), URL: str(f, "url_private"),
 		})
 	}
 	return m, true
@@ -195,7 +199,8 @@ func (c *Client) event(ctx context.Context, m *message, r room) (event.Event, bo
 }
 
 // sender returns the author of m, and whether it is a guest or of another organization.
-func (c *Client) sender(ctx context.Context, m *message, self account) (s event.Sender, external bool, err error) {
+func (c *Client) sender(ctx context.Context, m *message,
+	self account) (s event.Sender, external bool, err error) {
 	if m.Bot != "" && m.Bot == self.Bot || m.User == self.User {
 		return event.Sender{ID: self.User, Type: "bot", Name: first(m.Name, self.Name)}, false, nil
 	}
@@ -241,7 +246,8 @@ func (a account) permalink(m *message) string {
 	if !strings.HasPrefix(a.Domain, "https://") && !strings.HasPrefix(a.Domain, "http://") {
 		return ""
 	}
-	link := strings.TrimSuffix(a.Domain, "/") + "/archives/" + m.Chat + "/p" + strings.Replace(m.TS, ".", "", 1)
+	link := strings.TrimSuffix(a.Domain, "/") + "/archives/" + m.Chat + "/p" +
+		strings.Replace(m.TS, ".", "", 1)
 	if m.Thread != "" {
 		link += "?thread_ts=" + m.Thread + "&cid=" + m.Chat
 	}

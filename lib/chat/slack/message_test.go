@@ -112,7 +112,10 @@ func TestPrivate(t *testing.T) {
 		if len(*events) != len(named) {
 			t.Errorf("named %v: heard %+v", named, *events)
 		}
-		if i := slices.IndexFunc(*events, func(e event.Event) bool { return e.ChatID == "D0ANA" }); named != nil && (i < 0 || !slices.Equal((*events)[i].Mentions, []string{slacktest.BotUser}) || (*events)[i].ChatName != "ana") {
+		if i := slices.IndexFunc(*events, func(e event.Event) bool {
+			return e.ChatID == "D0ANA"
+		}); named != nil && (i < 0 || !slices.Equal((*events)[i].Mentions, []string{slacktest.BotUser}) ||
+			(*events)[i].ChatName != "ana") {
 			t.Errorf("a direct message came as %+v", *events)
 		}
 	}
@@ -123,7 +126,9 @@ func TestActions(t *testing.T) {
 		w := newWorld(t)
 		w.hooked = hooked
 		root := w.Say(dev, "ana", "", "where?")
-		posted, err := w.sink().PostCard(t.Context(), chat.Card{ChatID: dev, ThreadID: root, Title: "A draft", Text: "It is 5.", Key: "k", Buttons: []chat.Button{{Name: "approve", Label: "Post", Value: "d-1"}}})
+		posted, err := w.sink().PostCard(t.Context(),
+			chat.Card{ChatID: dev, ThreadID: root, Title: "A draft", Text: "It is 5.", Key: "k",
+				Buttons: []chat.Button{{Name: "approve", Label: "Post", Value: "d-1"}}})
 		w.must(err)
 		l := w.listens()
 		w.server.React(dev, root, "U0ANA", "eyes", true) // not the bot's message
@@ -135,13 +140,17 @@ func TestActions(t *testing.T) {
 		w.server.Click(dev, posted.MessageID, "U0BEN", "dismiss", "d-1")
 		got := l.actions(4)
 		want := []event.Action{
-			{Name: "👍", Sender: event.Sender{ID: "U0ANA", Type: "user"}}, {Name: ":partyparrot:", Sender: event.Sender{ID: "U0BEN", Type: "user"}, Removed: true},
-			{Name: "approve", Value: "d-1", Sender: event.Sender{ID: "U0BEN", Type: "user", Name: "ana"}}, {Name: "dismiss", Value: "d-1", Sender: event.Sender{ID: "U0BEN", Type: "user", Name: "ana"}},
+			{Name: "👍", Sender: event.Sender{ID: "U0ANA", Type: "user"}},
+			{Name: ":partyparrot:", Sender: event.Sender{ID: "U0BEN", Type: "user"}, Removed: true},
+			{Name: "approve", Value: "d-1", Sender: event.Sender{ID: "U0BEN", Type: "user", Name: "ana"}},
+			{Name: "dismiss", Value: "d-1", Sender: event.Sender{ID: "U0BEN", Type: "user", Name: "ana"}},
 		}
 		ids := map[string]bool{}
 		for i, a := range got {
 			ids[a.ID] = true
-			if a.Name != want[i].Name || a.Value != want[i].Value || a.Sender != want[i].Sender || a.Removed != want[i].Removed || a.ChatID != dev || a.MessageID != posted.MessageID || a.At == "" || a.Platform != platform {
+			if a.Name != want[i].Name || a.Value != want[i].Value || a.Sender != want[i].Sender ||
+				a.Removed != want[i].Removed || a.ChatID != dev || a.MessageID != posted.MessageID ||
+				a.At == "" || a.Platform != platform {
 				t.Errorf("action %d is %+v, want %+v", i, a, want[i])
 			}
 		}

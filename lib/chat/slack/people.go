@@ -47,11 +47,13 @@ func (c *Client) person(ctx context.Context, id string) (person, error) {
 
 func newPerson(u gjson.Result, self account) person {
 	p := person{
-		Name: first(u.Get("profile.display_name").String(), u.Get("real_name").String(), u.Get("profile.real_name").String(), u.Get("name").String()),
-		Bot:  u.Get("is_bot").Bool() || u.Get("id").String() == "USLACKBOT",
+		Name: first(u.Get("profile.display_name").String(), u.Get("real_name").String(),
+			u.Get("profile.real_name").String(), u.Get("name").String()),
+		Bot: u.Get("is_bot").Bool() || u.Get("id").String() == "USLACKBOT",
 	}
 	team, enterprise := u.Get("team_id").String(), u.Get("enterprise_user.enterprise_id").String()
-	p.External = u.Get("is_restricted").Bool() || u.Get("is_ultra_restricted").Bool() || u.Get("is_stranger").Bool() ||
+	p.External = u.Get("is_restricted").Bool() || u.Get("is_ultra_restricted").Bool() ||
+		u.Get("is_stranger").Bool() ||
 		self.foreign(team) && (enterprise == "" || enterprise != self.Enterprise)
 	return p
 }
@@ -81,8 +83,10 @@ type room struct {
 
 func newRoom(r gjson.Result) room {
 	return room{
-		Name: r.Get("name").String(), Private: r.Get("is_private").Bool() || r.Get("is_im").Bool() || r.Get("is_mpim").Bool(), Direct: r.Get("user").String(),
-		Shared: r.Get("is_ext_shared").Bool() || r.Get("is_pending_ext_shared").Bool(), Member: r.Get("is_member").Bool() || r.Get("is_im").Bool() || r.Get("is_mpim").Bool(),
+		Name: r.Get("name").String(), Private: r.Get("is_private").Bool() || r.Get("is_im").Bool() ||
+			r.Get("is_mpim").Bool(), Direct: r.Get("user").String(),
+		Shared: r.Get("is_ext_shared").Bool() || r.Get("is_pending_ext_shared").Bool(),
+		Member: r.Get("is_member").Bool() || r.Get("is_im").Bool() || r.Get("is_mpim").Bool(),
 	}
 }
 

@@ -28,10 +28,11 @@ func TestAnswers(t *testing.T) {
 		body   string
 		want   string
 	}{
-		"busy":                {429, `{"ok":false,"error":"ratelimited"}`, again},
-		"busy in the body":    {200, `{"ok":false,"error":"ratelimited"}`, again},
-		"revoked":             {200, `{"ok":false,"error":"token_revoked"}`, again},
-		"scope":               {200, `{"ok":false,"error":"missing_scope","needed":"chat:write","provided":"users:read"}`, again},
+		"busy":             {429, `{"ok":false,"error":"ratelimited"}`, again},
+		"busy in the body": {200, `{"ok":false,"error":"ratelimited"}`, again},
+		"revoked":          {200, `{"ok":false,"error":"token_revoked"}`, again},
+		"scope": {200,
+			`{"ok":false,"error":"missing_scope","needed":"chat:write","provided":"users:read"}`, again},
 		"cut on its way":      {200, `{"ok":false,"error":"request_timeout"}`, again},
 		"elsewhere":           {302, ``, again},
 		"no chat":             {200, `{"ok":false,"error":"channel_not_found"}`, never},
@@ -60,7 +61,8 @@ func TestAnswers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = s.Post(t.Context(), chat.Post{ChatID: dev, ThreadID: "1355517523.000005", Text: "x", Key: "k"})
+			_, err = s.Post(t.Context(), chat.Post{ChatID: dev, ThreadID: "1355517523.000005",
+				Text: "x", Key: "k"})
 			got := unknown
 			switch {
 			case err == nil:
@@ -73,7 +75,8 @@ func TestAnswers(t *testing.T) {
 			if got != c.want || asked != 1 {
 				t.Errorf("%q (asked %d times), want %q: %v", got, asked, c.want, err)
 			}
-			if name == "scope" && (!strings.Contains(err.Error(), "needs chat:write") || len(sysexit.Hints(err)) == 0) {
+			if name == "scope" && (!strings.Contains(err.Error(), "needs chat:write") ||
+				len(sysexit.Hints(err)) == 0) {
 				t.Errorf("%v %q", err, sysexit.Hints(err))
 			}
 		})
@@ -100,7 +103,8 @@ func TestRequest(t *testing.T) {
 	made, err := w.sink().Post(t.Context(), chat.Post{ChatID: dev, ThreadID: root, Text: text, Key: "k-1"})
 	w.must(err)
 	in := w.server.Requests("chat.postMessage")[0]
-	for k, want := range map[string]any{"parse": "none", "link_names": false, "unfurl_links": false, "unfurl_media": false, "thread_ts": root, "channel": dev,
+	for k, want := range map[string]any{"parse": "none", "link_names": false, "unfurl_links": false,
+		"unfurl_media": false, "thread_ts": root, "channel": dev,
 		"text": "see &lt;!channel&gt; &amp; &lt;@U0ANA&gt; https://x.example :tada: `a&lt;b`"} {
 		if in[k] != want {
 			t.Errorf("%s is %v, want %v", k, in[k], want)
@@ -121,8 +125,11 @@ func TestFindWaits(t *testing.T) {
 		tried time.Time
 		waits time.Duration
 	}{
-		"never tried": {time.Time{}, 0}, "just now": {now, settled}, "a minute ago": {now.Add(-time.Minute), settled - time.Minute}, "almost settled": {now.Add(time.Second - settled), time.Second},
-		"long ago": {now.Add(-time.Hour), 0}, "by a clock that was ahead": {now.Add(time.Hour), settled},
+		"never tried": {time.Time{}, 0}, "just now": {now, settled},
+		"a minute ago":              {now.Add(-time.Minute), settled - time.Minute},
+		"almost settled":            {now.Add(time.Second - settled), time.Second},
+		"long ago":                  {now.Add(-time.Hour), 0},
+		"by a clock that was ahead": {now.Add(time.Hour), settled},
 	} {
 		waited, o := time.Duration(0), w.options()
 		o.Now = func() time.Time { return now }
@@ -137,7 +144,8 @@ func TestFindWaits(t *testing.T) {
 		p.Tried, p.Key = c.tried, strings.ReplaceAll(name, " ", "-")
 		got, proof, err := s.Find(t.Context(), p)
 		w.must(err)
-		if waited != c.waits || waited > 0 && (proof != chat.Found || got != late) || waited == 0 && proof != chat.Absent {
+		if waited != c.waits || waited > 0 && (proof != chat.Found || got != late) ||
+			waited == 0 && proof != chat.Absent {
 			t.Errorf("%s: waited %v, proof %v, %+v (landed %+v)", name, waited, proof, got, late)
 		}
 	}
@@ -149,18 +157,22 @@ func TestFindNotFooled(t *testing.T) {
 	root := w.Say(dev, "ana", "", "?")
 	w.server.Say(dev, "U0ANA", root, "It is 5.", slacktest.M{"metadata": metadata("k-1")})
 	w.server.Say(dev, "U0CI", root, "It is 5.", slacktest.M{"metadata": metadata("k-1"), "bot_id": "B0CI"})
-	if _, proof, err := w.sink().Find(t.Context(), chat.Post{ChatID: dev, ThreadID: root, Key: "k-1"}); err != nil || proof != chat.Absent {
+	if _, proof, err := w.sink().Find(t.Context(),
+		chat.Post{ChatID: dev, ThreadID: root, Key: "k-1"}); err != nil || proof != chat.Absent {
 		t.Errorf("%v, %v", proof, err)
 	}
 	for name, p := range map[string]chat.Post{
-		"no such thread": {ChatID: dev, ThreadID: "1355517523.000005", Key: "k"}, "no such chat": {ChatID: "C0NONE", ThreadID: root, Key: "k"}, "no ids": {ChatID: "x", ThreadID: "y"},
+		"no such thread": {ChatID: dev, ThreadID: "1355517523.000005", Key: "k"},
+		"no such chat":   {ChatID: "C0NONE", ThreadID: root, Key: "k"},
+		"no ids":         {ChatID: "x", ThreadID: "y"},
 	} {
 		if _, proof, err := w.sink().Find(t.Context(), p); err != nil || proof != chat.Absent {
 			t.Errorf("%s: %v, %v", name, proof, err)
 		}
 	}
 	w.server.SetFaults(slacktest.Faults{Fail: 1})
-	if _, proof, err := w.sink().Find(t.Context(), chat.Post{ChatID: dev, ThreadID: root, Key: "k"}); err == nil || proof != chat.Unprovable {
+	if _, proof, err := w.sink().Find(t.Context(),
+		chat.Post{ChatID: dev, ThreadID: root, Key: "k"}); err == nil || proof != chat.Unprovable {
 		t.Errorf("server down: %v, %v", proof, err)
 	}
 }
@@ -176,10 +188,12 @@ func TestSignals(t *testing.T) {
 		w.must(s.React(ctx, dev, root, "👀", false))
 	}
 	w.must(s.React(ctx, dev, root, "☑️", true))
-	if err := errors.Join(s.Typing(ctx, dev, root), s.React(ctx, dev, root, "no emoji", true)); !errors.Is(err, chat.ErrUnsupported) {
+	if err := errors.Join(s.Typing(ctx, dev, root),
+		s.React(ctx, dev, root, "no emoji", true)); !errors.Is(err, chat.ErrUnsupported) {
 		t.Error(err)
 	}
-	if got := w.server.Requests("reactions.add"); len(got) != 3 || got[0]["name"] != "eyes" || got[2]["name"] != "ballot_box_with_check" {
+	if got := w.server.Requests("reactions.add"); len(got) != 3 || got[0]["name"] != "eyes" ||
+		got[2]["name"] != "ballot_box_with_check" {
 		t.Errorf("%v", got)
 	}
 	p, err := s.Post(ctx, chat.Post{ChatID: dev, ThreadID: root, Text: "reading", Key: "k"})
@@ -188,7 +202,8 @@ func TestSignals(t *testing.T) {
 	if text, _, err := s.Message(ctx, dev, p.MessageID); err != nil || text != "reading <2> & 3" {
 		t.Errorf("%q %v", text, err)
 	}
-	if found, proof, err := s.Find(ctx, chat.Post{ChatID: dev, ThreadID: root, Key: "k"}); err != nil || proof != chat.Found || found.MessageID != p.MessageID {
+	if found, proof, err := s.Find(ctx, chat.Post{ChatID: dev, ThreadID: root, Key: "k"}); err != nil ||
+		proof != chat.Found || found.MessageID != p.MessageID {
 		t.Errorf("after an edit: %v %v", proof, err)
 	}
 	if err := s.Edit(ctx, dev, root, "somebody else's"); httpapi.CodeOf(err) != "cant_update_message" {
@@ -203,9 +218,11 @@ func TestCard(t *testing.T) {
 	w := newWorld(t)
 	s, ctx := w.sink(), t.Context()
 	long := strings.Repeat("é", 7000) + "<!channel>"
-	card := chat.Card{ChatID: dev, Title: strings.Repeat("t", 200), Text: long, Key: "k", Buttons: []chat.Button{
-		{Name: "approve", Label: "Post", Value: "d-1", Style: "primary"}, {Name: "dismiss", Label: "Dismiss", Value: "d-1", Style: "danger"},
-	}}
+	card := chat.Card{ChatID: dev, Title: strings.Repeat("t", 200), Text: long, Key: "k",
+		Buttons: []chat.Button{
+			{Name: "approve", Label: "Post", Value: "d-1", Style: "primary"},
+			{Name: "dismiss", Label: "Dismiss", Value: "d-1", Style: "danger"},
+		}}
 	p, err := s.PostCard(ctx, card)
 	w.must(err)
 	shows := func() (kinds []string, text string) {
@@ -224,7 +241,8 @@ func TestCard(t *testing.T) {
 		}
 		return kinds, text
 	}
-	if kinds, text := shows(); !slices.Equal(kinds, []string{"header", "section", "section", "section", "actions"}) || text != long {
+	if kinds, text := shows(); !slices.Equal(kinds,
+		[]string{"header", "section", "section", "section", "actions"}) || text != long {
 		t.Errorf("%v, %d bytes", kinds, len(text))
 	}
 	if w.Pings(dev, p.MessageID) {

@@ -31,7 +31,8 @@ func NewSink(o Options) (*Sink, error) {
 		return nil, err
 	}
 	return &Sink{c, sink.Frame{
-		Platform: platform, Limit: 4000, Outcome: outcome, Explain: c.explain, Settled: settled, Now: c.api.Now, Sleep: c.api.Sleep,
+		Platform: platform, Limit: 4000, Outcome: outcome, Explain: c.explain, Settled: settled,
+		Now: c.api.Now, Sleep: c.api.Sleep,
 	}}, nil
 }
 
@@ -117,7 +118,9 @@ func (c *Sink) Find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 	if !chatID.MatchString(p.ChatID) || !stampID.MatchString(p.ThreadID) {
 		return chat.Posted{}, chat.Absent, nil // such a post is refused before it is sent
 	}
-	return c.frame.Find(ctx, p, func(ctx context.Context) (chat.Posted, chat.Proof, error) { return c.find(ctx, p) })
+	return c.frame.Find(ctx, p, func(ctx context.Context) (chat.Posted, chat.Proof, error) {
+		return c.find(ctx, p)
+	})
 }
 
 func (c *Sink) find(ctx context.Context, p chat.Post) (found chat.Posted, proof chat.Proof, err error) {
@@ -126,11 +129,13 @@ func (c *Sink) find(ctx context.Context, p chat.Post) (found chat.Posted, proof 
 		return chat.Posted{}, chat.Unprovable, err
 	}
 	proof = chat.Absent
-	in := url.Values{"channel": {p.ChatID}, "ts": {p.ThreadID}, "limit": {page}, "include_all_metadata": {"true"}}
+	in := url.Values{"channel": {p.ChatID}, "ts": {p.ThreadID}, "limit": {page},
+		"include_all_metadata": {"true"}}
 	err = c.pages(ctx, "conversations.replies", in, "messages", func(r gjson.Result) {
 		m, ok := parse(p.ChatID, r)
 		ours := m.Bot != "" && m.Bot == self.Bot || m.User == self.User
-		if ok && ours && str(r, "metadata.event_type") == replyType && str(r, "metadata.event_payload.key") == p.Key {
+		if ok && ours && str(r, "metadata.event_type") == replyType &&
+			str(r, "metadata.event_payload.key") == p.Key {
 			found, proof = chat.Posted{MessageID: m.TS, At: at(m.TS)}, chat.Found
 		}
 	})
@@ -149,13 +154,15 @@ func (c *Sink) Message(ctx context.Context, chatFrom, messageID string) (text st
 	if !chatID.MatchString(chatFrom) || !stampID.MatchString(messageID) {
 		return "", true, nil
 	}
-	in := url.Values{"channel": {chatFrom}, "ts": {messageID}, "oldest": {messageID}, "latest": {messageID}, "inclusive": {"true"}, "limit": {"2"}}
+	in := url.Values{"channel": {chatFrom}, "ts": {messageID}, "oldest": {messageID}, "latest": {messageID},
+		"inclusive": {"true"}, "limit": {"2"}}
 	r, err := c.read(ctx, "conversations.replies", in)
 	switch {
 	case httpapi.StatusOf(err) == http.StatusNotFound:
 		return "", true, nil
 	case err != nil:
-		return "", false, sysexit.With(sysexit.Unavailable, fmt.Errorf("slack: message %s: %w", messageID, err))
+		return "", false, sysexit.With(sysexit.Unavailable,
+			fmt.Errorf("slack: message %s: %w", messageID, err))
 	}
 	for _, is := range list(r, "messages") {
 		if m, ok := parse(chatFrom, is); ok && m.TS == messageID && m.Gone == "" {

@@ -63,7 +63,8 @@ func (l *listening) socketSession(ctx context.Context) error {
 // open requests the address of a connection; it is valid for one connection.
 func (c *Client) open(ctx context.Context) (string, error) {
 	var b []byte
-	if err := c.app.Read(ctx, httpapi.Request{Method: http.MethodPost, Path: "apps.connections.open"}, &b); err != nil {
+	if err := c.app.Read(ctx, httpapi.Request{Method: http.MethodPost, Path: "apps.connections.open"},
+		&b); err != nil {
 		return "", c.explain(err)
 	}
 	address := gjson.GetBytes(b, "url").String()
@@ -77,9 +78,11 @@ func (c *Client) open(ctx context.Context) (string, error) {
 func (l *listening) dial(ctx context.Context, address string) (*socket, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
-	conn, _, err := websocket.Dial(ctx, address, &websocket.DialOptions{HTTPClient: l.o.HTTP, HTTPHeader: http.Header{"User-Agent": {"tri"}}})
+	conn, _, err := websocket.Dial(ctx, address,
+		&websocket.DialOptions{HTTPClient: l.o.HTTP, HTTPHeader: http.Header{"User-Agent": {"tri"}}})
 	if err != nil {
-		return nil, errors.New("websocket: cannot connect") // the address contains a ticket and must not be printed
+		// the address contains a ticket and must not be printed
+		return nil, errors.New("websocket: cannot connect")
 	}
 	conn.SetReadLimit(maxFrame)
 	return &socket{conn: conn, in: make(chan delivery, buffered), say: l.Logf}, nil
@@ -126,7 +129,9 @@ func closeError(reason string) error {
 	case "warning", "refresh_requested":
 		return session.ErrReconnect
 	case "link_disabled":
-		return sysexit.Hint(sysexit.With(sysexit.Config, errors.New("socket mode was switched off for the app")), "switch it on (Settings > Socket Mode), or use listen:")
+		return sysexit.Hint(sysexit.With(sysexit.Config,
+			errors.New("socket mode was switched off for the app")),
+			"switch it on (Settings > Socket Mode), or use listen:")
 	}
 	return fmt.Errorf("slack ends the connection: %.60q", reason)
 }
@@ -169,7 +174,9 @@ func (s *socket) next(ctx context.Context) (delivery, bool) {
 	if id == "" {
 		return delivery{}, false
 	}
-	return delivery{What: envelope{str(r, "type"), r.Get("payload")}, Done: func(err error) error { return s.acknowledge(id, err) }}, true
+	return delivery{What: envelope{str(r, "type"), r.Get("payload")}, Done: func(err error) error {
+		return s.acknowledge(id, err)
+	}}, true
 }
 
 // acknowledge tells Slack that an envelope's event is durable; without it Slack sends the event

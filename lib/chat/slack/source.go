@@ -47,7 +47,8 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 }
 
 func (c *Client) listening(resume chat.Resume, to chat.Handler) *listening {
-	l := &listening{Client: c, Listener: session.Listen(platform, resume, to, overlap(c.o.Sweep)), memory: memory{}}
+	l := &listening{Client: c, Listener: session.Listen(platform, resume, to, overlap(c.o.Sweep)),
+		memory: memory{}}
 	l.memory.load(resume.State)
 	l.Kept = func(b *session.Batch) {
 		for i := range b.Events {
@@ -59,7 +60,8 @@ func (c *Client) listening(resume chat.Resume, to chat.Handler) *listening {
 
 // loop runs sessions until one ends the run.
 func (l *listening) loop(ctx context.Context, connect func(context.Context) error) error {
-	s := session.Loop{Platform: platform, Stable: 10 * time.Second, Now: l.api.Now, Sleep: l.api.Sleep, Wait: l.api.Wait, OnEnd: func(error) { l.self.Forget("") }}
+	s := session.Loop{Platform: platform, Stable: 10 * time.Second, Now: l.api.Now, Sleep: l.api.Sleep,
+		Wait: l.api.Wait, OnEnd: func(error) { l.self.Forget("") }}
 	return s.Run(ctx, l, connect)
 }
 

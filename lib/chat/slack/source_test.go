@@ -54,9 +54,19 @@ func (w *world) listensWith(s chat.Source, last map[string]time.Time) *ears {
 			defer l.mu.Unlock()
 			l.said = append(l.said, fmt.Sprintf(f, a...))
 		},
-		Keep:   func(b []byte) error { l.mu.Lock(); defer l.mu.Unlock(); w.kept = b; return nil },
-		Action: func(a event.Action) error { l.mu.Lock(); defer l.mu.Unlock(); l.done = append(l.done, a); return nil },
-		Event:  func(e event.Event) error { l.mu.Lock(); defer l.mu.Unlock(); l.heard = append(l.heard, e); return nil },
+		Keep: func(b []byte) error { l.mu.Lock(); defer l.mu.Unlock(); w.kept = b; return nil },
+		Action: func(a event.Action) error {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.done = append(l.done, a)
+			return nil
+		},
+		Event: func(e event.Event) error {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.heard = append(l.heard, e)
+			return nil
+		},
 	}
 	resume := chat.Resume{Last: last, State: w.kept}
 	go func() {
@@ -157,7 +167,8 @@ func TestDead(t *testing.T) {
 		case r.URL.Path == "/mute":
 			ws, err := websocket.Accept(rw, r, nil)
 			if err == nil {
-				_ = ws.Write(r.Context(), websocket.MessageText, []byte(`{"type":"hello","num_connections":1}`))
+				_ = ws.Write(r.Context(), websocket.MessageText,
+					[]byte(`{"type":"hello","num_connections":1}`))
 				<-dead // nothing is read, so nothing is answered
 				_ = ws.CloseNow()
 			}
@@ -171,7 +182,9 @@ func TestDead(t *testing.T) {
 	o.URL, o.Pulse, o.Sweep = srv.URL+"/api/", 50*time.Millisecond, time.Hour
 	l := w.listensWith(w.client(o), nil)
 	l.until("its end", func() bool {
-		return slices.ContainsFunc(l.said, func(s string) bool { return strings.Contains(s, "no sign of life") })
+		return slices.ContainsFunc(l.said, func(s string) bool {
+			return strings.Contains(s, "no sign of life")
+		})
 	})
 	l.until("another", l.has(w.Say(dev, "ana", "", "anybody?")))
 }
@@ -230,14 +243,17 @@ func TestGoneWhileAway(t *testing.T) {
 	oops, fine := w.Say(dev, "ana", "", "oops"), w.Say(dev, "ana", "", "fine")
 	l := w.listensWith(w.Source(), map[string]time.Time{dev: at(ancient)})
 	stands := w.server.Say(dev, "U0ANA", "", "stands", slacktest.M{"left_out": true})
-	l.until("all", func() bool { return l.has(ancient)() && l.has(oops)() && l.has(fine)() && l.has(stands)() })
+	l.until("all", func() bool {
+		return l.has(ancient)() && l.has(oops)() && l.has(fine)() && l.has(stands)()
+	})
 	w.must(l.stop())
 	w.Delete(dev, oops)
 	for round, want := range []int{1, 0} {
 		l = w.listensWith(w.Source(), map[string]time.Time{dev: at(fine)})
 		w.must(l.stop())
 		gone := slices.DeleteFunc(l.heard, func(e event.Event) bool { return !e.Deleted })
-		if len(gone) != want || want == 1 && (gone[0].MessageID != oops || gone[0].EditID != "deleted" || gone[0].Content != "") {
+		if len(gone) != want || want == 1 && (gone[0].MessageID != oops || gone[0].EditID != "deleted" ||
+			gone[0].Content != "") {
 			t.Errorf("round %d: %+v", round, gone)
 		}
 	}
@@ -256,10 +272,12 @@ func TestMemory(t *testing.T) {
 	}
 	again := memory{}
 	again.load(b)
-	if last := fmt.Sprintf("%d.000001", 1700000000+3*maxStood-1); !again[dev][last] || len(again[dev])+len(again[ops]) != maxSaved {
+	if last := fmt.Sprintf("%d.000001", 1700000000+3*maxStood-1); !again[dev][last] ||
+		len(again[dev])+len(again[ops]) != maxSaved {
 		t.Errorf("%d and %d messages, the last %v", len(again[dev]), len(again[ops]), again[dev][last])
 	}
-	for _, bad := range []string{"", "x", `{"C0DEV":7}`, `{"C0DEV":["soon"],"no":["1355517523.000005"]}`, `null`} {
+	for _, bad := range []string{"", "x", `{"C0DEV":7}`, `{"C0DEV":["soon"],"no":["1355517523.000005"]}`,
+		`null`} {
 		again = memory{}
 		again.load([]byte(bad))
 		if len(again) != 0 {
@@ -277,7 +295,9 @@ func TestAcknowledged(t *testing.T) {
 	up := make(chan bool, 9)
 	ended := make(chan error, 1)
 	go func() {
-		ended <- w.Source().Run(ctx, chat.Resume{}, chattest.Handler{Log: t.Logf, Connect: func(is bool) { up <- is }, Event: func(event.Event) error { return full }})
+		ended <- w.Source().Run(ctx, chat.Resume{}, chattest.Handler{Log: t.Logf, Connect: func(is bool) {
+			up <- is
+		}, Event: func(event.Event) error { return full }})
 	}()
 	<-up
 	w.Say(dev, "ana", "", "cannot be kept")

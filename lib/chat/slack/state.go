@@ -70,7 +70,9 @@ func (m memory) add(chat, ts string) {
 	}
 	m[chat][ts] = true
 	if len(m[chat]) > maxStood {
-		for _, old := range slices.SortedFunc(maps.Keys(m[chat]), func(a, b string) int { return at(a).Compare(at(b)) })[:maxStood/2] {
+		for _, old := range slices.SortedFunc(maps.Keys(m[chat]), func(a, b string) int {
+			return at(a).Compare(at(b))
+		})[:maxStood/2] {
 			delete(m[chat], old)
 		}
 	}
@@ -89,7 +91,8 @@ func (m memory) apply(e *event.Event) {
 
 // deletions returns the remembered messages after oldest that are missing from the history as it is now.
 // Each is requested individually: the history may omit a message for another reason than deletion.
-func (l *listening) deletions(ctx context.Context, chat string, oldest, now time.Time, present map[string]bool) (all []message, err error) {
+func (l *listening) deletions(ctx context.Context, chat string, oldest, now time.Time,
+	present map[string]bool) (all []message, err error) {
 	var missing []string
 	for ts := range l.memory[chat] {
 		if t := at(ts); !present[ts] && t.After(oldest) && t.Before(now.Add(-nodes)) {
@@ -102,13 +105,17 @@ func (l *listening) deletions(ctx context.Context, chat string, oldest, now time
 		missing = missing[len(missing)-maxGone:]
 	}
 	for _, id := range missing {
-		in := url.Values{"channel": {chat}, "ts": {id}, "oldest": {id}, "latest": {id}, "inclusive": {"true"}, "limit": {"2"}}
+		in := url.Values{"channel": {chat}, "ts": {id}, "oldest": {id}, "latest": {id}, "inclusive": {"true"},
+			"limit": {"2"}}
 		r, err := l.read(ctx, "conversations.replies", in)
 		if err != nil && httpapi.StatusOf(err) != http.StatusNotFound {
 			return nil, err
 		}
-		stands := slices.ContainsFunc(list(r, "messages"), func(m gjson.Result) bool { return str(m, "ts") == id && str(m, "subtype") != "tombstone" })
-		if (err == nil || httpapi.CodeOf(err) == "thread_not_found" || httpapi.CodeOf(err) == "message_not_found") && !stands {
+		stands := slices.ContainsFunc(list(r, "messages"), func(m gjson.Result) bool {
+			return str(m, "ts") == id && str(m, "subtype") != "tombstone"
+		})
+		if (err == nil || httpapi.CodeOf(err) == "thread_not_found" ||
+			httpapi.CodeOf(err) == "message_not_found") && !stands {
 			all = append(all, message{Chat: chat, TS: id, Gone: ts(now)})
 		}
 	}

@@ -79,7 +79,8 @@ func OpenAll(cfg *config.Config, names []string, o Options) (map[string]chat.Sou
 		names = cfg.On()
 	}
 	if len(names) == 0 {
-		return nil, sysexit.Hint(sysexit.With(sysexit.Usage, errors.New("which source? the configuration has no chat")),
+		return nil, sysexit.Hint(sysexit.With(sysexit.Usage,
+			errors.New("which source? the configuration has no chat")),
 			"tri init makes a configuration; tri-watch -h has an example of each source")
 	}
 	all := map[string]chat.Source{}
@@ -102,7 +103,8 @@ func Manifest(w io.Writer, args []string) error {
 		return err
 	}
 	if p.guide.Manifest == "" {
-		return sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("%s takes no manifest", p.name)), "tri init "+p.name+" prints the steps")
+		return sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("%s takes no manifest", p.name)),
+			"tri init "+p.name+" prints the steps")
 	}
 	if _, err := io.WriteString(w, p.guide.Manifest); err != nil {
 		return sysexit.With(sysexit.IO, fmt.Errorf("write manifest: %w", err))
@@ -122,7 +124,8 @@ func Guide(name string) (chat.Guide, error) {
 func find(name string) (*platform, error) {
 	i := slices.IndexFunc(platforms, func(p platform) bool { return p.name == name })
 	if i < 0 {
-		return nil, sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("no chat platform is called %q", name)), "there are: "+strings.Join(Names(), ", "))
+		return nil, sysexit.Hint(sysexit.With(sysexit.Config,
+			fmt.Errorf("no chat platform is called %q", name)), "there are: "+strings.Join(Names(), ", "))
 	}
 	return &platforms[i], nil
 }
@@ -140,7 +143,8 @@ func openLocal(cfg *config.Config, o Options) (chat.Source, error) {
 	if o.LocalDir != "" {
 		l.Dir = o.LocalDir
 	}
-	return some(local.New(local.Options{Dir: l.Dir, Bot: l.BotName, Rooms: cfg.Chats(local.Platform), Once: o.Once}))
+	return some(local.New(local.Options{Dir: l.Dir, Bot: l.BotName, Rooms: cfg.Chats(local.Platform),
+		Once: o.Once}))
 }
 
 func openMattermost(cfg *config.Config, _ Options) (chat.Source, error) {
@@ -149,7 +153,8 @@ func openMattermost(cfg *config.Config, _ Options) (chat.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := mattermost.Options{URL: m.URL, Token: token, Chats: cfg.Chats(config.PlatformMattermost), AllowExternal: cfg.Chat.AllowExternal, Listen: m.Listen}
+	o := mattermost.Options{URL: m.URL, Token: token, Chats: cfg.Chats(config.PlatformMattermost),
+		AllowExternal: cfg.Chat.AllowExternal, Listen: m.Listen}
 	if m.Listen != "" {
 		if o.HookToken, err = cfg.Secret(m.WebhookTokenEnv, ""); err != nil {
 			return nil, err
@@ -164,7 +169,8 @@ func openTelegram(cfg *config.Config, _ Options) (chat.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return some(telegram.New(telegram.Options{URL: t.APIURL, Token: token, Chats: cfg.Chats(config.PlatformTelegram)}))
+	return some(telegram.New(telegram.Options{URL: t.APIURL, Token: token,
+		Chats: cfg.Chats(config.PlatformTelegram)}))
 }
 
 func openIRC(cfg *config.Config, _ Options) (chat.Source, error) {
@@ -183,7 +189,8 @@ func openTail(cfg *config.Config, o Options) (chat.Source, error) {
 	if o.Format != "" {
 		t.Format, t.Pattern = o.Format, ""
 	}
-	return some(tail.New(tail.Options{Files: t.Files, Format: t.Format, Pattern: t.Pattern, Room: t.Room, Bot: t.BotName,
+	return some(tail.New(tail.Options{Files: t.Files, Format: t.Format, Pattern: t.Pattern, Room: t.Room,
+		Bot:   t.BotName,
 		Rooms: cfg.Chats(config.PlatformTail), Poll: t.Poll || o.Poll}))
 }
 
@@ -193,12 +200,14 @@ func openMatrix(cfg *config.Config, _ Options) (chat.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return some(matrix.New(matrix.Options{URL: m.URL, Token: token, Chats: cfg.Chats(config.PlatformMatrix), AllowExternal: cfg.Chat.AllowExternal}))
+	return some(matrix.New(matrix.Options{URL: m.URL, Token: token, Chats: cfg.Chats(config.PlatformMatrix),
+		AllowExternal: cfg.Chat.AllowExternal}))
 }
 
 func openSlack(cfg *config.Config, _ Options) (chat.Source, error) {
 	s := cfg.Chat.Slack
-	o := slack.Options{URL: s.APIURL, Listen: s.Listen, Chats: cfg.Chats(config.PlatformSlack), AllowExternal: cfg.Chat.AllowExternal}
+	o := slack.Options{URL: s.APIURL, Listen: s.Listen, Chats: cfg.Chats(config.PlatformSlack),
+		AllowExternal: cfg.Chat.AllowExternal}
 	var err error
 	if o.Token, err = cfg.Secret(s.TokenEnv, s.TokenFile); err != nil {
 		return nil, err
@@ -221,13 +230,15 @@ func openDiscord(cfg *config.Config, _ Options) (chat.Source, error) {
 		return nil, err
 	}
 	return some(discord.New(discord.Options{
-		URL: d.APIURL, Token: token, Chats: cfg.Chats(config.PlatformDiscord), AllowExternal: cfg.Chat.AllowExternal, Listen: d.Listen, PublicKey: d.PublicKey,
+		URL: d.APIURL, Token: token, Chats: cfg.Chats(config.PlatformDiscord),
+		AllowExternal: cfg.Chat.AllowExternal, Listen: d.Listen, PublicKey: d.PublicKey,
 	}))
 }
 
 func openLark(cfg *config.Config, _ Options) (chat.Source, error) {
 	l := cfg.Chat.Lark
-	o := lark.Options{URL: l.APIURL, ID: l.AppID, Listen: l.Listen, Chats: cfg.Chats(config.PlatformLark), AllowExternal: cfg.Chat.AllowExternal}
+	o := lark.Options{URL: l.APIURL, ID: l.AppID, Listen: l.Listen, Chats: cfg.Chats(config.PlatformLark),
+		AllowExternal: cfg.Chat.AllowExternal}
 	var err error
 	if o.Secret, err = cfg.Secret(l.SecretEnv, l.SecretFile); err != nil {
 		return nil, err

@@ -190,7 +190,8 @@ func lastEnd(f *os.File) (int64, error) {
 // lines passes the complete lines of f from offset on to fn, in batches, with the offset after
 // them. For a line that is too long it calls long instead. It returns how far it has searched for
 // the end of the last line.
-func lines(f io.ReaderAt, offset, looked int64, long func(offset int64), fn func(part []line, end int64) error) (int64, error) {
+func lines(f io.ReaderAt, offset, looked int64, long func(offset int64),
+	fn func(part []line, end int64) error) (int64, error) {
 	r := bufio.NewReaderSize(io.NewSectionReader(f, offset, 1<<62), 64<<10)
 	if looked > offset+maxLine { // the line at offset is already too long
 		r.Reset(io.NewSectionReader(f, looked, 1<<62))

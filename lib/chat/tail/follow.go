@@ -232,7 +232,8 @@ func (l *log) live(ctx context.Context, f *os.File) error {
 		name, closer := handle(f)
 		defer closer()
 		var err error
-		if t, err = follow.Open(name, follow.Options{Offset: l.pos.Offset, Poll: l.o.Poll || l.missed > 1}); err != nil {
+		if t, err = follow.Open(name, follow.Options{Offset: l.pos.Offset, Poll: l.o.Poll ||
+			l.missed > 1}); err != nil {
 			return nil // the next tick tries again
 		}
 		in = t.Lines
@@ -381,7 +382,8 @@ func (l *log) event(s said, base string) event.Event {
 		}
 	}
 	e := event.Event{
-		Platform: platform, ChatID: room, ChatName: room, MsgType: "text", Content: s.text, Mentions: []string{},
+		Platform: platform, ChatID: room, ChatName: room, MsgType: "text", Content: s.text,
+		Mentions:   []string{},
 		CreateTime: s.at.UTC().Format("2006-01-02T15:04:05.000Z"),
 		Sender:     event.Sender{ID: s.nick, Type: "user", Name: s.nick},
 	}
@@ -391,9 +393,12 @@ func (l *log) event(s said, base string) event.Event {
 	if len(l.nicks) < 10_000 {
 		l.nicks[e.Sender.ID] = true
 	}
-	for i, w := range strings.FieldsFunc(s.text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",:;()?!\"'", r) }) {
+	for i, w := range strings.FieldsFunc(s.text, func(r rune) bool {
+		return unicode.IsSpace(r) || strings.ContainsRune(",:;()?!\"'", r)
+	}) {
 		name, at := strings.CutPrefix(strings.TrimRight(w, "."), "@")
-		head := i == 0 && strings.HasPrefix(s.text, w) && len(w) < len(s.text) && strings.IndexByte(":,", s.text[len(w)]) >= 0
+		head := i == 0 && strings.HasPrefix(s.text, w) && len(w) < len(s.text) &&
+			strings.IndexByte(":,", s.text[len(w)]) >= 0
 		switch {
 		case strings.EqualFold(name, l.o.Bot) && (at || head):
 			name = l.o.Bot

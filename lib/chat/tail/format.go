@@ -104,7 +104,8 @@ func (c *Client) parse(line string, k *clock, file time.Time) (s said, ok bool) 
 			if s.at.IsZero() || s.at.After(file) {
 				s.at = file
 			}
-			return s, s.nick != "" && len(s.nick) <= 64 && strings.TrimSpace(s.text) != "" && len(s.room) <= 200
+			return s, s.nick != "" && len(s.nick) <= 64 && strings.TrimSpace(s.text) != "" &&
+				len(s.room) <= 200
 		}
 	}
 	return s, false
@@ -135,7 +136,8 @@ func control(r rune) bool { return unicode.IsControl(r) && r != '\t' }
 // layouts are the layouts of times with a date, times those without.
 var (
 	layouts = []string{
-		time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", "2006-01-02 15:04:05Z07:00",
+		time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999",
+		"2006-01-02 15:04:05Z07:00",
 		"2006-01-02T15:04:05Z0700", "2006-01-02 15:04:05Z0700", "2006-01-02 15:04", "02/01/2006 15:04:05",
 		"Mon Jan _2 15:04:05 2006",
 	}
@@ -159,7 +161,8 @@ func (k *clock) time(s string, file time.Time) time.Time {
 			return t
 		}
 	}
-	if t, err := time.ParseInLocation("2006 Jan 02 15:04:05", strconv.Itoa(file.Year())+" "+s, time.Local); err == nil {
+	if t, err := time.ParseInLocation("2006 Jan 02 15:04:05", strconv.Itoa(file.Year())+" "+s,
+		time.Local); err == nil {
 		if t.After(file.Add(24 * time.Hour)) {
 			t = t.AddDate(-1, 0, 0)
 		}
@@ -175,7 +178,8 @@ func (k *clock) time(s string, file time.Time) time.Time {
 		if !known {
 			day = file
 		}
-		at := time.Date(day.Year(), day.Month(), day.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.Local)
+		at := time.Date(day.Year(), day.Month(), day.Day(), t.Hour(), t.Minute(), t.Second(),
+			t.Nanosecond(), time.Local)
 		if known && at.Before(k.last.Add(-6*time.Hour)) {
 			k.day = k.day.AddDate(0, 0, 1)
 			at = at.AddDate(0, 0, 1)

@@ -34,9 +34,10 @@ const maxFiles = 256
 
 // Options select the logs.
 type Options struct {
-	Files   []string // paths; one with * ? [ is a series of files, the last by name is current
-	Format  string   // name of a format; "": any that matches a line
-	Pattern string   // instead: a regular expression with the groups nick and text, and optionally time and room
+	Files  []string // paths; one with * ? [ is a series of files, the last by name is current
+	Format string   // name of a format; "": any that matches a line
+	// instead: a regular expression with the groups nick and text, and optionally time and room
+	Pattern string
 	Room    string   // the chat_id of lines without a room; "": from the file's name
 	Bot     string   // the bot's nick; default tri
 	Rooms   []string // watched rooms; none: all
@@ -81,7 +82,8 @@ func New(o Options) (*Client, error) {
 	slices.Sort(c.logs)
 	c.logs = slices.Compact(c.logs)
 	if len(c.logs) == 0 || len(c.logs) > maxFiles {
-		return nil, sysexit.Hint(fault("%d files; 1 to %d can be followed", len(c.logs), maxFiles), "tri-watch tail FILE, or chat.tail.files in config.yaml")
+		return nil, sysexit.Hint(fault("%d files; 1 to %d can be followed", len(c.logs), maxFiles),
+			"tri-watch tail FILE, or chat.tail.files in config.yaml")
 	}
 	switch i := slices.IndexFunc(formats, func(f format) bool { return f.name == o.Format }); {
 	case o.Pattern != "":
@@ -90,13 +92,15 @@ func New(o Options) (*Client, error) {
 			return nil, fault("pattern: %w", err)
 		}
 		if re.SubexpIndex("nick") < 0 || re.SubexpIndex("text") < 0 {
-			return nil, sysexit.Hint(fault("pattern %q lacks a group", o.Pattern), "write (?P<nick>…) and (?P<text>…); (?P<time>…) and (?P<room>…) may be there")
+			return nil, sysexit.Hint(fault("pattern %q lacks a group", o.Pattern),
+				"write (?P<nick>…) and (?P<text>…); (?P<time>…) and (?P<room>…) may be there")
 		}
 		c.formats = []format{{name: "pattern", lines: []*regexp.Regexp{re}}}
 	case o.Format == "":
 		c.formats = formats
 	case i < 0:
-		return nil, sysexit.Hint(fault("no format is called %q", o.Format), "there are: "+strings.Join(Formats(), ", ")+"; or write a pattern")
+		return nil, sysexit.Hint(fault("no format is called %q", o.Format),
+			"there are: "+strings.Join(Formats(), ", ")+"; or write a pattern")
 	default:
 		c.formats = formats[i : i+1]
 	}
@@ -119,7 +123,8 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 	var wg, ready sync.WaitGroup
 	ready.Add(len(c.logs))
 	for _, name := range c.logs {
-		l := &log{Client: c, Handler: to, name: name, state: st, fresh: fresh, heard: sync.OnceFunc(ready.Done)}
+		l := &log{Client: c, Handler: to, name: name, state: st, fresh: fresh,
+			heard: sync.OnceFunc(ready.Done)}
 		wg.Go(func() {
 			defer l.heard()
 			if err := l.run(ctx); err != nil {
@@ -188,12 +193,15 @@ func (c *Client) Check(context.Context) (self event.Sender, findings []chat.Find
 	for _, name := range c.logs {
 		files := series(name)
 		if len(files) == 0 {
-			findings = append(findings, chat.Finding{Name: "file", Warn: true, Text: name + " is not there yet", Mend: "switch logging on in the chat client, or correct the name"})
+			findings = append(findings, chat.Finding{Name: "file", Warn: true,
+				Text: name + " is not there yet",
+				Mend: "switch logging on in the chat client, or correct the name"})
 			continue
 		}
 		f, err := os.Open(files[len(files)-1])
 		if err != nil {
-			findings = append(findings, chat.Finding{Name: "file", Text: err.Error(), Mend: "let the user that runs tri read it"})
+			findings = append(findings, chat.Finding{Name: "file", Text: err.Error(),
+				Mend: "let the user that runs tri read it"})
 			continue
 		}
 		_ = f.Close() // opened for reading only

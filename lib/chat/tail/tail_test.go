@@ -155,7 +155,8 @@ func TestRotation(t *testing.T) {
 			}
 			shift := func() {
 				for i := 30; i > 0; i-- {
-					_ = os.Rename(fmt.Sprintf("%s.%d", name, i), fmt.Sprintf("%s.%d", name, i+1)) // most do not exist
+					// most do not exist
+					_ = os.Rename(fmt.Sprintf("%s.%d", name, i), fmt.Sprintf("%s.%d", name, i+1))
 				}
 			}
 			for range 60 {
@@ -170,7 +171,8 @@ func TestRotation(t *testing.T) {
 						t.Fatal(err)
 					}
 					shift()
-					if err := errors.Join(os.WriteFile(name+".1", b, 0o600), os.Truncate(name, 0)); err != nil {
+					if err := errors.Join(os.WriteFile(name+".1", b, 0o600),
+						os.Truncate(name, 0)); err != nil {
 						t.Fatal(err)
 					}
 				case 2: // stopped: the state is saved
@@ -197,7 +199,8 @@ func TestRotation(t *testing.T) {
 				for i < min(len(got), len(want)) && got[i] == want[i] {
 					i++
 				}
-				t.Errorf("%d lines written, %d heard; they differ from %d on: %.40q\nsaid: %q", len(want), len(got), i, got[i:min(i+3, len(got))], k.said)
+				t.Errorf("%d lines written, %d heard; they differ from %d on: %.40q\nsaid: %q", len(want),
+					len(got), i, got[i:min(i+3, len(got))], k.said)
 			}
 		})
 	}
@@ -348,7 +351,8 @@ func TestSeries(t *testing.T) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for i, want := range []string{"2026-01-01T23:59:00", "2026-01-01T23:59:59", "2026-01-02T00:00:02", "2026-01-03T00:00:03"} {
+	for i, want := range []string{"2026-01-01T23:59:00", "2026-01-01T23:59:59", "2026-01-02T00:00:02",
+		"2026-01-03T00:00:03"} {
 		at, err := time.Parse(time.RFC3339, k.got[i].CreateTime)
 		if err != nil || at.Local().Format("2006-01-02T15:04:05") != want || k.got[i].ChatID != "#dev" {
 			t.Errorf("%d: %+v, want it at %s", i, k.got[i], want)
@@ -366,9 +370,12 @@ func TestLines(t *testing.T) {
 		{"znc", "", "[10:01:02] <ana> hi\n[10:01:03] *** Joins: ben\n[10:01:04] * ben waves\n[13:00:00] <ben> yesterday", "04T10:01 ana hi|04T10:01 ben waves|03T13:00 ben yesterday"},
 		{"znc", "", "[12:20:00] <ana> hi", "04T12:00 ana hi"},
 		{"hexchat", "", "Mar 03 10:01:02 <ana>\thi\nMar 03 10:01:03 *\tben has joined", "03T10:01 ana hi"},
-		{"iso", "", "2026-03-03T10:01:02  <ana> hi\n2026-03-03T10:01:02  *** ben has joined", "03T10:01 ana hi"},
-		{"", "", "2026-03-03 10:01:02\t@ana\ta\n[10:01:02] <ana> b\n10:03 <ana> c\nfree text", "03T10:01 ana a|04T10:01 ana b|04T10:03 ana c"},
-		{"", `^(?P<time>\d+) (?P<room>#\w+) (?P<nick>\w+): (?P<text>.*)`, fmt.Sprintf("%d #ops ana: hi", now.Add(-time.Hour).Unix()), "04T11:00 ana hi #ops"},
+		{"iso", "", "2026-03-03T10:01:02  <ana> hi\n2026-03-03T10:01:02  *** ben has joined",
+			"03T10:01 ana hi"},
+		{"", "", "2026-03-03 10:01:02\t@ana\ta\n[10:01:02] <ana> b\n10:03 <ana> c\nfree text",
+			"03T10:01 ana a|04T10:01 ana b|04T10:03 ana c"},
+		{"", `^(?P<time>\d+) (?P<room>#\w+) (?P<nick>\w+): (?P<text>.*)`,
+			fmt.Sprintf("%d #ops ana: hi", now.Add(-time.Hour).Unix()), "04T11:00 ana hi #ops"},
 		{"", `^(?P<nick>\w+): (?P<text>.*)`, "ana: hi\r", "04T12:00 ana hi"},
 		{"znc", "", "[10:01:02] <a\x1b[2Jna> \x0304hi\x07 \xff there\x00\n[10:01:02] <> x\n[10:01:02] <ana> \n[10:01:02] <" + strings.Repeat("n", 65) + "> x\n[99:99:99] <ana> x",
 			"04T10:01 a[2Jna 04hi \uFFFD there|04T12:00 ana x"},
@@ -382,7 +389,9 @@ func TestLines(t *testing.T) {
 		k := new(clock)
 		for line := range strings.SplitSeq(tt.log, "\n") {
 			if s, ok := c.parse(line, k, now); ok {
-				got = append(got, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", s.at.Local().Format("02T15:04"), s.nick, s.text, s.room)))
+				got = append(got,
+					strings.TrimSpace(fmt.Sprintf("%s %s %s %s", s.at.Local().Format("02T15:04"), s.nick,
+						s.text, s.room)))
 			}
 		}
 		if got := strings.Join(got, "|"); got != tt.want {
@@ -393,8 +402,10 @@ func TestLines(t *testing.T) {
 
 func TestRoom(t *testing.T) {
 	for base, want := range map[string]string{
-		"#dev.log": "#dev", "#dev.log.1": "#dev", "#dev.log-20261122": "#dev", "irc.libera.#dev.weechatlog": "irc.libera.#dev",
-		"2026-11-22.log": "folder", "#dev_20261122.log": "#dev", "#dev": "#dev", "#c++.2026-11-22.log": "#c++", ".log": "folder",
+		"#dev.log": "#dev", "#dev.log.1": "#dev", "#dev.log-20261122": "#dev",
+		"irc.libera.#dev.weechatlog": "irc.libera.#dev",
+		"2026-11-22.log":             "folder", "#dev_20261122.log": "#dev", "#dev": "#dev",
+		"#c++.2026-11-22.log": "#c++", ".log": "folder",
 	} {
 		if got, _ := roomOf("folder", base); got != want {
 			t.Errorf("%s: %q, want %q", base, got, want)
@@ -404,7 +415,8 @@ func TestRoom(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	for _, o := range []Options{
-		{}, {Files: make([]string, maxFiles+1)}, {Files: []string{"a["}}, {Files: []string{"a"}, Format: "mirc"},
+		{}, {Files: make([]string, maxFiles+1)}, {Files: []string{"a["}},
+		{Files: []string{"a"}, Format: "mirc"},
 		{Files: []string{"a"}, Pattern: "("}, {Files: []string{"a"}, Pattern: "(?P<nick>.)"},
 	} {
 		for i := range o.Files {
@@ -428,7 +440,8 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, line string) {
 		s, ok := c.parse(line, new(clock), time.Now())
-		if ok && (s.nick == "" || s.text == "" || s.at.IsZero() || strings.ContainsFunc(s.nick+s.text+s.room, control)) {
+		if ok && (s.nick == "" || s.text == "" || s.at.IsZero() ||
+			strings.ContainsFunc(s.nick+s.text+s.room, control)) {
 			t.Errorf("%q: %+v", line, s)
 		}
 	})

@@ -107,7 +107,8 @@ func parseActivity(body []byte) (*activity, error) {
 // tenant. If no tenant is configured (the playground), it is not checked.
 func (a *activity) of(tenant string) bool {
 	conversation := a.Conversation.Tenant
-	return tenant == "" || strings.EqualFold(a.tenant(), tenant) && (conversation == "" || strings.EqualFold(conversation, tenant))
+	return tenant == "" || strings.EqualFold(a.tenant(), tenant) &&
+		(conversation == "" || strings.EqualFold(conversation, tenant))
 }
 
 func (a *activity) tenant() string { return cmp.Or(a.ChannelData.Tenant.ID, a.Conversation.Tenant) }
@@ -161,11 +162,13 @@ func (c *Client) activityEvent(a *activity) event.Event {
 	e.Content = called(a.Text)
 	a.files(&e)
 	for _, x := range a.Entities {
-		if id := c.directory(x.Mentioned); x.Type == "mention" && personWord.MatchString(id) && !slices.Contains(e.Mentions, id) {
+		if id := c.directory(x.Mentioned); x.Type == "mention" && personWord.MatchString(id) &&
+			!slices.Contains(e.Mentions, id) {
 			e.Mentions = append(e.Mentions, id)
 		}
 	}
-	if a.Conversation.Type == "personal" && e.Sender.Type == "user" && !slices.Contains(e.Mentions, c.botID()) {
+	if a.Conversation.Type == "personal" && e.Sender.Type == "user" &&
+		!slices.Contains(e.Mentions, c.botID()) {
 		e.Mentions = append(e.Mentions, c.botID()) // a message in a private chat with the bot mentions it
 	}
 	e.MsgType = kind(&e)
@@ -237,7 +240,8 @@ func (a *activity) actions() (all []event.Action) {
 		for i, list := range [][]struct{ Type string }{a.Added, a.Removed} {
 			for _, r := range list {
 				act.Name, act.Removed = reaction(r.Type), i == 1
-				act.ID = fmt.Sprintf("reaction %s %s %s %s %v %s", a.chat, a.ReplyToID, act.Sender.ID, r.Type, act.Removed, act.At)
+				act.ID = fmt.Sprintf("reaction %s %s %s %s %v %s", a.chat, a.ReplyToID, act.Sender.ID, r.Type,
+					act.Removed, act.At)
 				all = append(all, act)
 			}
 		}
@@ -250,7 +254,8 @@ func (a *activity) actions() (all []event.Action) {
 				} `json:"data"`
 			} `json:"action"`
 		}
-		if json.Unmarshal(a.Value, &v) != nil || !buttonName.MatchString(v.Action.Verb) || !buttonValue.MatchString(v.Action.Data.Value) {
+		if json.Unmarshal(a.Value, &v) != nil || !buttonName.MatchString(v.Action.Verb) ||
+			!buttonValue.MatchString(v.Action.Data.Value) {
 			return nil
 		}
 		act.Name, act.Value = v.Action.Verb, v.Action.Data.Value
@@ -269,7 +274,8 @@ var (
 )
 
 // faces are the reactions with a name; others are named by their character: 1f440_eyes.
-var faces = map[string]string{"like": "👍", "heart": "❤️", "laugh": "😆", "surprised": "😮", "sad": "😢", "angry": "😠", "plusOne": "👍"}
+var faces = map[string]string{"like": "👍", "heart": "❤️", "laugh": "😆", "surprised": "😮", "sad": "😢",
+	"angry": "😠", "plusOne": "👍"}
 
 func reaction(name string) string {
 	if face := faces[name]; face != "" {

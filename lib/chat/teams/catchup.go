@@ -133,7 +133,8 @@ func (c *Client) history(ctx context.Context, chatID string, from time.Time) (al
 }
 
 // unfold appends the message and its replies to all, as far as they are new.
-func (c *Client) unfold(ctx context.Context, chatID string, m *message, from time.Time, all []found) ([]found, error) {
+func (c *Client) unfold(ctx context.Context, chatID string, m *message, from time.Time,
+	all []found) ([]found, error) {
 	add := func(m *message) {
 		if !m.changed().Before(from) {
 			all = append(all, found{m, chatID})

@@ -58,7 +58,9 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	say := func(f chat.Finding) { findings = append(findings, f) }
 	self = c.self()
 	if !c.remote() {
-		say(chat.Finding{Name: "token", Warn: true, Text: "insecure, without a secret: for the playground only", Mend: "set tenant and the secret, and take insecure away"})
+		say(chat.Finding{Name: "token", Warn: true,
+			Text: "insecure, without a secret: for the playground only",
+			Mend: "set tenant and the secret, and take insecure away"})
 		return self, findings
 	}
 	if err := c.service.signIn(ctx); err != nil {
@@ -70,11 +72,13 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	}
 	say(chat.Finding{Name: "token", OK: true, Text: "signed in as application " + c.o.AppID})
 	if _, err := c.bot.fetch(ctx); err != nil {
-		say(chat.Finding{Name: "keys", Text: fmt.Sprintf("keys of the Bot Framework: %v", err), Mend: "let this machine reach " + c.o.OpenIDURL})
+		say(chat.Finding{Name: "keys", Text: fmt.Sprintf("keys of the Bot Framework: %v", err),
+			Mend: "let this machine reach " + c.o.OpenIDURL})
 	}
 	say(c.checkEndpoint(ctx))
 	if err := c.readChannels(ctx); err != nil {
-		say(chat.Finding{Name: "permission", Text: err.Error(), Mend: "consent to ChannelSettings.Read.Group by adding the app to the team"})
+		say(chat.Finding{Name: "permission", Text: err.Error(),
+			Mend: "consent to ChannelSettings.Read.Group by adding the app to the team"})
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.chats)) {
 		say(c.checkChat(ctx, id))
@@ -83,7 +87,9 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 		say(c.checkSubscriptions(ctx))
 	}
 	if skew, ok := c.service.login.Skew(); ok && skew.Abs() > maxSkew {
-		say(chat.Finding{Name: "clock", Warn: true, Text: fmt.Sprintf("Microsoft's clock is %v off ours", skew.Round(time.Second)), Mend: "set this machine's clock: timedatectl set-ntp true"})
+		say(chat.Finding{Name: "clock", Warn: true,
+			Text: fmt.Sprintf("Microsoft's clock is %v off ours", skew.Round(time.Second)),
+			Mend: "set this machine's clock: timedatectl set-ntp true"})
 	}
 	return self, findings
 }
@@ -95,16 +101,19 @@ func (c *Client) checkEndpoint(ctx context.Context) chat.Finding {
 	if base == "" {
 		base = "http://" + c.o.Listen
 	}
-	f := chat.Finding{Name: "endpoint", Text: "nobody answers at " + base + pathMessages, Mend: "start tri-watch teams, and lead the proxy to listen:"}
+	f := chat.Finding{Name: "endpoint", Text: "nobody answers at " + base + pathMessages,
+		Mend: "start tri-watch teams, and lead the proxy to listen:"}
 	api, err := c.web(base, nil)
 	if err != nil {
 		f.Text = err.Error()
 		return f
 	}
-	err = api.Once(ctx, httpapi.Request{Method: http.MethodPost, Path: pathMessages, JSON: map[string]any{"type": "ping"}}, nil)
+	err = api.Once(ctx, httpapi.Request{Method: http.MethodPost, Path: pathMessages,
+		JSON: map[string]any{"type": "ping"}}, nil)
 	switch httpapi.StatusOf(err) {
 	case http.StatusBadRequest, http.StatusUnauthorized:
-		return chat.Finding{Name: "endpoint", OK: true, Text: base + pathMessages + " answers, and lets nobody in without a token"}
+		return chat.Finding{Name: "endpoint", OK: true,
+			Text: base + pathMessages + " answers, and lets nobody in without a token"}
 	case 0:
 		f.Warn = true // the watcher may not be running
 	}
@@ -124,7 +133,8 @@ func (c *Client) checkChat(ctx context.Context, id string) chat.Finding {
 	if channel(id) {
 		permission = "ChannelMessage.Read.Group"
 	}
-	return chat.Finding{Name: "chat", Warn: true, Text: fmt.Sprintf("what was missed in %s cannot be read: %v", id, err),
+	return chat.Finding{Name: "chat", Warn: true,
+		Text: fmt.Sprintf("what was missed in %s cannot be read: %v", id, err),
 		Mend: "add the app there, with " + permission + ", and name its team under groups"}
 }
 
@@ -134,7 +144,8 @@ func (c *Client) checkSubscriptions(ctx context.Context) chat.Finding {
 		Value []subscription `json:"value"`
 	}
 	if err := c.graph.read(ctx, "subscriptions", nil, &got); err != nil {
-		return chat.Finding{Name: "subscription", Warn: true, Text: fmt.Sprintf("list subscriptions: %v", err), Mend: "is Graph reached from here?"}
+		return chat.Finding{Name: "subscription", Warn: true,
+			Text: fmt.Sprintf("list subscriptions: %v", err), Mend: "is Graph reached from here?"}
 	}
 	n := 0
 	for _, s := range got.Value {
@@ -143,7 +154,10 @@ func (c *Client) checkSubscriptions(ctx context.Context) chat.Finding {
 		}
 	}
 	if n == 0 {
-		return chat.Finding{Name: "subscription", Warn: true, Text: "Graph sends no change notifications to " + c.o.PublicURL, Mend: "start tri-watch teams; it makes them"}
+		return chat.Finding{Name: "subscription", Warn: true,
+			Text: "Graph sends no change notifications to " + c.o.PublicURL,
+			Mend: "start tri-watch teams; it makes them"}
 	}
-	return chat.Finding{Name: "subscription", OK: true, Text: fmt.Sprintf("%d chats send change notifications", n)}
+	return chat.Finding{Name: "subscription", OK: true,
+		Text: fmt.Sprintf("%d chats send change notifications", n)}
 }

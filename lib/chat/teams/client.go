@@ -83,7 +83,8 @@ type room struct {
 func FromConfig(cfg *config.Config) (Options, error) {
 	t := cfg.Chat.Teams
 	o := Options{
-		AppID: t.AppID, Tenant: t.Tenant, ServiceURL: t.ServiceURL, GraphURL: t.GraphURL, LoginURL: t.LoginURL, OpenIDURL: t.OpenIDURL,
+		AppID: t.AppID, Tenant: t.Tenant, ServiceURL: t.ServiceURL, GraphURL: t.GraphURL,
+		LoginURL: t.LoginURL, OpenIDURL: t.OpenIDURL,
 		Groups: t.Groups, Chats: cfg.Chats(config.PlatformTeams), AllowExternal: cfg.Chat.AllowExternal,
 		Listen: t.Listen, PublicURL: t.PublicURL, Insecure: t.Insecure,
 	}
@@ -97,7 +98,8 @@ func FromConfig(cfg *config.Config) (Options, error) {
 
 // New returns a client. It makes no network calls.
 func New(o Options) (*Client, error) {
-	for field, value := range map[*string]string{&o.ServiceURL: ServiceURL, &o.GraphURL: GraphURL, &o.LoginURL: LoginURL, &o.OpenIDURL: OpenIDURL} {
+	for field, value := range map[*string]string{&o.ServiceURL: ServiceURL, &o.GraphURL: GraphURL,
+		&o.LoginURL: LoginURL, &o.OpenIDURL: OpenIDURL} {
 		if *field == "" {
 			*field = value
 		}
@@ -125,18 +127,21 @@ func New(o Options) (*Client, error) {
 	if c.graph, err = c.newService(login, o.GraphURL, origin(o.GraphURL)+"/.default"); err != nil {
 		return nil, err
 	}
-	if c.service, err = c.newService(login, o.ServiceURL, "https://api.botframework.com/.default"); err != nil {
+	if c.service, err = c.newService(login, o.ServiceURL,
+		"https://api.botframework.com/.default"); err != nil {
 		return nil, err
 	}
 	if c.bot, err = c.newKeys(o.OpenIDURL); err != nil {
 		return nil, err
 	}
-	c.notices, err = c.newKeys(strings.TrimRight(o.LoginURL, "/") + "/" + url.PathEscape(o.Tenant) + "/v2.0/.well-known/openid-configuration")
+	c.notices, err = c.newKeys(strings.TrimRight(o.LoginURL, "/") + "/" + url.PathEscape(o.Tenant) +
+		"/v2.0/.well-known/openid-configuration")
 	return c, err
 }
 
 func (c *Client) web(base string, sign func(*http.Request)) (*httpapi.Client, error) {
-	return httpapi.New(httpapi.Options{Base: base, Sign: sign, HTTP: c.o.HTTP, Now: c.o.Now, Sleep: c.o.Sleep, Chance: c.o.Chance})
+	return httpapi.New(httpapi.Options{Base: base, Sign: sign, HTTP: c.o.HTTP, Now: c.o.Now, Sleep: c.o.Sleep,
+		Chance: c.o.Chance})
 }
 
 // word matches an id of Microsoft's: not empty, and without characters that are special in a URL
@@ -164,7 +169,8 @@ func (o *Options) check() error {
 			return fmt.Errorf("insecure: only with listen: on 127.0.0.1, not %q", o.Listen)
 		}
 	}
-	if o.PublicURL != "" && !strings.HasPrefix(o.PublicURL, "https://") && !strings.HasPrefix(o.PublicURL, "http://127.0.0.1:") {
+	if o.PublicURL != "" && !strings.HasPrefix(o.PublicURL, "https://") &&
+		!strings.HasPrefix(o.PublicURL, "http://127.0.0.1:") {
 		return fmt.Errorf("public_url %q: want https://", o.PublicURL)
 	}
 	return nil
@@ -201,9 +207,11 @@ type service struct {
 }
 
 func (c *Client) newService(login *httpapi.Client, base, scope string) (*service, error) {
-	s := &service{login: login, base: strings.TrimRight(base, "/"), now: c.o.Now, path: url.PathEscape(c.o.Tenant) + "/oauth2/v2.0/token"}
+	s := &service{login: login, base: strings.TrimRight(base, "/"), now: c.o.Now,
+		path: url.PathEscape(c.o.Tenant) + "/oauth2/v2.0/token"}
 	if c.remote() {
-		s.form = url.Values{"grant_type": {"client_credentials"}, "client_id": {c.o.AppID}, "client_secret": {c.o.Secret}, "scope": {scope}}
+		s.form = url.Values{"grant_type": {"client_credentials"}, "client_id": {c.o.AppID},
+			"client_secret": {c.o.Secret}, "scope": {scope}}
 	}
 	var err error
 	s.api, err = c.web(base, func(r *http.Request) {
@@ -232,14 +240,16 @@ func (s *service) signIn(ctx context.Context) error {
 	err := s.login.Read(ctx, httpapi.Request{Method: http.MethodPost, Path: s.path, Form: s.form}, &got)
 	switch status := httpapi.StatusOf(err); {
 	case status == http.StatusBadRequest || status == http.StatusUnauthorized:
-		return sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("token: %w", err)), "the app's secret is wrong or has expired: make a new one under Certificates & secrets")
+		return sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("token: %w", err)),
+			"the app's secret is wrong or has expired: make a new one under Certificates & secrets")
 	case err != nil:
 		return fmt.Errorf("token: %w", err)
 	case httpapi.Word("token", got.Token) != nil:
 		return errors.New("token: the answer has none")
 	}
 	s.mu.Lock()
-	s.token, s.expires = got.Token, s.now().Add(time.Duration(min(max(got.Seconds-300, 30), 86400))*time.Second)
+	s.token, s.expires = got.Token,
+		s.now().Add(time.Duration(min(max(got.Seconds-300, 30), 86400))*time.Second)
 	s.mu.Unlock()
 	return nil
 }
@@ -255,7 +265,8 @@ func (s *service) read(ctx context.Context, path string, q url.Values, out any) 
 	return s.do(ctx, httpapi.Request{Method: http.MethodGet, Path: path, Query: q}, out, s.api.Read)
 }
 
-func (s *service) do(ctx context.Context, r httpapi.Request, out any, send func(context.Context, httpapi.Request, any) error) error {
+func (s *service) do(ctx context.Context, r httpapi.Request, out any,
+	send func(context.Context, httpapi.Request, any) error) error {
 	for again := true; ; again = false {
 		if err := s.signIn(ctx); err != nil {
 			return err
@@ -265,7 +276,8 @@ func (s *service) do(ctx context.Context, r httpapi.Request, out any, send func(
 			return err
 		}
 		if s.forget(); !again {
-			return sysexit.Hint(sysexit.With(sysexit.NoPerm, err), "the token is not accepted: is the app the bot's, and of this tenant?")
+			return sysexit.Hint(sysexit.With(sysexit.NoPerm, err),
+				"the token is not accepted: is the app the bot's, and of this tenant?")
 		}
 	}
 }

@@ -31,7 +31,8 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) options() Options {
 	return Options{
-		AppID: teamstest.AppID, Tenant: teamstest.Tenant, Secret: teamstest.Secret, Groups: []string{teamstest.Group}, Chats: w.chats[:],
+		AppID: teamstest.AppID, Tenant: teamstest.Tenant, Secret: teamstest.Secret,
+		Groups: []string{teamstest.Group}, Chats: w.chats[:],
 		ServiceURL: w.server.URL + "/connector/", GraphURL: w.server.URL + "/graph", LoginURL: w.server.URL,
 		OpenIDURL: w.server.URL + "/v1/.well-known/openidconfiguration", Sweep: 50 * time.Millisecond,
 		Sleep: func(ctx context.Context, d time.Duration) error {
@@ -93,8 +94,9 @@ func (w *world) Pings(chatID, messageID string) bool {
 }
 
 func (w *world) Break(f chattest.Faults) {
-	w.server.SetFaults(teamstest.Faults{Seed: f.Seed, Lose: f.Lose + f.Cut, Duplicate: f.Duplicate, Reorder: f.Reorder,
-		Fail: f.Fail, Busy: f.Busy, LoseAnswer: f.LoseAnswer, FailAfter: f.FailAfter})
+	w.server.SetFaults(teamstest.Faults{Seed: f.Seed, Lose: f.Lose + f.Cut, Duplicate: f.Duplicate,
+		Reorder: f.Reorder,
+		Fail:    f.Fail, Busy: f.Busy, LoseAnswer: f.LoseAnswer, FailAfter: f.FailAfter})
 }
 
 func (w *world) Burst(chatID string, n int) (ids []string) {
@@ -113,7 +115,8 @@ func (w *world) File(chatID, person, name string) string {
 
 func (w *world) Garble() {
 	w.server.Send(teamstest.M{"type": 5, "id": []int{1}})
-	w.server.Send(teamstest.M{"type": "message", "serviceUrl": w.server.URL + "/connector/", "channelId": "msteams", "conversation": "no object"})
+	w.server.Send(teamstest.M{"type": "message", "serviceUrl": w.server.URL + "/connector/",
+		"channelId": "msteams", "conversation": "no object"})
 	w.server.Send(teamstest.M{"type": "message", "text": string(make([]byte, 3<<20))})
 }
 
@@ -134,20 +137,30 @@ func conforms(t *testing.T, chats [2]string) {
 		w.chats = chats
 		return w
 	}
-	t.Run("Source", func(t *testing.T) { chattest.Source(t, func(t *testing.T) chattest.World { return world(t) }) })
-	t.Run("Sink", func(t *testing.T) { chattest.Sink(t, func(t *testing.T) chattest.World { return world(t) }) })
-	t.Run("Faulted", func(t *testing.T) { chattest.Faulted(t, func(t *testing.T) chattest.Faulty { return world(t) }) })
+	t.Run("Source", func(t *testing.T) {
+		chattest.Source(t, func(t *testing.T) chattest.World { return world(t) })
+	})
+	t.Run("Sink", func(t *testing.T) {
+		chattest.Sink(t, func(t *testing.T) chattest.World { return world(t) })
+	})
+	t.Run("Faulted", func(t *testing.T) {
+		chattest.Faulted(t, func(t *testing.T) chattest.Faulty { return world(t) })
+	})
 }
 
 func TestConformance(t *testing.T) {
 	t.Run("Channel", func(t *testing.T) { t.Parallel(); conforms(t, [2]string{dev, ops}) })
-	t.Run("Chat", func(t *testing.T) { t.Parallel(); conforms(t, [2]string{"19:one@thread.v2", "19:two@thread.v2"}) })
+	t.Run("Chat", func(t *testing.T) {
+		t.Parallel()
+		conforms(t, [2]string{"19:one@thread.v2", "19:two@thread.v2"})
+	})
 }
 
 // Config implements chattest.Loaded.
 func (w *world) Config() (yaml string, env []string) {
 	return fmt.Sprintf("  teams:\n    app_id: %s\n    tenant: %s\n    listen: %s\n    groups: [%s]\n    service_url: %s/connector/\n    graph_url: %s/graph\n    login_url: %s\n    openid_url: %s\n    secret_env: TRI_LOAD_SECRET\n",
-		teamstest.AppID, teamstest.Tenant, w.listen, teamstest.Group, w.server.URL, w.server.URL, w.server.URL, w.options().OpenIDURL), []string{"TRI_LOAD_SECRET=" + teamstest.Secret}
+		teamstest.AppID, teamstest.Tenant, w.listen, teamstest.Group, w.server.URL, w.server.URL,
+		w.server.URL, w.options().OpenIDURL), []string{"TRI_LOAD_SECRET=" + teamstest.Secret}
 }
 
 func TestLoad(t *testing.T) {

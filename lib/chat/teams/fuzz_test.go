@@ -29,7 +29,8 @@ func FuzzActivity(f *testing.F) {
 		if !a.about() {
 			return
 		}
-		if e := c.activityEvent(a); e.MessageID == "" || e.ChatID == "" || e.Sender.ID == "" || e.CreateTime == "" {
+		if e := c.activityEvent(a); e.MessageID == "" || e.ChatID == "" || e.Sender.ID == "" ||
+			e.CreateTime == "" {
 			t.Errorf("%+v", e)
 		}
 	})
@@ -49,11 +50,13 @@ func FuzzMessage(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte, sealed string) {
 		m := new(message)
 		if json.Unmarshal(b, m) == nil {
-			if e, ok := c.messageEvent(dev, m); ok && (e.MessageID == "" || e.Sender.ID == "" || e.CreateTime == "") {
+			if e, ok := c.messageEvent(dev, m); ok &&
+				(e.MessageID == "" || e.Sender.ID == "" || e.CreateTime == "") {
 				t.Errorf("%+v", e)
 			}
 		}
-		if _, err := w.open(&content{Data: sealed, Key: base64.StdEncoding.EncodeToString(b), Signature: sealed, Cert: w.id}); err == nil {
+		if _, err := w.open(&content{Data: sealed, Key: base64.StdEncoding.EncodeToString(b),
+			Signature: sealed, Cert: w.id}); err == nil {
 			t.Error("opened what nobody sealed")
 		}
 	})

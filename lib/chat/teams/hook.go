@@ -66,7 +66,8 @@ func (l *listening) handleActivity(ctx context.Context, call *webhook.Call) webh
 		return webhook.Answer{Status: http.StatusServiceUnavailable}
 	}
 	if a.clicks() {
-		return webhook.Answer{Type: "application/json", Body: []byte(`{"statusCode":200,"type":"application/vnd.microsoft.activity.message","value":"Noted."}`)}
+		return webhook.Answer{Type: "application/json",
+			Body: []byte(`{"statusCode":200,"type":"application/vnd.microsoft.activity.message","value":"Noted."}`)}
 	}
 	if a.Type == "invoke" {
 		return webhook.Answer{Status: http.StatusNotImplemented, Type: "application/json", Body: []byte(`{}`)}

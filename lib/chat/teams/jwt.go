@@ -125,17 +125,20 @@ func (k *keys) fetch(ctx context.Context) (map[string]key, error) {
 			Endorsements []string `json:"endorsements"`
 		} `json:"keys"`
 	}
-	if err := at.Read(ctx, httpapi.Request{Method: http.MethodGet, Path: u.EscapedPath(), Query: u.Query()}, &set); err != nil {
+	if err := at.Read(ctx, httpapi.Request{Method: http.MethodGet, Path: u.EscapedPath(), Query: u.Query()},
+		&set); err != nil {
 		return nil, err
 	}
 	known := map[string]key{}
 	for _, j := range set.Keys {
 		n, err1 := base64.RawURLEncoding.DecodeString(j.N)
 		e, err2 := base64.RawURLEncoding.DecodeString(j.E)
-		if err1 != nil || err2 != nil || j.Type != "RSA" || len(n) < 256 || len(n) > 1024 || len(e) == 0 || len(e) > 4 {
+		if err1 != nil || err2 != nil || j.Type != "RSA" || len(n) < 256 || len(n) > 1024 ||
+			len(e) == 0 || len(e) > 4 {
 			continue
 		}
-		known[j.ID] = key{public: &rsa.PublicKey{N: new(big.Int).SetBytes(n), E: int(new(big.Int).SetBytes(e).Int64())}, endorsements: j.Endorsements}
+		known[j.ID] = key{public: &rsa.PublicKey{N: new(big.Int).SetBytes(n),
+			E: int(new(big.Int).SetBytes(e).Int64())}, endorsements: j.Endorsements}
 	}
 	if len(known) == 0 {
 		return nil, errors.New("the issuer has no RSA key")
@@ -170,7 +173,8 @@ const changeTracker = "0bf30f3b-4a52-48df-9a82-234910c4a086"
 // https://learn.microsoft.com/graph/change-notifications-with-resource-data
 func (c *Client) fromGraph(ctx context.Context, token string) error {
 	said, _, err := c.notices.verify(ctx, token)
-	v1, v2 := "https://sts.windows.net/"+c.o.Tenant+"/", "https://login.microsoftonline.com/"+c.o.Tenant+"/v2.0"
+	v1, v2 := "https://sts.windows.net/"+c.o.Tenant+"/",
+		"https://login.microsoftonline.com/"+c.o.Tenant+"/v2.0"
 	switch {
 	case err != nil:
 		return err

@@ -86,7 +86,8 @@ func (c *Client) sender(m *message) (event.Sender, bool) {
 	switch {
 	case m.From == nil:
 	case m.From.Application != nil && word.MatchString(m.From.Application.ID):
-		return event.Sender{ID: "28:" + m.From.Application.ID, Type: "bot", Name: m.From.Application.Name}, true
+		return event.Sender{ID: "28:" + m.From.Application.ID, Type: "bot", Name: m.From.Application.Name},
+			true
 	case m.From.User != nil && personWord.MatchString(m.From.User.ID):
 		return event.Sender{ID: m.From.User.ID, Type: "user", Name: m.From.User.Name}, true
 	}
@@ -112,8 +113,10 @@ func (c *Client) messageEvent(chatID string, m *message) (event.Event, bool) {
 		from = event.Sender{ID: "unknown", Type: "user"}
 	}
 	e := event.Event{
-		Platform: platform, ChatID: chatID, ChatName: c.name(chatID), MessageID: m.ID, Sender: from, MsgType: "text",
-		CreateTime: stamp(createdAt(m.ID, m.Created)), Mentions: []string{}, ThreadID: thread(m.ReplyTo, m.ID), Permalink: c.permalink(chatID, m.ID, m.ReplyTo),
+		Platform: platform, ChatID: chatID, ChatName: c.name(chatID), MessageID: m.ID, Sender: from,
+		MsgType:    "text",
+		CreateTime: stamp(createdAt(m.ID, m.Created)), Mentions: []string{},
+		ThreadID: thread(m.ReplyTo, m.ID), Permalink: c.permalink(chatID, m.ID, m.ReplyTo),
 	}
 	if m.Deleted != nil {
 		e.Deleted, e.EditID, e.EditedAt = true, "deleted", stamp(*m.Deleted)
@@ -173,5 +176,6 @@ func channel(chatID string) bool {
 
 // private reports whether a chat is between the bot and one person.
 func private(chatID, conversationType string) bool {
-	return conversationType == "personal" || strings.HasPrefix(chatID, "a:") || strings.HasSuffix(chatID, "@unq.gbl.spaces")
+	return conversationType == "personal" || strings.HasPrefix(chatID, "a:") ||
+		strings.HasSuffix(chatID, "@unq.gbl.spaces")
 }

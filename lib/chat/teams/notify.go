@@ -58,13 +58,15 @@ func newSubscriptions(now time.Time) (*subscriptions, error) {
 	if err != nil {
 		return nil, fmt.Errorf("teams: key for notifications: %w", err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(now.UnixNano()), NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(2, 0, 0)}
+	template := &x509.Certificate{SerialNumber: big.NewInt(now.UnixNano()), NotBefore: now.Add(-time.Hour),
+		NotAfter: now.AddDate(2, 0, 0)}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
 	if err != nil {
 		return nil, fmt.Errorf("teams: certificate for notifications: %w", err)
 	}
 	sum := sha256.Sum256(der)
-	return &subscriptions{private: private, cert: base64.StdEncoding.EncodeToString(der), id: hex.EncodeToString(sum[:8]),
+	return &subscriptions{private: private, cert: base64.StdEncoding.EncodeToString(der),
+		id:    hex.EncodeToString(sum[:8]),
 		state: rand.Text() + rand.Text(), byChat: map[string]subscription{}}, nil
 }
 
@@ -108,21 +110,27 @@ func (l *listening) subscribe(ctx context.Context) error {
 }
 
 // subscribeTo renews a subscription, or makes one.
-func (l *listening) subscribeTo(ctx context.Context, chatID string, have subscription, now time.Time) (made subscription, err error) {
+func (l *listening) subscribeTo(ctx context.Context, chatID string, have subscription,
+	now time.Time) (made subscription, err error) {
 	expires := now.Add(subscriptionLife).UTC().Format(time.RFC3339)
 	if have.ID != "" {
-		err = l.graph.do(ctx, httpapi.Request{Method: http.MethodPatch, Path: "subscriptions/" + place(have.ID), JSON: map[string]any{"expirationDateTime": expires}}, &made, l.graph.api.Read)
+		err = l.graph.do(ctx, httpapi.Request{Method: http.MethodPatch,
+			Path: "subscriptions/" + place(have.ID), JSON: map[string]any{"expirationDateTime": expires}},
+			&made, l.graph.api.Read)
 	} else {
 		path, pathErr := l.messages(ctx, chatID)
 		if pathErr != nil {
 			return made, pathErr
 		}
 		base := strings.TrimRight(l.o.PublicURL, "/")
-		err = l.graph.do(ctx, httpapi.Request{Method: http.MethodPost, Path: "subscriptions", JSON: map[string]any{
-			"changeType": "created,updated,deleted", "resource": "/" + path, "includeResourceData": true, "clientState": l.watch.state,
-			"notificationUrl": base + pathNotices, "lifecycleNotificationUrl": base + pathLifecycle, "expirationDateTime": expires,
-			"encryptionCertificate": l.watch.cert, "encryptionCertificateId": l.watch.id,
-		}}, &made, l.graph.api.Read)
+		err = l.graph.do(ctx, httpapi.Request{Method: http.MethodPost, Path: "subscriptions",
+			JSON: map[string]any{
+				"changeType": "created,updated,deleted", "resource": "/" + path, "includeResourceData": true,
+				"clientState":     l.watch.state,
+				"notificationUrl": base + pathNotices, "lifecycleNotificationUrl": base + pathLifecycle,
+				"expirationDateTime":    expires,
+				"encryptionCertificate": l.watch.cert, "encryptionCertificateId": l.watch.id,
+			}}, &made, l.graph.api.Read)
 	}
 	if err == nil && made.ID == "" {
 		err = errors.New("the answer has no id")
@@ -149,7 +157,8 @@ func (l *listening) deleteEarlier(ctx context.Context) error {
 		if s.At != strings.TrimRight(l.o.PublicURL, "/")+pathNotices {
 			continue
 		}
-		err := l.graph.do(ctx, httpapi.Request{Method: http.MethodDelete, Path: "subscriptions/" + place(s.ID)}, nil, l.graph.api.Read)
+		err := l.graph.do(ctx, httpapi.Request{Method: http.MethodDelete,
+			Path: "subscriptions/" + place(s.ID)}, nil, l.graph.api.Read)
 		if err != nil && httpapi.StatusOf(err) != http.StatusNotFound {
 			return fmt.Errorf("end subscription %s: %w", s.ID, err)
 		}

@@ -45,7 +45,8 @@ func (c *Client) isExternal(ctx context.Context, chatID, id string) (bool, error
 	case err != nil:
 		return false, fmt.Errorf("member %q of %s: %w", id, chatID, err)
 	default:
-		p.outside = strings.Contains(member.Name, "#EXT#") || strings.EqualFold(member.Role, "guest") || strings.EqualFold(member.Role, "anonymous") ||
+		p.outside = strings.Contains(member.Name, "#EXT#") || strings.EqualFold(member.Role, "guest") ||
+			strings.EqualFold(member.Role, "anonymous") ||
 			c.o.Tenant != "" && member.Tenant != "" && !strings.EqualFold(member.Tenant, c.o.Tenant)
 	}
 	p.until = now.Add(personLife)
@@ -128,7 +129,8 @@ func (c *Client) readChannels(ctx context.Context) error {
 				Name string `json:"displayName"`
 			} `json:"value"`
 		}
-		if err := c.graph.read(ctx, "teams/"+place(g)+"/channels", url.Values{"$select": {"id,displayName"}}, &got); err != nil {
+		if err := c.graph.read(ctx, "teams/"+place(g)+"/channels", url.Values{"$select": {"id,displayName"}},
+			&got); err != nil {
 			failed = errors.Join(failed, fmt.Errorf("channels of team %s: %w", g, err))
 			continue
 		}

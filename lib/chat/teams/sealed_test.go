@@ -46,14 +46,18 @@ func hooked(t *testing.T, w *world) (l *listening, taken *int) {
 }
 
 func body(serviceURL string) []byte {
-	b, _ := json.Marshal(teamstest.M{"type": "message", "id": "1616990032035", "timestamp": "2026-11-21T10:00:00.1234567Z", "serviceUrl": serviceURL, "channelId": "msteams",
-		"from": teamstest.M{"id": "29:ana", "name": "Ana"}, "conversation": teamstest.M{"id": dev + ";messageid=1616990032035", "conversationType": "channel"}, "text": "hi",
-		"channelData": teamstest.M{"tenant": teamstest.M{"id": teamstest.Tenant}}})
+	b, _ := json.Marshal(teamstest.M{"type": "message", "id": "1616990032035",
+		"timestamp": "2026-11-21T10:00:00.1234567Z", "serviceUrl": serviceURL, "channelId": "msteams",
+		"from":         teamstest.M{"id": "29:ana", "name": "Ana"},
+		"conversation": teamstest.M{"id": dev + ";messageid=1616990032035", "conversationType": "channel"},
+		"text":         "hi",
+		"channelData":  teamstest.M{"tenant": teamstest.M{"id": teamstest.Tenant}}})
 	return b
 }
 
 func call(l *listening, path, authorization string, b []byte) int {
-	a := l.handle(context.Background(), &webhook.Call{Method: http.MethodPost, Path: path, Header: http.Header{"Authorization": {authorization}}, Body: b})
+	a := l.handle(context.Background(), &webhook.Call{Method: http.MethodPost, Path: path,
+		Header: http.Header{"Authorization": {authorization}}, Body: b})
 	if a.Status == 0 {
 		a.Status = 200
 	}
@@ -71,8 +75,10 @@ func TestToken(t *testing.T) {
 	}
 	now := time.Now()
 	for name, change := range map[string]teamstest.M{
-		"issuer": {"iss": "https://evil.example"}, "audience": {"aud": "other"}, "expired": {"exp": now.Add(-6 * time.Minute).Unix()}, "no expiry": {"exp": 0},
-		"too early": {"nbf": now.Add(6 * time.Minute).Unix()}, "service": {"serviceurl": regional + "x"}, "no service": {"serviceurl": ""}, "algorithm": {"alg": "none"}, "hmac": {"alg": "HS256"},
+		"issuer": {"iss": "https://evil.example"}, "audience": {"aud": "other"},
+		"expired": {"exp": now.Add(-6 * time.Minute).Unix()}, "no expiry": {"exp": 0},
+		"too early": {"nbf": now.Add(6 * time.Minute).Unix()}, "service": {"serviceurl": regional + "x"},
+		"no service": {"serviceurl": ""}, "algorithm": {"alg": "none"}, "hmac": {"alg": "HS256"},
 		"key": {"kid": "key-2"}, "no key": {"kid": ""},
 	} {
 		said := teamstest.M{"serviceurl": regional}
@@ -83,7 +89,8 @@ func TestToken(t *testing.T) {
 			t.Errorf("%s: %d", name, got)
 		}
 	}
-	for _, near := range []teamstest.M{{"exp": now.Add(-4 * time.Minute).Unix()}, {"nbf": now.Add(4 * time.Minute).Unix()}} {
+	for _, near := range []teamstest.M{{"exp": now.Add(-4 * time.Minute).Unix()},
+		{"nbf": now.Add(4 * time.Minute).Unix()}} {
 		near["serviceurl"] = regional
 		if got := call(l, pathMessages, "Bearer "+w.server.Token(near), body(regional)); got != 200 {
 			t.Errorf("%v, within five minutes: %d", near, got)
@@ -97,7 +104,8 @@ func TestToken(t *testing.T) {
 			t.Fatalf("bit %d of the token changed: %d", i, got)
 		}
 	}
-	for _, a := range []string{"", "Bearer", "Bearer ", "Basic " + token, "Bearer " + strings.Repeat("a", 1<<20), token, "Bearer ..", "Bearer " + token + ".x"} {
+	for _, a := range []string{"", "Bearer", "Bearer ", "Basic " + token,
+		"Bearer " + strings.Repeat("a", 1<<20), token, "Bearer ..", "Bearer " + token + ".x"} {
 		if got := call(l, pathMessages, a, body(regional)); got != 401 {
 			t.Errorf("%.20q: %d", a, got)
 		}
@@ -112,7 +120,8 @@ func TestToken(t *testing.T) {
 			t.Errorf("tenant %q: %d", tenant, got)
 		}
 	}
-	two := bytes.Replace(body(regional), []byte(`"conversationType"`), []byte(`"tenantId":"x","conversationType"`), 1)
+	two := bytes.Replace(body(regional), []byte(`"conversationType"`),
+		[]byte(`"tenantId":"x","conversationType"`), 1)
 	if got := call(l, pathMessages, "Bearer "+token, two); got != 403 {
 		t.Errorf("two tenants: %d", got)
 	}
@@ -132,7 +141,9 @@ func TestSealed(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.watch.byChat[dev] = subscription{ID: "sub-1"}
-	message := teamstest.M{"id": "1616990032035", "messageType": "message", "createdDateTime": "2026-11-21T10:00:00Z", "body": teamstest.M{"contentType": "html", "content": "<p>hi</p>"}}
+	message := teamstest.M{"id": "1616990032035", "messageType": "message",
+		"createdDateTime": "2026-11-21T10:00:00Z",
+		"body":            teamstest.M{"contentType": "html", "content": "<p>hi</p>"}}
 	good := w.server.Notification("sub-1", l.watch.state, l.watch.id, &l.watch.private.PublicKey, message)
 	if got := call(l, pathNotices, "", good); got != 202 || *taken != 1 {
 		t.Fatalf("a good call is answered with %d", got)
@@ -147,12 +158,19 @@ func TestSealed(t *testing.T) {
 		return call(l, pathNotices, "", b)
 	}
 	for name, f := range map[string]func(n *notices){
-		"state": func(n *notices) { n.Value[0].State += "x" }, "no state": func(n *notices) { n.Value[0].State = "" },
-		"no token": func(n *notices) { n.Tokens = nil }, "bot's token": func(n *notices) { n.Tokens = []string{w.server.Token(nil)} },
+		"state": func(n *notices) {
+			n.Value[0].State += "x"
+		}, "no state": func(n *notices) { n.Value[0].State = "" },
+		"no token": func(n *notices) {
+			n.Tokens = nil
+		}, "bot's token": func(n *notices) { n.Tokens = []string{w.server.Token(nil)} },
 		"other sender": func(n *notices) {
-			n.Tokens[0] = w.server.Token(teamstest.M{"iss": "https://sts.windows.net/" + teamstest.Tenant + "/", "appid": teamstest.AppID})
+			n.Tokens[0] = w.server.Token(teamstest.M{"iss": "https://sts.windows.net/" + teamstest.Tenant +
+				"/", "appid": teamstest.AppID})
 		},
-		"one bad of two": func(n *notices) { n.Tokens = append(n.Tokens, "x.y.z") }, "certificate": func(n *notices) { n.Value[0].Sealed.Cert = "x" },
+		"one bad of two": func(n *notices) {
+			n.Tokens = append(n.Tokens, "x.y.z")
+		}, "certificate": func(n *notices) { n.Value[0].Sealed.Cert = "x" },
 		"no content": func(n *notices) { n.Value[0].Sealed = nil },
 	} {
 		if got := change(f); got != 401 {
@@ -164,7 +182,11 @@ func TestSealed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, field := range map[string]func(*content) *string{
-		"signature": func(c *content) *string { return &c.Signature }, "data": func(c *content) *string { return &c.Data }, "key": func(c *content) *string { return &c.Key },
+		"signature": func(c *content) *string {
+			return &c.Signature
+		}, "data": func(c *content) *string {
+			return &c.Data
+		}, "key": func(c *content) *string { return &c.Key },
 	} {
 		text := *field(n.Value[0].Sealed)
 		step := 1
@@ -184,7 +206,8 @@ func TestSealed(t *testing.T) {
 	if *taken != 1 {
 		t.Errorf("%d calls were taken", *taken)
 	}
-	a := l.handle(context.Background(), &webhook.Call{Method: http.MethodPost, Path: pathLifecycle, Query: map[string][]string{"validationToken": {"a b: <i>"}}})
+	a := l.handle(context.Background(), &webhook.Call{Method: http.MethodPost, Path: pathLifecycle,
+		Query: map[string][]string{"validationToken": {"a b: <i>"}}})
 	if string(a.Body) != "a b: &lt;i&gt;" || !strings.HasPrefix(a.Type, "text/plain") {
 		t.Errorf("handshake: %q as %s", a.Body, a.Type)
 	}

@@ -23,7 +23,8 @@ func (s *Sink) Typing(ctx context.Context, chatID, threadID string) error {
 		return err
 	}
 	in := map[string]any{"type": "typing", "from": map[string]any{"id": s.botID()}}
-	return s.service.do(ctx, httpapi.Request{Method: http.MethodPost, Path: conversationOf(chatID, threadID), JSON: in}, nil, s.service.api.Once)
+	return s.service.do(ctx, httpapi.Request{Method: http.MethodPost, Path: conversationOf(chatID, threadID),
+		JSON: in}, nil, s.service.api.Once)
 }
 
 // Edit implements chat.Signaler.
@@ -31,7 +32,8 @@ func (s *Sink) Edit(ctx context.Context, chatID, messageID, text string) error {
 	if err := s.postable(chatID, messageID, text); err != nil {
 		return err
 	}
-	_, err := s.send(ctx, chatID, http.MethodPut, conversationOf(chatID, "")+"/"+place(messageID), s.messageActivity(text))
+	_, err := s.send(ctx, chatID, http.MethodPut, conversationOf(chatID, "")+"/"+place(messageID),
+		s.messageActivity(text))
 	return err
 }
 
@@ -41,7 +43,8 @@ func (s *Sink) PostCard(ctx context.Context, card chat.Card) (chat.Posted, error
 	if err := s.postable(card.ChatID, card.ThreadID, card.Title+card.Text); err != nil {
 		return chat.Posted{}, err
 	}
-	return s.send(ctx, card.ChatID, http.MethodPost, conversationOf(card.ChatID, card.ThreadID), s.cardActivity(card))
+	return s.send(ctx, card.ChatID, http.MethodPost, conversationOf(card.ChatID, card.ThreadID),
+		s.cardActivity(card))
 }
 
 // UpdateCard implements chat.Signaler.
@@ -49,7 +52,8 @@ func (s *Sink) UpdateCard(ctx context.Context, messageID string, card chat.Card)
 	if err := s.postable(card.ChatID, messageID, card.Title+card.Text); err != nil {
 		return err
 	}
-	_, err := s.send(ctx, card.ChatID, http.MethodPut, conversationOf(card.ChatID, "")+"/"+place(messageID), s.cardActivity(card))
+	_, err := s.send(ctx, card.ChatID, http.MethodPut, conversationOf(card.ChatID, "")+"/"+place(messageID),
+		s.cardActivity(card))
 	if err != nil {
 		return fmt.Errorf("teams: card %s: %w", messageID, err)
 	}
@@ -84,9 +88,11 @@ func (s *Sink) cardActivity(card chat.Card) map[string]any {
 		case "danger":
 			style = "destructive"
 		}
-		actions = append(actions, m{"type": "Action.Execute", "title": shown(b.Label), "verb": b.Name, "style": style, "data": m{"tri": b.Value}})
+		actions = append(actions, m{"type": "Action.Execute", "title": shown(b.Label), "verb": b.Name,
+			"style": style, "data": m{"tri": b.Value}})
 	}
-	content := m{"type": "AdaptiveCard", "$schema": "http://adaptivecards.io/schemas/adaptive-card.json", "version": "1.4", "body": body}
+	content := m{"type": "AdaptiveCard", "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
+		"version": "1.4", "body": body}
 	if actions != nil {
 		content["actions"] = actions
 	}

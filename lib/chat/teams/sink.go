@@ -34,7 +34,8 @@ func NewSink(o Options) (*Sink, error) {
 
 func newSink(c *Client) *Sink {
 	return &Sink{c, sink.Frame{
-		Platform: platform, Limit: 7000, Outcome: c.outcome, Settled: abandoned, Now: c.o.Now, Sleep: c.graph.api.Sleep,
+		Platform: platform, Limit: 7000, Outcome: c.outcome, Settled: abandoned, Now: c.o.Now,
+		Sleep: c.graph.api.Sleep,
 	}}
 }
 
@@ -80,7 +81,8 @@ func conversationOf(chatID, root string) string {
 // messageActivity returns a text as an activity: plain, so that it has no markup, and without entities, so
 // that it mentions nobody.
 func (s *Sink) messageActivity(text string) map[string]any {
-	return map[string]any{"type": "message", "textFormat": "plain", "text": shown(text), "from": map[string]any{"id": s.botID()}}
+	return map[string]any{"type": "message", "textFormat": "plain", "text": shown(text),
+		"from": map[string]any{"id": s.botID()}}
 }
 
 // Post implements chat.Sink. The Bot Connector has no idempotency keys and stores no metadata with
@@ -148,13 +150,16 @@ func (s *Sink) Find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 	if !s.remote() || !messageWord.MatchString(p.ThreadID) || !chatWord.MatchString(p.ChatID) {
 		return chat.Posted{}, chat.Unprovable, nil
 	}
-	return s.frame.Find(ctx, p, func(ctx context.Context) (chat.Posted, chat.Proof, error) { return s.find(ctx, p) })
+	return s.frame.Find(ctx, p, func(ctx context.Context) (chat.Posted, chat.Proof, error) {
+		return s.find(ctx, p)
+	})
 }
 
 func (s *Sink) find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, error) {
 	msgs, err := s.around(ctx, p)
 	switch status := httpapi.StatusOf(err); {
-	case errors.Is(err, errUnknownTeam) || status == http.StatusForbidden || status == http.StatusNotFound || status == http.StatusPaymentRequired:
+	case errors.Is(err, errUnknownTeam) || status == http.StatusForbidden || status == http.StatusNotFound ||
+		status == http.StatusPaymentRequired:
 		return chat.Posted{}, chat.Unprovable, nil
 	case err != nil:
 		return chat.Posted{}, chat.Unprovable, fmt.Errorf("teams: thread %s: %w", p.ThreadID, err)
@@ -235,10 +240,12 @@ func (s *Sink) Message(ctx context.Context, chatID, messageID string) (text stri
 	}
 	m, err := s.read(ctx, chatID, messageID)
 	switch status := httpapi.StatusOf(err); {
-	case errors.Is(err, chat.ErrUnsupported) || errors.Is(err, errUnknownTeam) || status == http.StatusForbidden || status == http.StatusPaymentRequired:
+	case errors.Is(err, chat.ErrUnsupported) || errors.Is(err, errUnknownTeam) ||
+		status == http.StatusForbidden || status == http.StatusPaymentRequired:
 		return "", false, chat.ErrUnsupported
 	case err != nil:
-		return "", false, sysexit.With(sysexit.Unavailable, fmt.Errorf("teams: message %s: %w", messageID, err))
+		return "", false, sysexit.With(sysexit.Unavailable,
+			fmt.Errorf("teams: message %s: %w", messageID, err))
 	case m == nil || m.Deleted != nil:
 		return "", true, nil
 	}

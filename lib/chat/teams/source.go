@@ -49,7 +49,8 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 	l := c.listening(resume, to)
 	l.loadState()
 	if c.o.Listener == nil && c.o.Listen == "" {
-		return sysexit.With(sysexit.Config, errors.New("chat.teams: listen: want the host:port of the messaging endpoint"))
+		return sysexit.With(sysexit.Config,
+			errors.New("chat.teams: listen: want the host:port of the messaging endpoint"))
 	}
 	if c.o.PublicURL != "" && c.remote() {
 		var err error
@@ -61,7 +62,8 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 }
 
 func (c *Client) listening(resume chat.Resume, to chat.Handler) *listening {
-	l := &listening{Client: c, Listener: session.Listen("teams", resume, to, c.o.Sweep+overlap), Intake: webhook.NewIntake[delivery]()}
+	l := &listening{Client: c, Listener: session.Listen("teams", resume, to, c.o.Sweep+overlap),
+		Intake: webhook.NewIntake[delivery]()}
 	l.Kept = func(*session.Batch) {
 		if !l.learned {
 			return
@@ -76,7 +78,8 @@ func (c *Client) listening(resume chat.Resume, to chat.Handler) *listening {
 
 // loop runs sessions until one ends the run.
 func (l *listening) loop(ctx context.Context) error {
-	s := session.Loop{Platform: "teams", Stable: calm, Now: l.o.Now, Sleep: l.graph.api.Sleep, Wait: l.graph.api.Wait}
+	s := session.Loop{Platform: "teams", Stable: calm, Now: l.o.Now, Sleep: l.graph.api.Sleep,
+		Wait: l.graph.api.Wait}
 	return s.Run(ctx, l, l.follow)
 }
 
@@ -93,7 +96,8 @@ func (l *listening) follow(ctx context.Context) error {
 		}
 		return l.catchUp(ctx)
 	}
-	receiver := session.Receiver[delivery]{CatchUp: catchUp, Parse: l.parse, Commit: l.Commit, Sweep: l.o.Sweep}
+	receiver := session.Receiver[delivery]{CatchUp: catchUp, Parse: l.parse, Commit: l.Commit,
+		Sweep: l.o.Sweep}
 	return receiver.Receive(ctx, l, l.In)
 }
 
@@ -205,9 +209,12 @@ func (l *listening) fetch(ctx context.Context, a *activity) (*message, error) {
 // once.
 func (l *listening) unreadable(chatID string, err error) bool {
 	s := httpapi.StatusOf(err)
-	if !errors.Is(err, errUnknownTeam) && s != http.StatusForbidden && s != http.StatusNotFound && s != http.StatusPaymentRequired {
+	if !errors.Is(err, errUnknownTeam) && s != http.StatusForbidden && s != http.StatusNotFound &&
+		s != http.StatusPaymentRequired {
 		return false
 	}
-	l.LogOnce("chat "+chatID, "teams: the past of chat %s cannot be read, and what was said while nobody listened is lost: %v", chatID, err)
+	l.LogOnce("chat "+chatID,
+		"teams: the past of chat %s cannot be read, and what was said while nobody listened is lost: %v",
+		chatID, err)
 	return true
 }

@@ -27,14 +27,17 @@ func TestNotifications(t *testing.T) {
 	w.server.SetEndpoint("") // no activities
 	heard := run(t, o)
 	id := w.Say(dev, "ana", "", "by notification")
-	if e := heard(); e.MessageID != id || e.Content != "by notification" || e.Sender.ID != teamstest.PersonID("ana") {
+	if e := heard(); e.MessageID != id || e.Content != "by notification" ||
+		e.Sender.ID != teamstest.PersonID("ana") {
 		t.Errorf("heard %+v", e)
 	}
-	posted, err := w.Sink().Post(t.Context(), chat.Post{ChatID: dev, ThreadID: id, Text: "an answer", Key: "k"})
+	posted, err := w.Sink().Post(t.Context(),
+		chat.Post{ChatID: dev, ThreadID: id, Text: "an answer", Key: "k"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e := heard(); e.MessageID != posted.MessageID || e.Sender.Type != "bot" || e.ThreadID == nil || *e.ThreadID != id {
+	if e := heard(); e.MessageID != posted.MessageID || e.Sender.Type != "bot" || e.ThreadID == nil ||
+		*e.ThreadID != id {
 		t.Errorf("heard %+v", e)
 	}
 }
@@ -49,7 +52,9 @@ func run(t *testing.T, o Options) func() event.Event {
 	ctx, cancel := context.WithCancel(context.Background())
 	events, ended, up := make(chan event.Event, 1000), make(chan error, 1), make(chan bool, 100)
 	go func() {
-		ended <- c.Run(ctx, chat.Resume{}, chattest.Handler{Log: t.Logf, Connect: func(on bool) { up <- on }, Event: func(e event.Event) error { events <- e; return nil }})
+		ended <- c.Run(ctx, chat.Resume{}, chattest.Handler{Log: t.Logf, Connect: func(on bool) {
+			up <- on
+		}, Event: func(e event.Event) error { events <- e; return nil }})
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -107,7 +112,9 @@ func TestDenied(t *testing.T) {
 		t.Errorf("heard %+v", e)
 	}
 	s := w.Sink()
-	if _, proof, err := s.Find(t.Context(), chat.Post{ChatID: dev, ThreadID: id, Text: "x", Key: "k", Tried: time.Now()}); proof != chat.Unprovable || err != nil {
+	if _, proof, err := s.Find(t.Context(),
+		chat.Post{ChatID: dev, ThreadID: id, Text: "x", Key: "k",
+			Tried: time.Now()}); proof != chat.Unprovable || err != nil {
 		t.Errorf("proof %v, %v", proof, err)
 	}
 	if _, _, err := s.Message(t.Context(), dev, id); !errors.Is(err, chat.ErrUnsupported) {
@@ -124,13 +131,15 @@ func TestSignals(t *testing.T) {
 		t.Fatal(err)
 	}
 	root := w.Say(dev, "ana", "", "a question")
-	card := chat.Card{ChatID: dev, ThreadID: root, Title: "Draft", Text: "**one**\ntwo", Key: "c", Buttons: []chat.Button{{Name: "approve", Label: "Approve", Value: "d-1:2", Style: "primary"}}}
+	card := chat.Card{ChatID: dev, ThreadID: root, Title: "Draft", Text: "**one**\ntwo", Key: "c",
+		Buttons: []chat.Button{{Name: "approve", Label: "Approve", Value: "d-1:2", Style: "primary"}}}
 	made, err := s.PostCard(ctx, card)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.server.Expire()
-	if _, err := s.Post(ctx, chat.Post{ChatID: dev, ThreadID: root, Text: "x", Key: "k"}); !errors.As(err, new(*chat.RetryError)) {
+	if _, err := s.Post(ctx, chat.Post{ChatID: dev, ThreadID: root, Text: "x", Key: "k"}); !errors.As(err,
+		new(*chat.RetryError)) {
 		t.Errorf("post with an expired token: %v", err)
 	}
 	card.Buttons = nil
@@ -155,27 +164,32 @@ func TestSignals(t *testing.T) {
 	}
 
 	click, err := parseActivity([]byte(`{"type":"invoke","name":"adaptiveCard/action","id":"f:1","timestamp":"2026-11-21T10:00:00Z","replyToId":"17","channelId":"msteams",
-		"from":{"id":"29:ana","aadObjectId":"a-1","name":"Ana"},"conversation":{"id":"` + dev + `;messageid=16"},
+		"from":{"id":"29:ana","aadObjectId":"a-1","name":"Ana"},"conversation":{"id":"` + dev +
+		`;messageid=16"},
 		"value":{"action":{"type":"Action.Execute","verb":"approve","data":{"tri":"d-1:2"}}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a := click.actions(); len(a) != 1 || a[0].Name != "approve" || a[0].Value != "d-1:2" || a[0].ChatID != dev || a[0].MessageID != "17" || a[0].Sender.ID != "a-1" {
+	if a := click.actions(); len(a) != 1 || a[0].Name != "approve" || a[0].Value != "d-1:2" ||
+		a[0].ChatID != dev || a[0].MessageID != "17" || a[0].Sender.ID != "a-1" {
 		t.Errorf("clicked %+v", a)
 	}
 	liked, err := parseActivity([]byte(`{"type":"messageReaction","id":"f:2","timestamp":"2026-11-21T10:00:00Z","replyToId":"17",
-		"from":{"id":"29:ana"},"conversation":{"id":"` + dev + `"},"reactionsAdded":[{"type":"like"},{"type":"1f440_eyes"}],"reactionsRemoved":[{"type":"heart"}]}`))
+		"from":{"id":"29:ana"},"conversation":{"id":"` + dev +
+		`"},"reactionsAdded":[{"type":"like"},{"type":"1f440_eyes"}],"reactionsRemoved":[{"type":"heart"}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a := liked.actions(); len(a) != 3 || a[0].Name != "👍" || a[1].Name != "👀" || !a[2].Removed || a[0].ID == a[1].ID {
+	if a := liked.actions(); len(a) != 3 || a[0].Name != "👍" || a[1].Name != "👀" || !a[2].Removed ||
+		a[0].ID == a[1].ID {
 		t.Errorf("reacted %+v", a)
 	}
 }
 
 // TestInsecure: allowed only on addresses that no other machine can reach.
 func TestInsecure(t *testing.T) {
-	for listen, good := range map[string]bool{"127.0.0.1:1": true, "localhost:1": true, "[::1]:1": true, ":1": false, "0.0.0.0:1": false, "10.0.0.1:1": false, "evil.example:1": false} {
+	for listen, good := range map[string]bool{"127.0.0.1:1": true, "localhost:1": true, "[::1]:1": true,
+		":1": false, "0.0.0.0:1": false, "10.0.0.1:1": false, "evil.example:1": false} {
 		if _, err := New(Options{AppID: "a", Insecure: true, Listen: listen}); (err == nil) != good {
 			t.Errorf("%s: %v", listen, err)
 		}
@@ -212,12 +226,14 @@ func TestPlain(t *testing.T) {
 func TestHTML(t *testing.T) {
 	w := newWorld(t)
 	w.server.HTML = true
-	p := chat.Post{ChatID: dev, ThreadID: w.Say(dev, "ana", "", "?"), Text: "a <b>\n\n  c &amp; d", Key: "k", Tried: time.Now()}
+	p := chat.Post{ChatID: dev, ThreadID: w.Say(dev, "ana", "", "?"), Text: "a <b>\n\n  c &amp; d", Key: "k",
+		Tried: time.Now()}
 	made, err := w.Sink().Post(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, proof, err := w.Sink().Find(t.Context(), p); proof != chat.Found || got.MessageID != made.MessageID {
+	if got, proof, err := w.Sink().Find(t.Context(), p); proof != chat.Found ||
+		got.MessageID != made.MessageID {
 		t.Errorf("proof %v, %v", proof, err)
 	}
 	if text, _, err := w.Sink().Message(t.Context(), dev, made.MessageID); text != p.Text || err != nil {
@@ -238,7 +254,8 @@ func TestCheck(t *testing.T) {
 	c.o.Listen = l.Addr().String()
 	l.Close()
 	self, findings := c.Check(t.Context())
-	if self.ID != "28:"+teamstest.AppID || len(findings) != 4 || !findings[0].OK || findings[1].Name != "endpoint" || !findings[1].Warn || !findings[2].OK {
+	if self.ID != "28:"+teamstest.AppID || len(findings) != 4 || !findings[0].OK ||
+		findings[1].Name != "endpoint" || !findings[1].Warn || !findings[2].OK {
 		t.Errorf("%+v: %+v", self, findings)
 	}
 	w.server.Revoke()

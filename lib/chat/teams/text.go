@@ -90,7 +90,8 @@ func (w *writer) tag(t string) {
 	switch name {
 	case "br":
 		w.open, w.fresh = w.open+1, true
-	case "p", "div", "ul", "ol", "blockquote", "table", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "codeblock":
+	case "p", "div", "ul", "ol", "blockquote", "table", "tr", "h1", "h2", "h3", "h4", "h5", "h6",
+		"hr", "codeblock":
 		w.line()
 	case "pre":
 		w.line()

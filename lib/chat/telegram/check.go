@@ -47,7 +47,8 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	if me.ReadsAll {
 		say(chat.Finding{Name: "privacy", OK: true, Text: "the bot hears all messages of its groups"})
 	} else {
-		say(chat.Finding{Name: "privacy", Warn: true, Text: "privacy mode is on: the bot hears only commands and replies to itself, where it is no administrator",
+		say(chat.Finding{Name: "privacy", Warn: true,
+			Text: "privacy mode is on: the bot hears only commands and replies to itself, where it is no administrator",
 			Mend: "@BotFather: /setprivacy, Disable; then take the bot out of each group and add it again"})
 	}
 	var hook struct {
@@ -56,9 +57,11 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	}
 	switch err := c.call(ctx, "getWebhookInfo", nil, &hook, 0); {
 	case err != nil:
-		say(chat.Finding{Name: "updates", Text: fmt.Sprintf("ask for the webhook: %v", err), Mend: "try again"})
+		say(chat.Finding{Name: "updates", Text: fmt.Sprintf("ask for the webhook: %v", err),
+			Mend: "try again"})
 	case hook.URL != "":
-		say(chat.Finding{Name: "updates", Text: "a webhook is set, so that updates cannot be asked for", Mend: "call deleteWebhook, or make another bot"})
+		say(chat.Finding{Name: "updates", Text: "a webhook is set, so that updates cannot be asked for",
+			Mend: "call deleteWebhook, or make another bot"})
 	default:
 		say(chat.Finding{Name: "updates", OK: true, Text: fmt.Sprintf("%d updates wait", hook.Pending)})
 	}
@@ -66,7 +69,9 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 		say(c.checkChat(ctx, chatID, me))
 	}
 	if skew, ok := c.api.Skew(); ok && skew.Abs() > maxSkew {
-		say(chat.Finding{Name: "clock", Warn: true, Text: fmt.Sprintf("Telegram's clock is %v off ours", skew.Round(time.Second)), Mend: "set this machine's clock: timedatectl set-ntp true"})
+		say(chat.Finding{Name: "clock", Warn: true,
+			Text: fmt.Sprintf("Telegram's clock is %v off ours", skew.Round(time.Second)),
+			Mend: "set this machine's clock: timedatectl set-ntp true"})
 	}
 	return self, findings
 }
@@ -75,7 +80,8 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 func (c *Client) checkChat(ctx context.Context, chatID string, me user) chat.Finding {
 	var r room
 	if err := c.call(ctx, "getChat", map[string]any{"chat_id": chatID}, &r, 0); err != nil {
-		return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: %v", chatID, err), Mend: "add the bot to that group, or take it from watched_chats"}
+		return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: %v", chatID, err),
+			Mend: "add the bot to that group, or take it from watched_chats"}
 	}
 	if r.Type == "private" {
 		return chat.Finding{Name: "chat", OK: true, Text: "private chat " + chatID}
@@ -83,12 +89,16 @@ func (c *Client) checkChat(ctx context.Context, chatID string, me user) chat.Fin
 	var member struct {
 		Status string `json:"status"`
 	}
-	if err := c.call(ctx, "getChatMember", map[string]any{"chat_id": chatID, "user_id": me.ID}, &member, 0); err != nil {
-		return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: %v", chatID, err), Mend: "add the bot to that group"}
+	if err := c.call(ctx, "getChatMember", map[string]any{"chat_id": chatID, "user_id": me.ID}, &member,
+		0); err != nil {
+		return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: %v", chatID, err),
+			Mend: "add the bot to that group"}
 	}
 	switch member.Status {
 	case "member", "administrator", "creator", "restricted":
-		return chat.Finding{Name: "chat", OK: true, Text: fmt.Sprintf("%s of %s %s", member.Status, r.Title, chatID)}
+		return chat.Finding{Name: "chat", OK: true,
+			Text: fmt.Sprintf("%s of %s %s", member.Status, r.Title, chatID)}
 	}
-	return chat.Finding{Name: "chat", Text: fmt.Sprintf("the bot is %q in %s %s", member.Status, r.Title, chatID), Mend: "add the bot to that group"}
+	return chat.Finding{Name: "chat", Text: fmt.Sprintf("the bot is %q in %s %s", member.Status, r.Title,
+		chatID), Mend: "add the bot to that group"}
 }

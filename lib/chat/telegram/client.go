@@ -65,12 +65,16 @@ func New(o Options) (*Client, error) {
 	if err := httpapi.Word("telegram token", o.Token); err != nil {
 		return nil, err
 	}
-	if _, err := strconv.ParseUint(id, 10, 63); err != nil || !ok || secret == "" || strings.ContainsAny(secret, "/?#%") {
-		return nil, sysexit.Hint(sysexit.With(sysexit.Config, errors.New("telegram token: not of the form 123456:ABC")), "BotFather gives it: /token")
+	if _, err := strconv.ParseUint(id, 10, 63); err != nil || !ok || secret == "" ||
+		strings.ContainsAny(secret, "/?#%") {
+		return nil, sysexit.Hint(sysexit.With(sysexit.Config,
+			errors.New("telegram token: not of the form 123456:ABC")), "BotFather gives it: /token")
 	}
 	for _, c := range o.Chats {
 		if _, err := strconv.ParseInt(c, 10, 64); err != nil {
-			return nil, sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("telegram chat %q: an id is a number, of a group a negative one", c)), "tri-watch telegram without watched_chats prints the ids of what it hears")
+			return nil, sysexit.Hint(sysexit.With(sysexit.Config,
+				fmt.Errorf("telegram chat %q: an id is a number, of a group a negative one", c)),
+				"tri-watch telegram without watched_chats prints the ids of what it hears")
 		}
 	}
 	if o.URL == "" {
@@ -79,7 +83,8 @@ func New(o Options) (*Client, error) {
 	if o.Wait == 0 {
 		o.Wait = 50 * time.Second
 	}
-	api, err := httpapi.New(httpapi.Options{Base: o.URL + "/bot" + o.Token, HTTP: o.HTTP, Now: o.Now, Sleep: o.Sleep, Chance: o.Chance})
+	api, err := httpapi.New(httpapi.Options{Base: o.URL + "/bot" + o.Token, HTTP: o.HTTP, Now: o.Now,
+		Sleep: o.Sleep, Chance: o.Chance})
 	if err != nil {
 		return nil, sysexit.With(sysexit.Config, errors.New("telegram api_url: want https://host[/path]"))
 	}
@@ -93,11 +98,13 @@ func (c *Client) AppID() string {
 }
 
 // call makes one request and decodes the result into out.
-func (c *Client) call(ctx context.Context, method string, in map[string]any, out any, wait time.Duration) error {
+func (c *Client) call(ctx context.Context, method string, in map[string]any, out any,
+	wait time.Duration) error {
 	var answer struct {
 		Result json.RawMessage `json:"result"`
 	}
-	err := c.api.Once(ctx, httpapi.Request{Method: http.MethodPost, Path: method, JSON: in, Time: httpapi.RequestTime + wait}, &answer)
+	err := c.api.Once(ctx, httpapi.Request{Method: http.MethodPost, Path: method, JSON: in,
+		Time: httpapi.RequestTime + wait}, &answer)
 	if err != nil {
 		return explain(err)
 	}
@@ -128,9 +135,11 @@ func explain(err error) error {
 	}
 	switch {
 	case e.Status == http.StatusUnauthorized || e.Status == http.StatusNotFound && e.Text == "Not Found":
-		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err), "the token is not, or no longer, that of a bot: BotFather gives a new one")
+		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err),
+			"the token is not, or no longer, that of a bot: BotFather gives a new one")
 	case e.Status == http.StatusConflict && strings.Contains(e.Text, "webhook"):
-		return sysexit.Hint(sysexit.With(sysexit.Config, err), "a webhook is set for this bot: call deleteWebhook, or make another bot")
+		return sysexit.Hint(sysexit.With(sysexit.Config, err),
+			"a webhook is set for this bot: call deleteWebhook, or make another bot")
 	case e.Status == http.StatusConflict:
 		return sysexit.Hint(err, "another program asks for this bot's updates")
 	}
@@ -144,7 +153,8 @@ func (c *Client) me(ctx context.Context) (user, error) {
 			return user{}, err
 		}
 		if self.ID == 0 || !self.IsBot {
-			return user{}, sysexit.With(sysexit.Unavailable, errors.New("getMe: the answer names no bot: is this Telegram?"))
+			return user{}, sysexit.With(sysexit.Unavailable,
+				errors.New("getMe: the answer names no bot: is this Telegram?"))
 		}
 		return self, nil
 	})
@@ -208,7 +218,8 @@ func (l *listening) poll(ctx context.Context) error {
 	err := l.call(ctx, "getUpdates", map[string]any{
 		"offset": l.offset, "limit": batch, "timeout": int(wait.Seconds()),
 		// Reactions are not sent unless they are requested.
-		"allowed_updates": []string{"message", "edited_message", "channel_post", "edited_channel_post", "message_reaction", "callback_query"},
+		"allowed_updates": []string{"message", "edited_message", "channel_post", "edited_channel_post",
+			"message_reaction", "callback_query"},
 	}, &updates, wait)
 	if err != nil {
 		return err

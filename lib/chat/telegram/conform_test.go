@@ -30,14 +30,15 @@ func newWorld(t *testing.T) *world {
 }
 
 func (w *world) options() Options {
-	return Options{URL: w.server.URL, Token: w.server.Token, Wait: 2 * time.Second, Sleep: func(ctx context.Context, d time.Duration) error {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(min(d, 5*time.Millisecond)):
-			return nil
-		}
-	}}
+	return Options{URL: w.server.URL, Token: w.server.Token, Wait: 2 * time.Second,
+		Sleep: func(ctx context.Context, d time.Duration) error {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(min(d, 5*time.Millisecond)):
+				return nil
+			}
+		}}
 }
 
 func (w *world) Source() chat.Source {
@@ -95,7 +96,8 @@ func (w *world) Edit(_, messageID, text string) {
 func (w *world) Delete(string, string) { w.t.Error("a bot hears of no deletion") }
 
 func (w *world) Break(f chattest.Faults) {
-	w.server.SetFaults(telegramtest.Faults{Seed: f.Seed, Cut: f.Cut, Duplicate: f.Duplicate, Fail: f.Fail, Busy: f.Busy, LoseAnswer: f.LoseAnswer, FailAfter: f.FailAfter})
+	w.server.SetFaults(telegramtest.Faults{Seed: f.Seed, Cut: f.Cut, Duplicate: f.Duplicate, Fail: f.Fail,
+		Busy: f.Busy, LoseAnswer: f.LoseAnswer, FailAfter: f.FailAfter})
 }
 
 func (w *world) Burst(chatID string, n int) (ids []string) {
@@ -109,7 +111,8 @@ func (w *world) File(chatID, person, name string) string {
 	c, _ := strconv.ParseInt(chatID, 10, 64)
 	n := w.server.NextMessage()
 	m := telegramtest.Message(n, c, 0, person, "")
-	m["document"] = telegramtest.M{"file_id": "f1", "file_name": name, "mime_type": "text/plain", "file_size": 12}
+	m["document"] = telegramtest.M{"file_id": "f1", "file_name": name, "mime_type": "text/plain",
+		"file_size": 12}
 	w.server.Update("message", m)
 	return id(n)
 }
@@ -136,7 +139,8 @@ func TestConformance(t *testing.T) {
 }
 
 func (w *world) Config() (yaml string, env []string) {
-	return fmt.Sprintf("  telegram:\n    enabled: true\n    api_url: %s\n    token_env: TRI_LOAD_TOKEN\n", w.server.URL), []string{"TRI_LOAD_TOKEN=" + w.server.Token}
+	return fmt.Sprintf("  telegram:\n    enabled: true\n    api_url: %s\n    token_env: TRI_LOAD_TOKEN\n",
+		w.server.URL), []string{"TRI_LOAD_TOKEN=" + w.server.Token}
 }
 
 func TestLoad(t *testing.T) { chattest.Load(t, newWorld(t)) }

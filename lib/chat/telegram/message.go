@@ -130,7 +130,8 @@ func (l *listening) event(u *update) (event.Event, bool) {
 func (l *listening) normal(m *message) event.Event {
 	e := event.Event{
 		Platform: platform, ChatID: id(m.Chat.ID), ChatName: m.title(), MessageID: id(m.ID),
-		CreateTime: stamp(m.Date), MsgType: "text", Sender: l.sender(m), Mentions: []string{}, Permalink: m.link(),
+		CreateTime: stamp(m.Date), MsgType: "text", Sender: l.sender(m), Mentions: []string{},
+		Permalink: m.link(),
 	}
 	text, entities := m.Text, m.Entities
 	if text == "" {
@@ -187,7 +188,8 @@ func (m *message) link() string {
 func (l *listening) sender(m *message) event.Sender {
 	switch {
 	case m.SenderChat != nil:
-		return event.Sender{ID: id(m.SenderChat.ID), Type: "user", Name: cmp.Or(m.SenderChat.Title, m.SenderChat.Username)}
+		return event.Sender{ID: id(m.SenderChat.ID), Type: "user",
+			Name: cmp.Or(m.SenderChat.Title, m.SenderChat.Username)}
 	case m.From == nil:
 		return event.Sender{ID: id(m.Chat.ID), Type: "user", Name: m.Chat.Title}
 	}
@@ -211,7 +213,8 @@ func (l *listening) mentions(m *message, text string, entities []entity) []strin
 	units := utf16.Encode([]rune(text))
 	for _, e := range entities {
 		said := strings.ToLower(part(units, e))
-		ours := known && self.Username != "" && "@"+strings.ToLower(self.Username) == said[strings.IndexByte(said+"@", '@'):]
+		ours := known && self.Username != "" &&
+			"@"+strings.ToLower(self.Username) == said[strings.IndexByte(said+"@", '@'):]
 		switch {
 		case e.Type == "text_mention" && e.User != nil:
 			add(id(e.User.ID))
@@ -244,7 +247,9 @@ func readable(text string, entities []entity) string {
 	links := slices.DeleteFunc(slices.Clone(entities), func(e entity) bool {
 		return e.Type != "text_link" || e.URL == "" || part(units, e) == "" || part(units, e) == e.URL
 	})
-	slices.SortStableFunc(links, func(a, b entity) int { return cmp.Compare(a.Offset+a.Length, b.Offset+b.Length) })
+	slices.SortStableFunc(links, func(a, b entity) int {
+		return cmp.Compare(a.Offset+a.Length, b.Offset+b.Length)
+	})
 	var b strings.Builder
 	from := 0
 	for _, e := range links {
@@ -261,11 +266,13 @@ func readable(text string, entities []entity) string {
 func (m *message) files() (all []event.Attachment) {
 	for _, f := range []*file{m.Document, m.Video, m.Audio, m.Voice, m.Animation} {
 		if f != nil {
-			all = append(all, event.Attachment{ID: f.ID, Name: cmp.Or(f.Name, "file"), MIME: f.MIME, Size: f.Size})
+			all = append(all, event.Attachment{ID: f.ID, Name: cmp.Or(f.Name, "file"), MIME: f.MIME,
+				Size: f.Size})
 		}
 	}
 	if n := len(m.Photo); n > 0 {
-		all = append(all, event.Attachment{ID: m.Photo[n-1].ID, Name: "photo.jpg", MIME: "image/jpeg", Size: m.Photo[n-1].Size})
+		all = append(all, event.Attachment{ID: m.Photo[n-1].ID, Name: "photo.jpg", MIME: "image/jpeg",
+			Size: m.Photo[n-1].Size})
 	}
 	return all
 }
@@ -276,8 +283,10 @@ func (l *listening) actions(u *update) (all []event.Action) {
 	case c != nil && c.Message != nil && c.ID != "":
 		name, value, _ := strings.Cut(c.Data, ":")
 		all = append(all, event.Action{
-			ID: "click " + c.ID, Platform: platform, ChatID: id(c.Message.Chat.ID), MessageID: id(c.Message.ID), At: stamp(l.api.Now().Unix()),
-			Sender: event.Sender{ID: id(c.From.ID), Type: kind(&c.From), Name: c.From.name()}, Name: name, Value: value,
+			ID: "click " + c.ID, Platform: platform, ChatID: id(c.Message.Chat.ID),
+			MessageID: id(c.Message.ID), At: stamp(l.api.Now().Unix()),
+			Sender: event.Sender{ID: id(c.From.ID), Type: kind(&c.From), Name: c.From.name()}, Name: name,
+			Value: value,
 		})
 	case r != nil && r.User != nil:
 		for _, side := range []struct {
@@ -289,8 +298,10 @@ func (l *listening) actions(u *update) (all []event.Action) {
 					continue
 				}
 				all = append(all, event.Action{
-					ID: fmt.Sprintf("update %d %s %v", u.ID, x.Emoji, side.removed), Platform: platform, ChatID: id(r.Chat.ID), MessageID: id(r.ID),
-					At: stamp(r.Date), Sender: event.Sender{ID: id(r.User.ID), Type: kind(r.User), Name: r.User.name()}, Name: x.Emoji, Removed: side.removed,
+					ID: fmt.Sprintf("update %d %s %v", u.ID, x.Emoji, side.removed), Platform: platform,
+					ChatID: id(r.Chat.ID), MessageID: id(r.ID),
+					At: stamp(r.Date), Sender: event.Sender{ID: id(r.User.ID), Type: kind(r.User),
+						Name: r.User.name()}, Name: x.Emoji, Removed: side.removed,
 				})
 			}
 		}

@@ -66,7 +66,8 @@ func (c *Sink) send(ctx context.Context, chatID, text string, more map[string]an
 	if err := c.frame.Check(chatID, text, invalid); err != nil {
 		return chat.Posted{}, err
 	}
-	in := map[string]any{"chat_id": chatID, "text": text, "link_preview_options": map[string]any{"is_disabled": true}}
+	in := map[string]any{"chat_id": chatID, "text": text,
+		"link_preview_options": map[string]any{"is_disabled": true}}
 	if e := code(text); len(e) > 0 {
 		in["entities"] = e
 	}
@@ -128,7 +129,8 @@ func (c *Sink) React(ctx context.Context, chatID, messageID, emoji string, on bo
 		set = append(set, map[string]any{"type": "emoji", "emoji": cmp.Or(nearest[emoji], emoji)})
 	}
 	var ok bool
-	return c.call(ctx, "setMessageReaction", map[string]any{"chat_id": chatID, "message_id": n, "reaction": set}, &ok, 0)
+	return c.call(ctx, "setMessageReaction",
+		map[string]any{"chat_id": chatID, "message_id": n, "reaction": set}, &ok, 0)
 }
 
 // Typing implements chat.Signaler: the indicator is shown for five seconds.
@@ -147,7 +149,8 @@ func (c *Sink) edit(ctx context.Context, chatID, messageID, text string, markup 
 	if err != nil {
 		return fmt.Errorf("telegram: edit: message %q is no number: %w", messageID, chat.ErrRefused)
 	}
-	in := map[string]any{"chat_id": chatID, "message_id": n, "text": text, "link_preview_options": map[string]any{"is_disabled": true}}
+	in := map[string]any{"chat_id": chatID, "message_id": n, "text": text,
+		"link_preview_options": map[string]any{"is_disabled": true}}
 	if e := code(text); len(e) > 0 {
 		in["entities"] = e
 	}
@@ -190,7 +193,8 @@ func keyboard(buttons []chat.Button) (map[string]any, error) {
 	for _, b := range buttons {
 		data := b.Name + ":" + b.Value
 		if len(data) > 64 {
-			return nil, sysexit.With(sysexit.Software, fmt.Errorf("telegram: button %s carries %d bytes, at most 64 can be", b.Name, len(data)))
+			return nil, sysexit.With(sysexit.Software,
+				fmt.Errorf("telegram: button %s carries %d bytes, at most 64 can be", b.Name, len(data)))
 		}
 		row = append(row, map[string]any{"text": b.Label, "callback_data": data})
 	}

@@ -35,46 +35,66 @@ func TestEvents(t *testing.T) {
 		name, update string
 		want         func(*event.Event)
 	}{
-		{"plain", `{"message":{"message_id":7,` + ana + `,` + group + `,"text":"hello"}}`, func(e *event.Event) { e.Content = "hello" }},
-		{"a reply in a supergroup has its root", `{"message":{"message_id":9,"message_thread_id":7,` + ana + `,` + group + `,"text":"x","reply_to_message":{"message_id":8,` + group + `}}}`, func(e *event.Event) {
-			root := "7"
-			e.MessageID, e.Permalink, e.ThreadID, e.ReplyToID, e.MsgType, e.Content = "9", "https://t.me/c/1234/9", &root, "8", "thread_reply", "x"
-		}},
-		{"a topic is no thread", `{"message":{"message_id":9,"message_thread_id":3,"is_topic_message":true,` + ana + `,` + group + `,"text":"x","reply_to_message":{"message_id":3,` + group + `}}}`, func(e *event.Event) {
-			e.MessageID, e.Permalink, e.Content = "9", "https://t.me/c/1234/9", "x"
-		}},
-		{"mentions", `{"message":{"message_id":7,` + ana + `,` + group + `,"text":"😀 @tri_bot @benben Chen","entities":[{"type":"mention","offset":3,"length":8},{"type":"mention","offset":12,"length":7},{"type":"text_mention","offset":20,"length":4,"user":{"id":9}}]}}`, func(e *event.Event) {
+		{"plain", `{"message":{"message_id":7,` + ana + `,` + group + `,"text":"hello"}}`,
+			func(e *event.Event) { e.Content = "hello" }},
+		{"a reply in a supergroup has its root",
+			`{"message":{"message_id":9,"message_thread_id":7,` + ana + `,` + group +
+				`,"text":"x","reply_to_message":{"message_id":8,` + group + `}}}`, func(e *event.Event) {
+				root := "7"
+				e.MessageID, e.Permalink, e.ThreadID, e.ReplyToID, e.MsgType, e.Content = "9",
+					"https://t.me/c/1234/9", &root, "8", "thread_reply", "x"
+			}},
+		{"a topic is no thread", `{"message":{"message_id":9,"message_thread_id":3,"is_topic_message":true,` +
+			ana + `,` + group + `,"text":"x","reply_to_message":{"message_id":3,` + group + `}}}`,
+			func(e *event.Event) {
+				e.MessageID, e.Permalink, e.Content = "9", "https://t.me/c/1234/9", "x"
+			}},
+		{"mentions", `{"message":{"message_id":7,` + ana + `,` + group +
+			`,"text":"😀 @tri_bot @benben Chen","entities":[{"type":"mention","offset":3,"length":8},{"type":"mention","offset":12,"length":7},{"type":"text_mention","offset":20,"length":4,"user":{"id":9}}]}}`, func(e *event.Event) {
 			e.Content, e.Mentions = "😀 @tri_bot @benben Chen", []string{"77", "@benben", "9"}
 		}},
-		{"a command to the bot", `{"message":{"message_id":7,` + ana + `,` + group + `,"text":"/ask@tri_bot x","entities":[{"type":"bot_command","offset":0,"length":12}]}}`, func(e *event.Event) {
-			e.Content, e.Mentions = "/ask@tri_bot x", []string{"77"}
-		}},
-		{"links can be read", `{"message":{"message_id":7,` + ana + `,` + group + `,"text":"see docs and 😀more.","entities":[{"type":"text_link","offset":13,"length":6,"url":"https://b.test"},{"type":"text_link","offset":4,"length":4,"url":"https://a.test"}]}}`, func(e *event.Event) {
+		{"a command to the bot", `{"message":{"message_id":7,` + ana + `,` + group +
+			`,"text":"/ask@tri_bot x","entities":[{"type":"bot_command","offset":0,"length":12}]}}`,
+			func(e *event.Event) {
+				e.Content, e.Mentions = "/ask@tri_bot x", []string{"77"}
+			}},
+		{"links can be read", `{"message":{"message_id":7,` + ana + `,` + group +
+			`,"text":"see docs and 😀more.","entities":[{"type":"text_link","offset":13,"length":6,"url":"https://b.test"},{"type":"text_link","offset":4,"length":4,"url":"https://a.test"}]}}`, func(e *event.Event) {
 			e.Content = "see docs (https://a.test) and 😀more (https://b.test)."
 		}},
-		{"entities that lie", `{"message":{"message_id":7,` + ana + `,` + group + `,"text":"ab","entities":[{"type":"mention","offset":-1,"length":9},{"type":"text_link","offset":1,"length":99,"url":"x"},{"type":"mention","offset":9223372036854775807,"length":9}]}}`, func(e *event.Event) {
+		{"entities that lie", `{"message":{"message_id":7,` + ana + `,` + group +
+			`,"text":"ab","entities":[{"type":"mention","offset":-1,"length":9},{"type":"text_link","offset":1,"length":99,"url":"x"},{"type":"mention","offset":9223372036854775807,"length":9}]}}`, func(e *event.Event) {
 			e.Content, e.Mentions = "ab", []string{""}[:0]
 		}},
-		{"caption and file", `{"message":{"message_id":7,` + ana + `,` + group + `,"caption":"the log","document":{"file_id":"f","file_name":"a.log","mime_type":"text/plain","file_size":9}}}`, func(e *event.Event) {
-			e.Content, e.Attachments = "the log", []event.Attachment{{ID: "f", Name: "a.log", MIME: "text/plain", Size: 9}}
+		{"caption and file", `{"message":{"message_id":7,` + ana + `,` + group +
+			`,"caption":"the log","document":{"file_id":"f","file_name":"a.log","mime_type":"text/plain","file_size":9}}}`, func(e *event.Event) {
+			e.Content, e.Attachments = "the log",
+				[]event.Attachment{{ID: "f", Name: "a.log", MIME: "text/plain", Size: 9}}
 		}},
-		{"photo", `{"message":{"message_id":7,` + ana + `,` + group + `,"photo":[{"file_id":"s","file_size":1},{"file_id":"l","file_size":2}]}}`, func(e *event.Event) {
-			e.MsgType, e.Attachments = "image", []event.Attachment{{ID: "l", Name: "photo.jpg", MIME: "image/jpeg", Size: 2}}
+		{"photo", `{"message":{"message_id":7,` + ana + `,` + group +
+			`,"photo":[{"file_id":"s","file_size":1},{"file_id":"l","file_size":2}]}}`, func(e *event.Event) {
+			e.MsgType, e.Attachments = "image",
+				[]event.Attachment{{ID: "l", Name: "photo.jpg", MIME: "image/jpeg", Size: 2}}
 		}},
 		{"another bot", `{"message":{"message_id":7,"from":{"id":6,"is_bot":true,"username":"ci"},"date":1700000000,` + group + `,"text":"built"}}`, func(e *event.Event) {
 			e.Content, e.Sender = "built", event.Sender{ID: "6", Type: "bot", Name: "ci"}
 		}},
-		{"a channel speaks", `{"channel_post":{"message_id":7,"date":1700000000,` + group + `,"text":"news"}}`, func(e *event.Event) {
+		{"a channel speaks", `{"channel_post":{"message_id":7,"date":1700000000,` + group +
+			`,"text":"news"}}`, func(e *event.Event) {
 			e.Content, e.Sender = "news", event.Sender{ID: "-1001234", Type: "user", Name: "Dev"}
 		}},
-		{"somebody joined", `{"message":{"message_id":7,` + ana + `,` + group + `,"new_chat_members":[{"id":8}]}}`, func(e *event.Event) { e.MsgType = "system" }},
-		{"edited", `{"edited_message":{"message_id":7,"edit_date":1700000005,` + ana + `,` + group + `,"text":"hello!"}}`, func(e *event.Event) {
+		{"somebody joined", `{"message":{"message_id":7,` + ana + `,` + group +
+			`,"new_chat_members":[{"id":8}]}}`, func(e *event.Event) { e.MsgType = "system" }},
+		{"edited", `{"edited_message":{"message_id":7,"edit_date":1700000005,` + ana + `,` + group +
+			`,"text":"hello!"}}`, func(e *event.Event) {
 			e.Content, e.EditedAt, e.EditID = "hello!", "2023-11-14T22:13:25Z", editID(1700000005, "hello!")
 		}},
 	} {
 		want := event.Event{
-			Platform: "telegram", ChatID: "-1001234", ChatName: "Dev", MessageID: "7", CreateTime: "2023-11-14T22:13:20Z", MsgType: "text",
-			Sender: event.Sender{ID: "5", Type: "user", Name: "Ana B"}, Mentions: []string{}, Permalink: "https://t.me/c/1234/7",
+			Platform: "telegram", ChatID: "-1001234", ChatName: "Dev", MessageID: "7",
+			CreateTime: "2023-11-14T22:13:20Z", MsgType: "text",
+			Sender: event.Sender{ID: "5", Type: "user", Name: "Ana B"}, Mentions: []string{},
+			Permalink: "https://t.me/c/1234/7",
 		}
 		tt.want(&want)
 		var u update
@@ -130,10 +150,13 @@ func TestActions(t *testing.T) {
 	var got []string
 	for i := range us {
 		for _, a := range hearing(t).actions(&us[i]) {
-			got = append(got, strings.Join([]string{a.ID, a.ChatID, a.MessageID, a.Sender.ID, a.Name, a.Value}, "|")+map[bool]string{true: "|removed"}[a.Removed])
+			got = append(got,
+				strings.Join([]string{a.ID, a.ChatID, a.MessageID, a.Sender.ID, a.Name, a.Value}, "|")+
+					map[bool]string{true: "|removed"}[a.Removed])
 		}
 	}
-	want := []string{"click c9|-5|3|5|approve|abc:1", "update 2 👍 false|-5|3|5|👍|", "update 2 👀 true|-5|3|5|👀||removed"}
+	want := []string{"click c9|-5|3|5|approve|abc:1", "update 2 👍 false|-5|3|5|👍|",
+		"update 2 👀 true|-5|3|5|👀||removed"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -151,7 +174,8 @@ func TestPostErrors(t *testing.T) {
 		{403, `{"description":"Forbidden: bot was kicked"}`, "refused", 0},
 		{401, `{"description":"Unauthorized"}`, "retry", time.Minute},
 		{429, `{"description":"Too Many","parameters":{"retry_after":17}}`, "retry", 17 * time.Second},
-		{500, `{}`, "unknown", 0}, {502, `<html>`, "unknown", 0}, {302, ``, "retry", time.Minute}, // redirects are not followed: nothing was posted
+		// redirects are not followed: nothing was posted
+		{500, `{}`, "unknown", 0}, {502, `<html>`, "unknown", 0}, {302, ``, "retry", time.Minute},
 		{200, `{"ok":true,"result":{}}`, "unknown", 0}, {200, `{`, "unknown", 0},
 	} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -162,7 +186,8 @@ func TestPostErrors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = c.Post(t.Context(), chat.Post{ChatID: "-5", ThreadID: "1", ReplyToID: "1", Text: "x", Key: "k"})
+		_, err = c.Post(t.Context(), chat.Post{ChatID: "-5", ThreadID: "1", ReplyToID: "1",
+			Text: "x", Key: "k"})
 		srv.Close()
 		got, again := "unknown", (*chat.RetryError)(nil)
 		switch {
@@ -183,7 +208,8 @@ func TestPostErrors(t *testing.T) {
 }
 
 func TestNew(t *testing.T) {
-	for _, o := range []Options{{}, {Token: "x"}, {Token: "77:"}, {Token: "77:a/b"}, {Token: "77:a b"}, {Token: "77:x", Chats: []string{"dev"}}, {Token: "77:x", URL: "nowhere"}} {
+	for _, o := range []Options{{}, {Token: "x"}, {Token: "77:"}, {Token: "77:a/b"}, {Token: "77:a b"},
+		{Token: "77:x", Chats: []string{"dev"}}, {Token: "77:x", URL: "nowhere"}} {
 		if _, err := New(o); err == nil {
 			t.Errorf("%+v is taken", o)
 		} else if s, _ := sysexit.Of(err); s != sysexit.Config {
@@ -196,7 +222,8 @@ func TestNew(t *testing.T) {
 func TestCard(t *testing.T) {
 	w := newWorld(t)
 	s := w.Sink().(*Sink)
-	card := chat.Card{ChatID: w.Chats()[0], Title: "Draft 3", Text: "It is `5`.", Buttons: []chat.Button{{Name: "approve", Label: "Approve", Value: strings.Repeat("a", 48)}}}
+	card := chat.Card{ChatID: w.Chats()[0], Title: "Draft 3", Text: "It is `5`.",
+		Buttons: []chat.Button{{Name: "approve", Label: "Approve", Value: strings.Repeat("a", 48)}}}
 	got, err := s.PostCard(t.Context(), card)
 	if err != nil {
 		t.Fatal(err)
@@ -212,7 +239,8 @@ func TestCard(t *testing.T) {
 	if _, err := s.PostCard(t.Context(), card); err == nil {
 		t.Error("a button that cannot come back is dealt")
 	}
-	if got := code("😀 `x` y ```\na\n```"); len(got) != 2 || got[0]["offset"] != 3 || got[0]["length"] != 3 || got[1]["type"] != "pre" {
+	if got := code("😀 `x` y ```\na\n```"); len(got) != 2 || got[0]["offset"] != 3 || got[0]["length"] != 3 ||
+		got[1]["type"] != "pre" {
 		t.Errorf("%v", got)
 	}
 }

@@ -55,10 +55,12 @@ func (c *Call) Proved() {
 // Stamped returns the time and the signature of a call, for a platform that puts both into headers,
 // unparsed. ok reports whether they are plausible: a signature of size characters, and a time near
 // now.
-func (c *Call) Stamped(timeHeader, signatureHeader string, size int, now time.Time) (at, signature string, ok bool) {
+func (c *Call) Stamped(timeHeader, signatureHeader string, size int,
+	now time.Time) (at, signature string, ok bool) {
 	at, signature = c.Header.Get(timeHeader), c.Header.Get(signatureHeader)
 	sec, err := strconv.ParseInt(at, 10, 64)
-	return at, signature, err == nil && len(at) <= 12 && len(signature) == size && Fresh(time.Unix(sec, 0), now)
+	return at, signature, err == nil && len(at) <= 12 && len(signature) == size &&
+		Fresh(time.Unix(sec, 0), now)
 }
 
 // Answer is the response to a call.
@@ -130,14 +132,16 @@ func answer(w http.ResponseWriter, r *http.Request, plausible Plausible, handle 
 		return
 	}
 	ctx := r.Context()
-	c := &Call{Method: r.Method, Path: r.URL.Path, Query: r.URL.Query(), Header: r.Header, Size: r.ContentLength,
+	c := &Call{Method: r.Method, Path: r.URL.Path, Query: r.URL.Query(), Header: r.Header,
+		Size:   r.ContentLength,
 		proved: func() { httpapi.Serving(ctx) }}
 	if plausible != nil && !plausible(c) {
 		refuse(Refused().Status)
 		return
 	}
 	var err error
-	if c.Body, err = io.ReadAll(http.MaxBytesReader(w, io.NopCloser(httpapi.BodyOf(ctx, r.Body)), MaxBody)); err != nil {
+	if c.Body, err = io.ReadAll(http.MaxBytesReader(w, io.NopCloser(httpapi.BodyOf(ctx, r.Body)),
+		MaxBody)); err != nil {
 		status := http.StatusBadRequest
 		if errors.As(err, new(*http.MaxBytesError)) {
 			status = http.StatusRequestEntityTooLarge

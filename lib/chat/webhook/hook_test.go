@@ -37,7 +37,8 @@ func TestServe(t *testing.T) {
 		if c.Header.Get("X-Sign") != "good" {
 			return Refused()
 		}
-		return Answer{Type: "text/plain", Body: fmt.Appendf(nil, "%s %s %d", c.Path, c.Query.Get("a"), len(c.Body))}
+		return Answer{Type: "text/plain",
+			Body: fmt.Appendf(nil, "%s %s %d", c.Path, c.Query.Get("a"), len(c.Body))}
 	})
 	for _, tt := range []struct {
 		method, sign string
@@ -146,7 +147,8 @@ func TestSlow(t *testing.T) {
 			}
 			req.Header.Set("X-Sign", "good")
 			begun := time.Now()
-			resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}).Do(req)
+			resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true},
+				Timeout: 10 * time.Second}).Do(req)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -198,8 +200,10 @@ func TestStamped(t *testing.T) {
 		at, signature string
 		want          bool
 	}{
-		{"1700000000", "0123", true}, {"1699999701", "0123", true}, {"1699999699", "0123", false}, {"1700000301", "0123", false},
-		{"1700000000", "012", false}, {"1700000000", "", false}, {"", "0123", false}, {"x", "0123", false}, {"0001700000000", "0123", false},
+		{"1700000000", "0123", true}, {"1699999701", "0123", true}, {"1699999699", "0123", false},
+		{"1700000301", "0123", false},
+		{"1700000000", "012", false}, {"1700000000", "", false}, {"", "0123", false}, {"x", "0123", false},
+		{"0001700000000", "0123", false},
 	} {
 		c := &Call{Header: http.Header{"T": {tt.at}, "S": {tt.signature}}}
 		if _, _, ok := c.Stamped("T", "S", 4, now); ok != tt.want {

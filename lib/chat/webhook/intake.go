@@ -39,7 +39,8 @@ func (i Intake[T]) Take(ctx context.Context, what T) bool {
 }
 
 // Run answers calls on l, or at addr if l is nil, while sessions runs. It returns when either ends.
-func (i Intake[T]) Run(ctx context.Context, l net.Listener, addr string, plausible Plausible, handle Handler, sessions func(context.Context) error) error {
+func (i Intake[T]) Run(ctx context.Context, l net.Listener, addr string, plausible Plausible, handle Handler,
+	sessions func(context.Context) error) error {
 	if l == nil {
 		var err error
 		if l, err = Listen(addr); err != nil {
@@ -53,7 +54,8 @@ func (i Intake[T]) Run(ctx context.Context, l net.Listener, addr string, plausib
 }
 
 // While answers calls on l while sessions runs. It returns when either ends.
-func While(ctx context.Context, l net.Listener, plausible Plausible, handle Handler, sessions func(context.Context) error) error {
+func While(ctx context.Context, l net.Listener, plausible Plausible, handle Handler,
+	sessions func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	served := make(chan error, 1)

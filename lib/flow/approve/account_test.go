@@ -14,16 +14,22 @@ import (
 // the decision.
 func TestEditIsCompared(t *testing.T) {
 	code := t.TempDir()
-	if err := os.WriteFile(filepath.Join(code, "retry.go"), []byte("package pay\n\n// MaxRetries is how often a charge is tried again.\nconst MaxRetries = 5\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(code, "retry.go"),
+		[]byte("package pay\n\n// MaxRetries is how often a charge is tried again.\nconst MaxRetries = 5\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
 		text, badge string
 		states      []string
 	}{
-		{"A charge is tried again 5 times (retry.go:4).", "edited by ana, every sentence covered by what the draft cites", []string{verdict.About}},
-		{"A charge is tried again 7 times.", "edited by ana, 1 of 1 sentences not covered", []string{verdict.Unbacked}},
-		{"Yes. `MaxRetries` is 5, see retry.go:4-900.", "edited by ana, 1 of 1 sentences not covered, 1 contradicted", []string{verdict.Unstated, verdict.Contradicted}},
+		{"A charge is tried again 5 times (retry.go:4).",
+			"edited by ana, every sentence covered by what the draft cites", []string{verdict.About}},
+		{"A charge is tried again 7 times.", "edited by ana, 1 of 1 sentences not covered",
+			[]string{verdict.Unbacked}},
+		{"Yes. `MaxRetries` is 5, see retry.go:4-900.",
+			"edited by ana, 1 of 1 sentences not covered, 1 contradicted",
+			[]string{verdict.Unstated, verdict.Contradicted}},
 		{"The moon decides it.", "edited by ana, 1 of 1 sentences not covered", []string{verdict.Unbacked}},
 		{"Yes.", "edited by ana, nothing in it to check", []string{verdict.Unstated}},
 	} {
@@ -34,7 +40,8 @@ func TestEditIsCompared(t *testing.T) {
 			t.Fatal(err)
 		}
 		it.standing.Offer.Codebase = code
-		it.standing.Offer.Evidence = []draft.Ref{{Kind: draft.KindFile, Ref: "retry.go:4", Quote: "const MaxRetries = 5", SupportsClaim: "`MaxRetries` is 5."}}
+		it.standing.Offer.Evidence = []draft.Ref{{Kind: draft.KindFile, Ref: "retry.go:4",
+			Quote: "const MaxRetries = 5", SupportsClaim: "`MaxRetries` is 5."}}
 		said, err := g.Edit(it, tt.text)
 		if err != nil {
 			t.Fatal(err)
@@ -44,7 +51,8 @@ func TestEditIsCompared(t *testing.T) {
 			states = append(states, s.State)
 		}
 		if said.Badge != tt.badge || strings.Join(states, " ") != strings.Join(tt.states, " ") {
-			t.Errorf("%q: %q %v, want %q %v: %+v", tt.text, said.Badge, states, tt.badge, tt.states, said.Sentences)
+			t.Errorf("%q: %q %v, want %q %v: %+v", tt.text, said.Badge, states, tt.badge, tt.states,
+				said.Sentences)
 		}
 	}
 }

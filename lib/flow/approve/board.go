@@ -40,7 +40,8 @@ type cached struct {
 }
 
 func newReader(g *Gate) *reader {
-	return &reader{gate: g, tail: decision.NewTail(g.Home), state: decision.NewState(decision.PolicyOf(g.Config)), threads: map[string]cached{}}
+	return &reader{gate: g, tail: decision.NewTail(g.Home),
+		state: decision.NewState(decision.PolicyOf(g.Config)), threads: map[string]cached{}}
 }
 
 func (r *reader) items() ([]*Item, error) {
@@ -120,7 +121,8 @@ func (r *reader) readThreads() error {
 			return err
 		}
 		if err != nil {
-			r.threads[name] = cached{at: info.ModTime(), size: info.Size(), bad: damaged(strings.TrimSuffix(name, ".json"), "", err)}
+			r.threads[name] = cached{at: info.ModTime(), size: info.Size(),
+				bad: damaged(strings.TrimSuffix(name, ".json"), "", err)}
 			continue
 		}
 		if t != nil && t.Status != thread.PendingUser {
@@ -253,7 +255,8 @@ func alike(a, b []*Item) bool {
 		return false
 	}
 	for i := range a {
-		if a[i].full != b[i].full || a[i].Kind != b[i].Kind || a[i].Note != b[i].Note || a[i].thread != b[i].thread || len(a[i].Votes) != len(b[i].Votes) {
+		if a[i].full != b[i].full || a[i].Kind != b[i].Kind || a[i].Note != b[i].Note ||
+			a[i].thread != b[i].thread || len(a[i].Votes) != len(b[i].Votes) {
 			return false
 		}
 	}

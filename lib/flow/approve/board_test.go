@@ -32,7 +32,8 @@ func TestBoard(t *testing.T) {
 		t.Fatal("the board has not seen a new draft")
 	}
 	// The offer and the thread are two writes, and may be two changes.
-	for deadline := time.Now().Add(20 * time.Second); len(items) != 2 && time.Now().Before(deadline); items, version, _ = b.Items() {
+	for deadline := time.Now().Add(20 * time.Second); len(items) != 2 && time.Now().Before(deadline); items,
+		version, _ = b.Items() {
 		time.Sleep(5 * time.Millisecond)
 	}
 	if len(items) != 2 || version < 2 {
@@ -45,7 +46,8 @@ func TestBoard(t *testing.T) {
 	b.Refresh()
 	items, after, _ := b.Items()
 	if after <= version || items[len(items)-1].Kind != Approved || seen.Kind != Draft {
-		t.Errorf("version %d, kind %s; the item that was seen is %s", after, items[len(items)-1].Kind, seen.Kind)
+		t.Errorf("version %d, kind %s; the item that was seen is %s", after,
+			items[len(items)-1].Kind, seen.Kind)
 	}
 	b.Refresh()
 	if _, again, _ := b.Items(); again != after {
@@ -60,7 +62,8 @@ func TestDamagedFilesAreNamed(t *testing.T) {
 	first := put(t, g, "1", "where?", "Here.")
 	put(t, g, "2", "when?", "Now.")
 	bad := map[string]bool{first: true, "x.1.y.1": true}
-	if err := errors.Join(g.Home.Replace(thread.OpenPath(first), []byte(`{"key`)), g.Home.Replace("outbox/x.1.y.1.json", []byte("{}"))); err != nil {
+	if err := errors.Join(g.Home.Replace(thread.OpenPath(first), []byte(`{"key`)),
+		g.Home.Replace("outbox/x.1.y.1.json", []byte("{}"))); err != nil {
 		t.Fatal(err)
 	}
 	b, err := g.Watch(t.Context())

@@ -23,7 +23,8 @@ func (g *Gate) Approve(it *Item) (Said, error) {
 	if err := unsafe(g.Problems(it, text)); err != nil {
 		return Said{}, err
 	}
-	return g.decide(it, decision.Record{Kind: decision.Approve, Text: text, DraftSHA256: decision.Sum(text), Cuts: it.standing.Offer.Cuts, NoFile: g.NoFile})
+	return g.decide(it, decision.Record{Kind: decision.Approve, Text: text, DraftSHA256: decision.Sum(text),
+		Cuts: it.standing.Offer.Cuts, NoFile: g.NoFile})
 }
 
 // Edit approves another text in place of the draft. An empty or unchanged text is refused, since an editor
@@ -42,8 +43,10 @@ func (g *Gate) Edit(it *Item, text string) (Said, error) {
 	}
 	sentences, badge := g.Account(it, text)
 	return g.decide(it, decision.Record{
-		Kind: decision.Edit, Text: text, DraftSHA256: decision.Sum(text), Original: it.standing.Offer.DraftSHA256,
-		Distance: decision.Distance(it.standing.Offer.Text, text), NoFile: g.NoFile, Badge: badge, Sentences: sentences,
+		Kind: decision.Edit, Text: text, DraftSHA256: decision.Sum(text),
+		Original: it.standing.Offer.DraftSHA256,
+		Distance: decision.Distance(it.standing.Offer.Text, text), NoFile: g.NoFile, Badge: badge,
+		Sentences: sentences,
 	})
 }
 
@@ -104,7 +107,8 @@ func (g *Gate) Undo(it *Item) (Said, error) {
 // Settle records the outcome of a parked post: posted, retry or drop.
 func (g *Gate) Settle(it *Item, outcome, note string) (Said, error) {
 	return g.decide(it, decision.Record{
-		Kind: decision.Settle, DraftSHA256: it.DraftSHA256, Post: it.Post, Tries: it.entry.Tries, Outcome: outcome, Note: note,
+		Kind: decision.Settle, DraftSHA256: it.DraftSHA256, Post: it.Post, Tries: it.entry.Tries,
+		Outcome: outcome, Note: note,
 	})
 }
 
@@ -177,7 +181,8 @@ func unsafe(problems []draft.Problem) error {
 func (g *Gate) decide(it *Item, r decision.Record) (Said, error) {
 	r.By, r.Via, r.Ref, r.Key, r.Cycle = g.By, g.Via, g.Ref, it.Key, it.Cycle
 	if it.Kind == Damaged {
-		return Said{}, sysexit.Hint(sysexit.With(sysexit.No, fmt.Errorf("%s: %s", it.Key, it.Note)), it.next())
+		return Said{}, sysexit.Hint(sysexit.With(sysexit.No, fmt.Errorf("%s: %s", it.Key, it.Note)),
+			it.next())
 	}
 	policy, err := g.policy()
 	if err == nil {

@@ -130,7 +130,8 @@ func (g *Gate) fold(policy decision.Policy) (*decision.State, error) {
 func (g *Gate) item(t *thread.Thread, st *decision.Standing) *Item {
 	it := &Item{
 		Key: t.Key, Cycle: t.Cycle, DraftSHA256: t.DraftSHA256, Platform: t.Platform, ChatName: t.ChatName,
-		Who: t.OriginalSenderName, Question: question(t), Badge: t.Badge, Since: since(t), thread: t, standing: st,
+		Who: t.OriginalSenderName, Question: question(t), Badge: t.Badge, Since: since(t), thread: t,
+		standing: st,
 	}
 	if it.Who == "" {
 		it.Who = t.OriginalSenderID
@@ -186,9 +187,11 @@ func (g *Gate) expired(st *decision.Standing) *Item {
 	}
 	now := *st
 	return &Item{
-		Kind: Expired, Key: st.Key, Cycle: st.Cycle, DraftSHA256: st.Offer.DraftSHA256, Platform: t.Platform, ChatName: t.ChatName,
-		Who: cmp.Or(t.OriginalSenderName, t.OriginalSenderID), Question: question(t), Badge: t.Badge, Since: st.VoidAt,
-		Note: "expired: " + decision.ExpiredNote + "; undo brings it back", thread: t, standing: &now,
+		Kind: Expired, Key: st.Key, Cycle: st.Cycle, DraftSHA256: st.Offer.DraftSHA256, Platform: t.Platform,
+		ChatName: t.ChatName,
+		Who:      cmp.Or(t.OriginalSenderName, t.OriginalSenderID), Question: question(t), Badge: t.Badge,
+		Since: st.VoidAt,
+		Note:  "expired: " + decision.ExpiredNote + "; undo brings it back", thread: t, standing: &now,
 	}
 }
 
@@ -205,7 +208,8 @@ func (g *Gate) ended(st *decision.Standing) *Item {
 	return &Item{
 		Kind: Ended, Key: st.Key, Cycle: st.Cycle, Platform: t.Platform, ChatName: t.ChatName,
 		Who: cmp.Or(t.OriginalSenderName, t.OriginalSenderID), Question: question(t), Since: st.Decision.At,
-		Note: "by " + strings.TrimSuffix(st.Decision.By+": "+st.Decision.Note, ": "), thread: t, standing: &now,
+		Note: "by " + strings.TrimSuffix(st.Decision.By+": "+st.Decision.Note, ": "), thread: t,
+		standing: &now,
 	}
 }
 
@@ -236,7 +240,8 @@ func damaged(key, post string, err error) *Item {
 func (g *Gate) parked(e *outbox.Entry) *Item {
 	it := &Item{
 		Kind: Parked, Key: e.Key, Cycle: e.Cycle, DraftSHA256: e.DraftSHA256, Post: e.ID, Since: e.IntentAt,
-		Platform: e.Platform, ChatName: e.ChatID, Question: e.Text, Badge: "may or may not be posted", Note: e.Why, entry: e,
+		Platform: e.Platform, ChatName: e.ChatID, Question: e.Text, Badge: "may or may not be posted",
+		Note: e.Why, entry: e,
 	}
 	if t, err := thread.Load(g.Home, e.Key); err == nil && t != nil { // only for names
 		it.ChatName, it.Who = t.ChatName, t.OriginalSenderName
@@ -325,24 +330,30 @@ func (g *Gate) Find(name string, kinds ...string) (*Item, error) {
 			other = append(other, it)
 		}
 	}
-	exact := slices.DeleteFunc(slices.Clone(found), func(it *Item) bool { return it.Key != name && it.Post != name })
+	exact := slices.DeleteFunc(slices.Clone(found), func(it *Item) bool {
+		return it.Key != name && it.Post != name
+	})
 	switch {
 	case len(exact) == 1:
 		return exact[0], nil
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return nil, sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("%q names %d items: %s", name, len(found), ids(found))), "give more of one of them")
+		return nil, sysexit.Hint(sysexit.With(sysexit.Usage,
+			fmt.Errorf("%q names %d items: %s", name, len(found), ids(found))), "give more of one of them")
 	case len(other) > 0:
-		err := sysexit.With(sysexit.No, fmt.Errorf("%q is %s; that is for %s", name, other[0].state(), strings.Join(kinds, ", ")))
+		err := sysexit.With(sysexit.No, fmt.Errorf("%q is %s; that is for %s", name, other[0].state(),
+			strings.Join(kinds, ", ")))
 		return nil, sysexit.Hint(err, other[0].next())
 	}
-	return nil, sysexit.Hint(sysexit.With(sysexit.No, fmt.Errorf("nothing called %q waits", name)), "tri-approve list names what does")
+	return nil, sysexit.Hint(sysexit.With(sysexit.No, fmt.Errorf("nothing called %q waits", name)),
+		"tri-approve list names what does")
 }
 
 func (it *Item) named(name string) bool {
 	return IsNumber(name) && fmt.Sprint(it.Number) == name ||
-		text.Names(name, it.full) || text.Names(name, thread.UUID(it.Key)) || text.Names(name, it.Key) || text.Names(name, it.Post)
+		text.Names(name, it.full) || text.Names(name, thread.UUID(it.Key)) || text.Names(name, it.Key) ||
+		text.Names(name, it.Post)
 }
 
 // state describes an item's kind in words.

@@ -41,15 +41,18 @@ func put(t *testing.T, g Gate, id, question, text string) string {
 	t.Helper()
 	key := "local.dev." + id
 	th := thread.Thread{
-		Key: key, Platform: "local", ChatID: "dev", ChatName: "dev", ThreadID: id, OriginalSenderName: "cy", Status: thread.PendingUser, Cycle: 1,
+		Key: key, Platform: "local", ChatID: "dev", ChatName: "dev", ThreadID: id, OriginalSenderName: "cy",
+		Status: thread.PendingUser, Cycle: 1,
 		Messages:     []thread.Message{{MessageID: id, SenderName: "cy", Content: question}},
-		DraftPending: &text, DraftSHA256: decision.Sum(text), StartedAt: noon.Add(-time.Hour).Format(time.RFC3339),
+		DraftPending: &text, DraftSHA256: decision.Sum(text),
+		StartedAt:          noon.Add(-time.Hour).Format(time.RFC3339),
 		InvestigatorReturn: &draft.Return{Confidence: draft.High, ConfidenceReason: "read it"},
 	}
 	if err := th.Save(g.Home); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := decision.Append(g.Home, decision.Record{Kind: decision.Offer, By: "d", Key: key, Cycle: 1, Text: text, DraftSHA256: decision.Sum(text)}); err != nil {
+	if _, err := decision.Append(g.Home, decision.Record{Kind: decision.Offer, By: "d", Key: key, Cycle: 1,
+		Text: text, DraftSHA256: decision.Sum(text)}); err != nil {
 		t.Fatal(err)
 	}
 	return key
@@ -91,7 +94,8 @@ func TestIDsAndNumbers(t *testing.T) {
 	if err != nil || len(items) != 2 {
 		t.Fatal(items, err)
 	}
-	for _, name := range []string{"1", items[0].ID, items[0].full[:3], "local.dev.1", thread.UUID("local.dev.1")[:3]} {
+	for _, name := range []string{"1", items[0].ID, items[0].full[:3], "local.dev.1",
+		thread.UUID("local.dev.1")[:3]} {
 		if it, err := g.Find(name, Draft); err != nil || it.Key != "local.dev.1" {
 			t.Errorf("%q: %v, %v", name, it, err)
 		}
@@ -128,10 +132,12 @@ func TestSettle(t *testing.T) {
 		t.Fatal(err)
 	}
 	sha := decision.Sum("x")
-	if _, err := decision.Append(g.Home, decision.Record{Kind: decision.Claim, By: "tri-reply", Key: key, Cycle: 1, DraftSHA256: sha}); err != nil {
+	if _, err := decision.Append(g.Home, decision.Record{Kind: decision.Claim, By: "tri-reply", Key: key,
+		Cycle: 1, DraftSHA256: sha}); err != nil {
 		t.Fatal(err)
 	}
-	e := outbox.Entry{ID: outbox.ID(key, 1, sha, 1), Key: key, Cycle: 1, DraftSHA256: sha, Part: 1, Parts: 1, State: outbox.Parked, Tries: 2, Why: "who knows", Text: "x"}
+	e := outbox.Entry{ID: outbox.ID(key, 1, sha, 1), Key: key, Cycle: 1, DraftSHA256: sha, Part: 1, Parts: 1,
+		State: outbox.Parked, Tries: 2, Why: "who knows", Text: "x"}
 	if err := e.Save(g.Home); err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +176,8 @@ func terminal(t *testing.T) (keyboard, screen *os.File) {
 
 // At a terminal a person is shown what would be posted, and asked.
 func TestTerminalAsks(t *testing.T) {
-	for answer, want := range map[string]bool{"y\n": true, "yes\n": true, "n\n": false, "\n": false, "yep\n": false} {
+	for answer, want := range map[string]bool{"y\n": true, "yes\n": true, "n\n": false, "\n": false,
+		"yep\n": false} {
 		g := newGate(t, "ana")
 		put(t, g, "1", "where\x1b[2J is it?", "There.")
 		keyboard, screen := terminal(t)
@@ -214,7 +221,8 @@ func TestEditorAtTerminal(t *testing.T) {
 // TestEditorThatChangesNothing: an editor that is left without a change, fails or empties
 // the text is no decision, in the terminal and for every other caller of Edit.
 func TestEditorThatChangesNothing(t *testing.T) {
-	for editor, status := range map[string]int{"true": sysexit.No, "false": sysexit.Unavailable, "truncate -s 0": sysexit.No} {
+	for editor, status := range map[string]int{"true": sysexit.No, "false": sysexit.Unavailable,
+		"truncate -s 0": sysexit.No} {
 		g := newGate(t, "ana")
 		put(t, g, "1", "q", "It is 5.")
 		keyboard, screen := terminal(t)
@@ -225,7 +233,8 @@ func TestEditorThatChangesNothing(t *testing.T) {
 		term := Terminal{Gate: g, In: screen, Out: io.Discard, Err: io.Discard, Say: func(string, ...any) {}}
 		err := term.Edit("1", "")
 		rs, readErr := decision.Read(g.Home)
-		if got, _ := sysexit.Of(err); err == nil || got != status || readErr != nil || rs[len(rs)-1].Kind != decision.Offer {
+		if got, _ := sysexit.Of(err); err == nil || got != status || readErr != nil ||
+			rs[len(rs)-1].Kind != decision.Offer {
 			t.Errorf("%s: status %d, want %d; last record %s", editor, got, status, rs[len(rs)-1].Kind)
 		}
 	}
@@ -251,7 +260,8 @@ func TestNotesAreNotChat(t *testing.T) {
 		t.Fatal(err)
 	}
 	th.Context = []thread.Message{{SenderName: "cho", Content: "thanks ana"}}
-	th.InvestigatorReturn = &draft.Return{ProposedTriageFile: &draft.TriageFile{Filename: "retry.md", Content: "kept as it is"}}
+	th.InvestigatorReturn = &draft.Return{ProposedTriageFile: &draft.TriageFile{Filename: "retry.md",
+		Content: "kept as it is"}}
 	if err := th.Save(g.Home); err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +279,8 @@ func TestNotesAreNotChat(t *testing.T) {
 	if err := g.View(it).Print(&page, noon); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"\nDecided\n  │ read and approved by ana\n", "retry.md\n  │ kept as it is\n"} {
+	for _, want := range []string{"\nDecided\n  │ read and approved by ana\n",
+		"retry.md\n  │ kept as it is\n"} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("%q is not in\n%s", want, page.String())
 		}
@@ -282,8 +293,11 @@ func TestFirstOfTwo(t *testing.T) {
 	g.Config.Team.Approvers, g.Config.Gate.Quorum = []string{"ana", "ben"}, 2
 	key := put(t, g, "1", "q", "It is 5.")
 	var said string
-	term := Terminal{Gate: g, Out: io.Discard, Err: io.Discard, Yes: true, Say: func(f string, a ...any) { said = fmt.Sprintf(f, a...) }}
-	for _, step := range [][2]string{{"ana", "approved; 1 of 2; waits for another approver"}, {"ben", "approved; tri-reply posts it"}} {
+	term := Terminal{Gate: g, Out: io.Discard, Err: io.Discard, Yes: true, Say: func(f string, a ...any) {
+		said = fmt.Sprintf(f, a...)
+	}}
+	for _, step := range [][2]string{{"ana", "approved; 1 of 2; waits for another approver"},
+		{"ben", "approved; tri-reply posts it"}} {
 		term.By = step[0]
 		if err := term.Approve(key); err != nil || !strings.Contains(said, step[1]) {
 			t.Errorf("%s: %q, %v", step[0], said, err)
@@ -319,11 +333,13 @@ func TestExpiredIsShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	closed, _ := thread.Apply(*th, thread.Input{At: noon.Format(time.RFC3339), Key: key, Expired: &thread.Expired{DraftSHA256: th.DraftSHA256}})
+	closed, _ := thread.Apply(*th, thread.Input{At: noon.Format(time.RFC3339), Key: key,
+		Expired: &thread.Expired{DraftSHA256: th.DraftSHA256}})
 	if err := closed.Save(g.Home); err != nil {
 		t.Fatal(err)
 	}
-	r := decision.Record{Kind: decision.Withdraw, By: decision.Dispatcher, Key: key, Cycle: 1, DraftSHA256: th.DraftSHA256, Note: decision.ExpiredNote, At: noon.Format(time.RFC3339)}
+	r := decision.Record{Kind: decision.Withdraw, By: decision.Dispatcher, Key: key, Cycle: 1,
+		DraftSHA256: th.DraftSHA256, Note: decision.ExpiredNote, At: noon.Format(time.RFC3339)}
 	if _, err := decision.Append(g.Home, r); err != nil {
 		t.Fatal(err)
 	}
@@ -333,8 +349,11 @@ func TestExpiredIsShown(t *testing.T) {
 		t.Errorf("after a week: %d items, %v", len(items), err)
 	}
 	var said []string
-	term := Terminal{Gate: g, Out: io.Discard, Err: io.Discard, Say: func(f string, a ...any) { said = append(said, fmt.Sprintf(f, a...)) }}
-	if err := term.List(false); err == nil || !strings.HasPrefix(strings.Join(said, "|"), "1 expired, since nobody decided in time") {
+	term := Terminal{Gate: g, Out: io.Discard, Err: io.Discard, Say: func(f string, a ...any) {
+		said = append(said, fmt.Sprintf(f, a...))
+	}}
+	if err := term.List(false); err == nil ||
+		!strings.HasPrefix(strings.Join(said, "|"), "1 expired, since nobody decided in time") {
 		t.Errorf("%v, said %q", err, said)
 	}
 	it, err := g.Find(key, Expired)
@@ -368,7 +387,8 @@ func TestReopen(t *testing.T) {
 			t.Fatal(err)
 		}
 		g.Now = func() time.Time { return noon.Add(time.Duration(days) * 24 * time.Hour) }
-		if items, err := g.Items(); err != nil || len(items) == 0 != (days > 7) || len(items) == 1 && (items[0].Waits() || items[0].Kind != Ended) {
+		if items, err := g.Items(); err != nil || len(items) == 0 != (days > 7) ||
+			len(items) == 1 && (items[0].Waits() || items[0].Kind != Ended) {
 			t.Errorf("after %d days: %d items, %v", days, len(items), err)
 		}
 		term := Terminal{Gate: g, Out: io.Discard, Err: io.Discard, Say: func(string, ...any) {}}
@@ -396,7 +416,8 @@ func TestPageHoldsOutsideText(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(page.String()) {
-		if strings.ContainsAny(line, "\x1b\r\u202e") || strings.HasPrefix(line, "Evidence") || strings.Contains(line, "all is well") && !strings.HasPrefix(line, "  │ ") {
+		if strings.ContainsAny(line, "\x1b\r\u202e") || strings.HasPrefix(line, "Evidence") ||
+			strings.Contains(line, "all is well") && !strings.HasPrefix(line, "  │ ") {
 			t.Errorf("a line gets out: %q", line)
 		}
 	}

@@ -26,7 +26,8 @@ func PrintList(w io.Writer, items []*Item, now time.Time) error {
 			badge += " (not offered)"
 		}
 		rows = append(rows, []string{number, it.ID, term.Age(instant(it.Since), now),
-			text.Line(it.ChatName, 20), text.Line(it.Who, 20), text.Line(badge, 48), text.Line(it.Question, 80)})
+			text.Line(it.ChatName, 20), text.Line(it.Who, 20), text.Line(badge, 48),
+			text.Line(it.Question, 80)})
 	}
 	return term.Columns(w, rows, 0)
 }

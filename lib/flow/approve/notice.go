@@ -47,7 +47,8 @@ func (t *Terminal) AddNotice(name, form string) error {
 	for _, said := range notice.Extremes(form) {
 		fmt.Fprintf(t.Out, "  │ %s\n", said)
 	}
-	return t.form(decision.Record{Kind: decision.Notice, Form: name, Text: form, DraftSHA256: decision.Sum(form)})
+	return t.form(decision.Record{Kind: decision.Notice, Form: name, Text: form,
+		DraftSHA256: decision.Sum(form)})
 }
 
 // RevokeNotice takes a form back at once.

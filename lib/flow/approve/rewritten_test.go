@@ -17,7 +17,8 @@ func TestRewrittenTextIsNamed(t *testing.T) {
 	for _, tt := range []struct {
 		v    View
 		want string
-	}{{draft, "Draft, 7 characters, sha256 " + decision.Sum("a draft")}, {edited, "6 characters, sha256 " + decision.Sum("a text")}} {
+	}{{draft, "Draft, 7 characters, sha256 " + decision.Sum("a draft")},
+		{edited, "6 characters, sha256 " + decision.Sum("a text")}} {
 		var b strings.Builder
 		if err := tt.v.Print(&b, time.Time{}); err != nil || !strings.Contains(b.String(), tt.want) {
 			t.Errorf("%v: want %q in\n%s", err, tt.want, b.String())
@@ -39,7 +40,8 @@ func TestUnknownTokens(t *testing.T) {
 
 // TestHintFitsTheItem: a draft that is not offered cannot be approved, and no hint says so.
 func TestHintFitsTheItem(t *testing.T) {
-	if got := (&Item{Kind: Shadow}).next(); strings.Contains(got, "approve,") || !strings.Contains(got, "dismiss and redo") {
+	if got := (&Item{Kind: Shadow}).next(); strings.Contains(got, "approve,") ||
+		!strings.Contains(got, "dismiss and redo") {
 		t.Error(got)
 	}
 }
@@ -47,7 +49,8 @@ func TestHintFitsTheItem(t *testing.T) {
 // TestShortSHA: one digit of a hash identifies no draft.
 func TestShortSHA(t *testing.T) {
 	term := Terminal{Gate: newGate(t, "ana"), SHA: "7"}
-	if _, err := term.find("1", drafts); err == nil || !strings.Contains(err.Error(), "shorter than 6 digits") {
+	if _, err := term.find("1", drafts); err == nil ||
+		!strings.Contains(err.Error(), "shorter than 6 digits") {
 		t.Error(err)
 	}
 }

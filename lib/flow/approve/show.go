@@ -57,7 +57,8 @@ func (g *Gate) View(it *Item) View {
 		v.Draft = *it.thread.DraftPending
 	}
 	if it.standing != nil && it.standing.Offer != nil && it.entry == nil {
-		if cut, err := draft.Cut(v.Draft, it.standing.Cuts(decision.Sum(v.Draft))); err == nil && len(cut) > 1 {
+		if cut, err := draft.Cut(v.Draft, it.standing.Cuts(decision.Sum(v.Draft))); err == nil &&
+			len(cut) > 1 {
 			v.Messages = cut
 		}
 	}
@@ -145,7 +146,8 @@ const shownLines = 12
 func (v View) Print(w io.Writer, now time.Time) error {
 	p := &page{w: w}
 	p.line("%s  %s  %s, cycle %d", v.ID, v.Kind, v.Key, v.Cycle)
-	p.line("%s on %s, %s, waits for %s%s", v.ChatName, v.Platform, v.Who, term.Age(instant(v.Since), now), before(", ", v.Badge))
+	p.line("%s on %s, %s, waits for %s%s", v.ChatName, v.Platform, v.Who, term.Age(instant(v.Since), now),
+		before(", ", v.Badge))
 	if v.Until != "" {
 		p.line("void after %s", clock(v.Until))
 	}
@@ -157,7 +159,8 @@ func (v View) Print(w io.Writer, now time.Time) error {
 		p.quote(v.Note)
 	}
 	if v.Draft != "" {
-		p.head(fmt.Sprintf("%s, %d characters, sha256 %s", v.textName(), utf8.RuneCountInString(v.Draft), decision.Sum(v.Draft)))
+		p.head(fmt.Sprintf("%s, %d characters, sha256 %s", v.textName(), utf8.RuneCountInString(v.Draft),
+			decision.Sum(v.Draft)))
 		if sent := v.Sent(); sent != "" {
 			p.line("%s", sent)
 		}
@@ -363,7 +366,8 @@ func (p *page) cost(of string, u *draft.Usage) {
 	if u.TokensUnknown {
 		tokens = "tokens not told"
 	}
-	p.line("%s: %s, %s, %d turns, %v", of, cost, tokens, u.Turns, time.Duration(u.DurationMS)*time.Millisecond)
+	p.line("%s: %s, %s, %d turns, %v", of, cost, tokens, u.Turns,
+		time.Duration(u.DurationMS)*time.Millisecond)
 }
 
 func before(sep, s string) string {

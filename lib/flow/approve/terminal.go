@@ -57,7 +57,8 @@ func (t *Terminal) List(all bool) error {
 		}
 	}
 	if expired > 0 && !all {
-		t.Say("%d expired, since %s: list --all shows them, undo brings one back", expired, decision.ExpiredNote)
+		t.Say("%d expired, since %s: list --all shows them, undo brings one back", expired,
+			decision.ExpiredNote)
 	}
 	if len(shown) == 0 {
 		t.Say("nothing waits")
@@ -215,11 +216,13 @@ func (t *Terminal) find(name string, kinds []string) (*Item, error) {
 		return nil, sysexit.Hint(err, "use the id behind it, or add --sha")
 	}
 	if t.SHA != "" && len(t.SHA) < idLength {
-		return nil, sysexit.With(sysexit.Usage, fmt.Errorf("--sha %q: shorter than %d digits", t.SHA, idLength))
+		return nil, sysexit.With(sysexit.Usage,
+			fmt.Errorf("--sha %q: shorter than %d digits", t.SHA, idLength))
 	}
 	it, err := t.Find(name, kinds...)
 	if err == nil && !strings.HasPrefix(it.DraftSHA256, t.SHA) {
-		err = sysexit.With(sysexit.No, fmt.Errorf("%s: another draft stands, with sha256 %.12s", it.Key, it.DraftSHA256))
+		err = sysexit.With(sysexit.No, fmt.Errorf("%s: another draft stands, with sha256 %.12s", it.Key,
+			it.DraftSHA256))
 	}
 	return it, err
 }
@@ -308,7 +311,8 @@ func (t *Terminal) editor(file string) error {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = t.In, t.Err, t.Err
 	if err := cmd.Run(); err != nil {
 		err = sysexit.With(sysexit.Unavailable, fmt.Errorf("editor %q: %w", words[0], err))
-		return sysexit.Hint(err, "set $EDITOR to one that is here, or give the text by --text-file; nothing was decided")
+		return sysexit.Hint(err,
+			"set $EDITOR to one that is here, or give the text by --text-file; nothing was decided")
 	}
 	return nil
 }

@@ -12,7 +12,8 @@ import (
 // redirect, cancel or dismiss, with a note.
 func (g *Gate) Direct(t *thread.Thread, kind, note string) (Said, error) {
 	if t.Status == thread.Closed {
-		return Said{}, sysexit.With(sysexit.No, fmt.Errorf("%s %s: it is closed: %s", kind, t.Key, t.CloseReason))
+		return Said{}, sysexit.With(sysexit.No,
+			fmt.Errorf("%s %s: it is closed: %s", kind, t.Key, t.CloseReason))
 	}
 	return g.decide(&Item{Key: t.Key, Cycle: t.Cycle}, decision.Record{Kind: kind, Note: note})
 }

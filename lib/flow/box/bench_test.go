@@ -40,13 +40,15 @@ var able = agent.Ability{Resumes: true, Commands: true, Writes: true, Cost: true
 
 func says(text string) func(context.Context, agent.Task) (agent.Result, error) {
 	return func(context.Context, agent.Task) (agent.Result, error) {
-		return agent.Result{Text: text, Usage: draft.Usage{InputTokens: 10, OutputTokens: 5, CostUSD: new(0.25)}}, nil
+		return agent.Result{Text: text, Usage: draft.Usage{InputTokens: 10, OutputTokens: 5,
+			CostUSD: new(0.25)}}, nil
 	}
 }
 
 // change is an agent that changes a file and adds one.
 func change(ctx context.Context, task agent.Task) (agent.Result, error) {
-	err := errors.Join(os.WriteFile(filepath.Join(task.Codebase, "retry.go"), []byte("package pay\n\nconst MaxRetries = 6\n"), 0o644),
+	err := errors.Join(os.WriteFile(filepath.Join(task.Codebase, "retry.go"),
+		[]byte("package pay\n\nconst MaxRetries = 6\n"), 0o644),
 		os.WriteFile(filepath.Join(task.Codebase, "new.go"), []byte("package pay\n"), 0o644))
 	if err != nil {
 		return agent.Result{}, err
@@ -65,10 +67,12 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	b := &bench{T: t, dir: filepath.Join(t.TempDir(), "repo"), cfg: config.Default(), agent: &player{able: able, play: says("It is 5, at retry.go:3.")}}
+	b := &bench{T: t, dir: filepath.Join(t.TempDir(), "repo"), cfg: config.Default(),
+		agent: &player{able: able, play: says("It is 5, at retry.go:3.")}}
 	b.cfg.Box.Agent.Agent = "exec" // a name; who is meant is b.agent
 	b.cfg.Sandbox = "off"
-	for name, text := range map[string]string{"retry.go": "package pay\n\nconst MaxRetries = 5\n", "sub/other.go": "package sub\n"} {
+	for name, text := range map[string]string{"retry.go": "package pay\n\nconst MaxRetries = 5\n",
+		"sub/other.go": "package sub\n"} {
 		b.write(name, text)
 	}
 	b.git("init", "-q", "-b", "main")
@@ -80,7 +84,8 @@ func newBench(t *testing.T) *bench {
 func (b *bench) write(name, text string) {
 	b.Helper()
 	file := filepath.Join(b.dir, name)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755),
+		os.WriteFile(file, []byte(text), 0o644)); err != nil {
 		b.Fatal(err)
 	}
 }

@@ -84,16 +84,20 @@ func Open(ctx context.Context, dir string, b Box) (*Box, error) {
 	folder := filepath.Join(checkout, Folder)
 	// A repository can contain a link of that name, which may lead anywhere.
 	if info, err := os.Lstat(folder); err == nil && !info.IsDir() {
-		return nil, sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("open %q: not a folder", folder)), "see where it leads, and remove it: what runs leave behind is kept there")
+		return nil, sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("open %q: not a folder", folder)),
+			"see where it leads, and remove it: what runs leave behind is kept there")
 	}
 	if _, err := os.Lstat(folder); b.Existing && errors.Is(err, os.ErrNotExist) {
-		return nil, sysexit.Hint(sysexit.With(sysexit.NoInput, fmt.Errorf("no run has been made in %s", checkout)), "tri-box scout 'a question' makes one; --dir names another checkout")
+		return nil, sysexit.Hint(sysexit.With(sysexit.NoInput,
+			fmt.Errorf("no run has been made in %s", checkout)),
+			"tri-box scout 'a question' makes one; --dir names another checkout")
 	}
 	if b.home, err = durable.Open(folder); err != nil {
 		return nil, err
 	}
 	if b.root, err = os.OpenRoot(checkout); err != nil {
-		return nil, sysexit.With(sysexit.IO, errors.Join(fmt.Errorf("open checkout: %w", err), b.home.Close()))
+		return nil, sysexit.With(sysexit.IO,
+			errors.Join(fmt.Errorf("open checkout: %w", err), b.home.Close()))
 	}
 	if err = errors.Join(b.ignore(), b.Sweep(ctx)); b.Existing && isFull(err) {
 		b.Say("%v", err) // existing runs can still be shown, and gc makes room
@@ -129,7 +133,8 @@ func checkoutOf(dir string) (string, error) {
 		return "", sysexit.With(sysexit.NoInput, fmt.Errorf("open checkout %q: not a folder", dir))
 	}
 	if isBare(abs) {
-		err := sysexit.With(sysexit.NoInput, fmt.Errorf("open checkout %q: a bare repository, which has no files", dir))
+		err := sysexit.With(sysexit.NoInput,
+			fmt.Errorf("open checkout %q: a bare repository, which has no files", dir))
 		return "", sysexit.Hint(err, "git clone makes a checkout of it")
 	}
 	for up := abs; ; up = filepath.Dir(up) {

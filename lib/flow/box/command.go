@@ -26,19 +26,26 @@ func (c *command) text() string {
 func commandsOf(run string) []command {
 	id, look := idOf(run), strings.Join(reads, ", ")
 	safe := func(verb, description, hint, body string) command {
-		return command{name: verb + "_" + id, description: description + " (run " + id + ")", hint: hint, tools: look,
+		return command{name: verb + "_" + id, description: description + " (run " + id + ")",
+			hint: hint, tools: look,
 			body: body + "\nRead only: change nothing, and write no file. What you find goes into your answer; the\nsupervisor of run " + run + " keeps it."}
 	}
 	human := func(verb, description, body string) command {
-		return command{name: verb + "_" + id, description: description + " (run " + id + ")", hint: "options of tri-box merge", human: true,
-			tools: "Bash(tri-box show:*), Bash(tri-box merge:*)", body: "Only a person may call this.\n" + body}
+		return command{name: verb + "_" + id, description: description + " (run " + id + ")",
+			hint: "options of tri-box merge", human: true,
+			tools: "Bash(tri-box show:*), Bash(tri-box merge:*)",
+			body:  "Only a person may call this.\n" + body}
 	}
 	return []command{
 		safe("scout", "Look into the code", "question", "Investigate in this repository: $ARGUMENTS"),
-		safe("plan", "Plan a change", "goal", "Plan, in steps that can be checked, how to reach this: $ARGUMENTS"),
-		safe("summarize", "Sum up so far", "focus", "Sum up what is known so far, with file and line for each fact. $ARGUMENTS"),
-		human("merge", "Merge the patch", "Show the patch with `tri-box show "+run+"`, then, if the person says yes, run `tri-box merge "+run+" --yes $ARGUMENTS`."),
-		human("apply", "Try the patch", "Show the patch with `tri-box show "+run+"`, then run `tri-box merge "+run+" --check $ARGUMENTS`, which changes nothing."),
+		safe("plan", "Plan a change", "goal",
+			"Plan, in steps that can be checked, how to reach this: $ARGUMENTS"),
+		safe("summarize", "Sum up so far", "focus",
+			"Sum up what is known so far, with file and line for each fact. $ARGUMENTS"),
+		human("merge", "Merge the patch", "Show the patch with `tri-box show "+run+
+			"`, then, if the person says yes, run `tri-box merge "+run+" --yes $ARGUMENTS`."),
+		human("apply", "Try the patch", "Show the patch with `tri-box show "+run+
+			"`, then run `tri-box merge "+run+" --check $ARGUMENTS`, which changes nothing."),
 	}
 }
 

@@ -23,7 +23,8 @@ func parseEnv(text string, allowed []string) ([]string, error) {
 			continue
 		}
 		name, value, ok := strings.Cut(line, "=")
-		if name = strings.TrimSpace(name); !ok || !variable.MatchString(name) || strings.ContainsRune(value, 0) {
+		if name = strings.TrimSpace(name); !ok || !variable.MatchString(name) ||
+			strings.ContainsRune(value, 0) {
 			return nil, sysexit.With(sysexit.Data, fmt.Errorf(".env.test:%d: want KEY=value", n))
 		}
 		if !slices.Contains(allowed, name) {

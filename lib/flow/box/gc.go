@@ -49,7 +49,9 @@ func (b *Box) GC(ctx context.Context, older time.Duration) error {
 }
 
 func (b *Box) collectAll(ctx context.Context, older time.Duration) ([]Collected, error) {
-	if err := errors.Join(b.locked(ctx, "births.lock", func() error { return errors.Join(b.unborn(), b.unmarkGone()) }), b.leftovers("."), b.leftovers("pointers"), b.leftovers(marks)); err != nil {
+	if err := errors.Join(b.locked(ctx, "births.lock", func() error {
+		return errors.Join(b.unborn(), b.unmarkGone())
+	}), b.leftovers("."), b.leftovers("pointers"), b.leftovers(marks)); err != nil {
 		return nil, err
 	}
 	names, err := b.names()
@@ -84,7 +86,8 @@ func (b *Box) gcRun(ctx context.Context, name string, older time.Duration) (*Col
 	defer l.lock.Unlock()
 	c := &Collected{RunName: name, Status: s.Status}
 	// A run that is ACTIVE and not held has lost its owner, and the disk was too full to record that.
-	waits := s.Status == run.Review || s.Status == run.Crashed || s.Status == run.Stalled || s.Status == run.Active
+	waits := s.Status == run.Review || s.Status == run.Crashed || s.Status == run.Stalled ||
+		s.Status == run.Active
 	young := b.Now().Sub(cmp.Or(timeOf(s.EndedAt), timeOf(s.LastHeartbeat), timeOf(&s.StartedAt))) < older
 	if (waits || s.Status == run.Proposed) && young {
 		return nil, b.leftovers("runs/" + name)

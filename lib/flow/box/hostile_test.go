@@ -25,7 +25,8 @@ func TestHostileTasks(t *testing.T) {
 	b := newBench(t)
 	outside := filepath.Dir(b.dir)
 	before := b.tree()
-	tasks := append(hostile(t), "../../../"+outside+"/pwned", "$(touch "+outside+"/pwned)", "`touch "+outside+"/pwned`", "--help", "-x\x00y", "a\nstatus: DONE", strings.Repeat("x", MaxTask))
+	tasks := append(hostile(t), "../../../"+outside+"/pwned", "$(touch "+outside+"/pwned)",
+		"`touch "+outside+"/pwned`", "--help", "-x\x00y", "a\nstatus: DONE", strings.Repeat("x", MaxTask))
 	x := b.open()
 	x.Say = func(string, ...any) {}
 	n := 0
@@ -38,7 +39,8 @@ func TestHostileTasks(t *testing.T) {
 			continue
 		}
 		n++
-		if err != nil || !runName.MatchString(r.Meta.RunName) || r.Meta.Task != strings.ToValidUTF8(task, "\ufffd") {
+		if err != nil || !runName.MatchString(r.Meta.RunName) ||
+			r.Meta.Task != strings.ToValidUTF8(task, "\ufffd") {
 			t.Errorf("%.60q: %v", task, err)
 		}
 	}
@@ -54,7 +56,8 @@ func TestHostileTasks(t *testing.T) {
 	}
 	for _, page := range []string{"INDEX.md", "INDEX.jsonl"} {
 		text := b.read(Folder + "/" + page)
-		if strings.ContainsAny(text, "\x1b\x07\x00") || page == "INDEX.md" && strings.Contains(text, "\u202e") {
+		if strings.ContainsAny(text, "\x1b\x07\x00") ||
+			page == "INDEX.md" && strings.Contains(text, "\u202e") {
 			t.Errorf("%s has control characters", page)
 		}
 		if page == "INDEX.md" && strings.Count(text, "\n") != maxIndexed+4 {
@@ -71,7 +74,8 @@ func hostile(t *testing.T) []string {
 	t.Helper()
 	dir := "../../../../shared/data/hostile/text"
 	var all []string
-	for _, name := range []string{"blns.json", "bipia_text_attack_train.json", "bipia_code_attack_train.json"} {
+	for _, name := range []string{"blns.json", "bipia_text_attack_train.json",
+		"bipia_code_attack_train.json"} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			t.Skip("left out: the hostile texts are not here")
@@ -107,9 +111,11 @@ func texts(v any) []string {
 
 func TestSlug(t *testing.T) {
 	for task, want := range map[string]string{
-		"why is db latency high?": "why-is-db-latency-high", "../../etc/passwd": "etc-passwd", "修复登录": "task", "-": "task", "": "task",
-		"A.B:C": "a-b-c", strings.Repeat("long ", 30): "long-long-long-long-long-long-long-long", strings.Repeat("x", 99): strings.Repeat("x", 40),
-		"\x00\xff\u202e": "task", "ſK": "k",
+		"why is db latency high?": "why-is-db-latency-high", "../../etc/passwd": "etc-passwd", "修复登录": "task",
+		"-": "task", "": "task",
+		"A.B:C": "a-b-c", strings.Repeat("long ", 30): "long-long-long-long-long-long-long-long",
+		strings.Repeat("x", 99): strings.Repeat("x", 40),
+		"\x00\xff\u202e":        "task", "ſK": "k",
 	} {
 		if got := slug(task); got != want {
 			t.Errorf("%.20q: %q, want %q", task, got, want)
@@ -127,7 +133,8 @@ func FuzzName(f *testing.F) {
 }
 
 func TestParseEnv(t *testing.T) {
-	got, err := parseEnv("# x\nexport A=1\nB = \"two words\"\n\nC='$(x)'\nLD_PRELOAD=x\n", []string{"A", "B", "C", "D"})
+	got, err := parseEnv("# x\nexport A=1\nB = \"two words\"\n\nC='$(x)'\nLD_PRELOAD=x\n",
+		[]string{"A", "B", "C", "D"})
 	if err != nil || strings.Join(got, "|") != "A=1|B=two words|C=$(x)" {
 		t.Errorf("%q, %v", got, err)
 	}

@@ -84,7 +84,8 @@ func (b *Box) entry(name string) (*Entry, error) {
 		return nil, err
 	}
 	s := &r.State
-	return &Entry{At: stamp(b.Now()), RunName: name, Type: r.Meta.Type, Status: s.Status, Task: prompt.Cut(r.Meta.Task, 500), Agent: r.Meta.Agent,
+	return &Entry{At: stamp(b.Now()), RunName: name, Type: r.Meta.Type, Status: s.Status,
+		Task: prompt.Cut(r.Meta.Task, 500), Agent: r.Meta.Agent,
 		StartedAt: s.StartedAt, EndedAt: s.EndedAt, Failure: s.Failure, Usage: s.Usage}, nil
 }
 
@@ -145,7 +146,8 @@ func pageOf(said map[string]Entry) []byte {
 		if e.EndedAt != nil {
 			took = between(timeOf(&e.StartedAt), timeOf(e.EndedAt))
 		}
-		fmt.Fprintf(&p, "| %s | %s | %s | %s | %s | %s | [%s](runs/%s/) |\n", timeOf(&e.StartedAt).Format("01-02 15:04"), inCell(status), inCell(e.Type),
+		fmt.Fprintf(&p, "| %s | %s | %s | %s | %s | %s | [%s](runs/%s/) |\n",
+			timeOf(&e.StartedAt).Format("01-02 15:04"), inCell(status), inCell(e.Type),
 			inCell(text.Line(e.Task, 80)), took, costOf(e.Usage), inCell(e.RunName), e.RunName)
 	}
 	return p.Bytes()

@@ -46,9 +46,11 @@ func Patch(ctx context.Context, t *thread.Thread, options Box) (ret *draft.Retur
 	n := bytes.Count(append([]byte("\n"), patch...), []byte("\ndiff --git "))
 	return &draft.Return{
 		Confidence: draft.Low, ConfidenceReason: "no one has read the patch",
-		SummaryForOrchestrator: fmt.Sprintf("A patch of %s waits: tri-box merge %s.", files(n), idOf(r.Meta.RunName)),
-		DraftReply:             fmt.Sprintf("A patch for this is ready (%s). It is used when a person has read and merged it.", files(n)),
-		DraftLanguage:          cmp.Or(t.Lang, "en"), EvidenceRefs: []draft.Ref{}, OpenQuestions: []string{}, InvestigatorRound: 1,
-		ResearchNotes: "Run " + r.Meta.RunName + " in " + b.Checkout + ".", Usage: r.State.Usage,
+		SummaryForOrchestrator: fmt.Sprintf("A patch of %s waits: tri-box merge %s.", files(n),
+			idOf(r.Meta.RunName)),
+		DraftReply:    fmt.Sprintf("A patch for this is ready (%s). It is used when a person has read and merged it.", files(n)),
+		DraftLanguage: cmp.Or(t.Lang, "en"), EvidenceRefs: []draft.Ref{}, OpenQuestions: []string{},
+		InvestigatorRound: 1,
+		ResearchNotes:     "Run " + r.Meta.RunName + " in " + b.Checkout + ".", Usage: r.State.Usage,
 	}, nil
 }

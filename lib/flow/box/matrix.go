@@ -88,9 +88,12 @@ func (b *Box) envelope(kind, run string, able agent.Ability) (Envelope, error) {
 	}
 	switch {
 	case kind == Ops && len(e.Shell) == 0:
-		return e, sysexit.Hint(sysexit.With(sysexit.Config, errors.New("ops: no command is allowed")), "name them under `box: ops_commands:`, as [kubectl get, kubectl describe]")
+		return e, sysexit.Hint(sysexit.With(sysexit.Config, errors.New("ops: no command is allowed")),
+			"name them under `box: ops_commands:`, as [kubectl get, kubectl describe]")
 	case kind == Ops && !able.Narrows:
-		return e, sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("ops: agent %q cannot be held to the commands that are named", a.Agent)), "name one that can under `box: agent:`, as {agent: claude}")
+		return e, sysexit.Hint(sysexit.With(sysexit.Config,
+			fmt.Errorf("ops: agent %q cannot be held to the commands that are named", a.Agent)),
+			"name one that can under `box: agent:`, as {agent: claude}")
 	}
 	if able.Commands {
 		e.commands = commandsOf(run)

@@ -41,7 +41,9 @@ func (b *Box) Merge(ctx context.Context, word string, how Merge) error {
 	}
 	defer l.lock.Unlock()
 	if s.Status != run.Review && s.Status != run.Proposed && !(how.Check && s.Status == run.Merged) {
-		return sysexit.Hint(sysexit.With(sysexit.No, fmt.Errorf("merge %s: it is %s: no patch waits", name, s.Status)), "only a run in REVIEW or PROPOSED has a patch to merge: tri-box list")
+		return sysexit.Hint(sysexit.With(sysexit.No,
+			fmt.Errorf("merge %s: it is %s: no patch waits", name, s.Status)),
+			"only a run in REVIEW or PROPOSED has a patch to merge: tri-box list")
 	}
 	if err := l.merge(ctx, how); err != nil {
 		return fmt.Errorf("merge %s: %w", name, err)
@@ -82,7 +84,8 @@ func (l *live) merge(ctx context.Context, how Merge) error {
 		return err
 	}
 	if err := patch.Err(); err != nil {
-		return sysexit.Hint(err, "nothing was changed. --allow-exec lets files become programs, --allow-secrets lets pass what is no secret; anything else has to be taken over by hand")
+		return sysexit.Hint(err,
+			"nothing was changed. --allow-exec lets files become programs, --allow-secrets lets pass what is no secret; anything else has to be taken over by hand")
 	}
 	repo, err := l.repo(ctx)
 	if err != nil {
@@ -148,7 +151,8 @@ func (l *live) propose(ctx context.Context, repo *git.Repo, patch *git.Patch, cl
 	if s.Starts > 1 { // a later attempt: an earlier attempt's branch may have been pushed
 		branch += fmt.Sprintf("-%d", s.Starts)
 	}
-	c := git.Commit{Base: l.meta.RepoSHAStart, Branch: branch, Message: l.message(), Author: repo.Identity(ctx), When: timeOf(s.EndedAt)}
+	c := git.Commit{Base: l.meta.RepoSHAStart, Branch: branch, Message: l.message(),
+		Author: repo.Identity(ctx), When: timeOf(s.EndedAt)}
 	id, err := repo.Branch(ctx, patch, c)
 	if err != nil {
 		return err
@@ -158,7 +162,8 @@ func (l *live) propose(ctx context.Context, repo *git.Repo, patch *git.Patch, cl
 		if err := client.Push(ctx, repo, id, c.Branch); err != nil {
 			return err
 		}
-		pull, err := client.Open(ctx, forge.Request{Branch: c.Branch, Title: forge.Line(l.meta.Task), Body: l.story(patch).Body()})
+		pull, err := client.Open(ctx, forge.Request{Branch: c.Branch, Title: forge.Line(l.meta.Task),
+			Body: l.story(patch).Body()})
 		if err != nil {
 			return err
 		}
@@ -174,7 +179,8 @@ func (l *live) propose(ctx context.Context, repo *git.Repo, patch *git.Patch, cl
 func (l *live) story(patch *git.Patch) forge.Story {
 	report, _ := l.home.ReadFile("runs/" + l.name + "/report.md") // the file is optional
 	return forge.Story{
-		Run: l.name, Type: l.meta.Type, Agent: strings.TrimSpace(l.meta.Agent + " " + l.meta.Model), Base: l.meta.RepoSHAStart,
+		Run: l.name, Type: l.meta.Type, Agent: strings.TrimSpace(l.meta.Agent + " " + l.meta.Model),
+		Base: l.meta.RepoSHAStart,
 		Task: l.meta.Task, Report: string(report), Files: patch.Changes, Notes: patch.Notes,
 		Facts: [][2]string{{"config_hash", l.meta.ConfigHash}, {"Sandbox", l.meta.Sandbox}},
 	}
@@ -195,7 +201,8 @@ func (l *live) message() string {
 	if first != "" {
 		body += forge.Line(text.Line(text.Visible(first), 300)) + "\n\n"
 	}
-	return body + fmt.Sprintf("Made by %s in run %s, config_hash %s; merged by a person.\n", l.meta.Agent, l.name, l.meta.ConfigHash)
+	return body + fmt.Sprintf("Made by %s in run %s, config_hash %s; merged by a person.\n", l.meta.Agent,
+		l.name, l.meta.ConfigHash)
 }
 
 // describe returns the text that a person sees before confirming: the change to each file, what to look at
@@ -203,7 +210,8 @@ func (l *live) message() string {
 func (l *live) describe(p *git.Patch, body []byte) []byte {
 	var out bytes.Buffer
 	added, removed := p.Stat()
-	fmt.Fprintf(&out, "%s: %s, +%d -%d, from commit %.12s\n", l.name, files(len(p.Changes)), added, removed, l.meta.RepoSHAStart)
+	fmt.Fprintf(&out, "%s: %s, +%d -%d, from commit %.12s\n", l.name, files(len(p.Changes)), added, removed,
+		l.meta.RepoSHAStart)
 	for _, c := range p.Changes {
 		from := ""
 		if c.From != "" {
@@ -235,7 +243,8 @@ func (l *live) ask(ctx context.Context, how Merge, changed int) error {
 		return nil
 	}
 	if !term.Is(l.In) || !term.Is(l.Err) {
-		return sysexit.Hint(sysexit.With(sysexit.Usage, errors.New("nobody is there to ask")), "--yes says it beforehand, --check only looks")
+		return sysexit.Hint(sysexit.With(sysexit.Usage, errors.New("nobody is there to ask")),
+			"--yes says it beforehand, --check only looks")
 	}
 	what := fmt.Sprintf("change %s of %s?", files(changed), text.Visible(l.Checkout))
 	switch {

@@ -46,8 +46,10 @@ func TestPaid(t *testing.T) {
 	}
 	name := r.Meta.RunName
 	got := b.spent(home)
-	if len(got) != 2 || got[0].Kind != budget.Reserve || got[0].Work != budget.Box || got[0].Person != "ana" || !got[0].Ordered ||
-		got[1].Kind != budget.Settle || *got[1].CostUSD != 0.25 || got[1].Tokens != 15 || got[1].RunID != got[0].RunID || got[1].Key != name {
+	if len(got) != 2 || got[0].Kind != budget.Reserve || got[0].Work != budget.Box ||
+		got[0].Person != "ana" || !got[0].Ordered ||
+		got[1].Kind != budget.Settle || *got[1].CostUSD != 0.25 || got[1].Tokens != 15 ||
+		got[1].RunID != got[0].RunID || got[1].Key != name {
 		t.Fatalf("%+v", got)
 	}
 	if _, err := b.paid(home).Resume(context.Background(), name, "and then?"); err != nil {

@@ -92,9 +92,12 @@ func (b *Box) Find(word string) (string, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return "", sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("%q is the beginning of %d runs", word, len(found))), strings.Join(found[:min(5, len(found))], ", "))
+		return "", sysexit.Hint(sysexit.With(sysexit.Usage,
+			fmt.Errorf("%q is the beginning of %d runs", word, len(found))),
+			strings.Join(found[:min(5, len(found))], ", "))
 	}
-	return "", sysexit.Hint(sysexit.With(sysexit.NoInput, fmt.Errorf("no run is called %q", word)), "tri-box list shows what there is; latest and last-fail are names too")
+	return "", sysexit.Hint(sysexit.With(sysexit.NoInput, fmt.Errorf("no run is called %q", word)),
+		"tri-box list shows what there is; latest and last-fail are names too")
 }
 
 // links are the words that name a run by a link, with the link's path.
@@ -109,7 +112,8 @@ func (b *Box) pointed(word string) (string, error) {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", links[word], err))
 	}
-	return "", sysexit.Hint(sysexit.With(sysexit.NoInput, fmt.Errorf("there is no run for %q yet", word)), "tri-box list shows what there is")
+	return "", sysexit.Hint(sysexit.With(sysexit.NoInput, fmt.Errorf("there is no run for %q yet", word)),
+		"tri-box list shows what there is")
 }
 
 // point sets a link to a run, atomically.

@@ -31,7 +31,8 @@ type progress struct {
 
 // newProgress shows progress on w, a terminal of width characters, or with lines a log.
 func newProgress(w io.Writer, lines bool, width int, now func() time.Time) *progress {
-	p := &progress{w: w, lines: lines, width: max(20, width), now: now, began: now(), doing: "starting", stop: make(chan struct{})}
+	p := &progress{w: w, lines: lines, width: max(20, width), now: now, began: now(), doing: "starting",
+		stop: make(chan struct{})}
 	if !lines {
 		p.done.Go(p.tick)
 	}

@@ -49,8 +49,11 @@ func (b *Box) reopen(name, words string) (*live, run.State, error) {
 	}
 	refuse := func(err error) (*live, run.State, error) { return nil, s, errors.Join(err, l.lock.Unlock()) }
 	again := s.Status == run.Crashed || s.Status == run.Stalled
-	if !again && (words == "" || s.Status != run.Complete && s.Status != run.Review && s.Status != run.Proposed) {
-		return refuse(sysexit.Hint(sysexit.With(sysexit.No, fmt.Errorf("resume %s: it is %s", name, s.Status)), "a run that CRASHED or STALLED can be resumed; one that is DONE, in REVIEW or PROPOSED with words for it: tri-box resume "+idOf(name)+" 'what to do'"))
+	if !again && (words == "" || s.Status != run.Complete && s.Status != run.Review &&
+		s.Status != run.Proposed) {
+		return refuse(sysexit.Hint(sysexit.With(sysexit.No,
+			fmt.Errorf("resume %s: it is %s", name, s.Status)),
+			"a run that CRASHED or STALLED can be resumed; one that is DONE, in REVIEW or PROPOSED with words for it: tri-box resume "+idOf(name)+" 'what to do'"))
 	}
 	if l.agent, err = b.newAgent(); err != nil {
 		return refuse(err)
@@ -62,7 +65,9 @@ func (b *Box) reopen(name, words string) (*live, run.State, error) {
 		l.env.Rights = nil // made by an older version, whose hash did not cover rights
 	}
 	if hash := l.env.hash(l.meta.Type); hash != l.meta.ConfigHash || hash != s.ConfigHash {
-		return refuse(sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("resume %s: config_hash is %s now; meta.yaml has %s, state.json %s", name, hash, l.meta.ConfigHash, s.ConfigHash)),
+		return refuse(sysexit.Hint(sysexit.With(sysexit.NoPerm,
+			fmt.Errorf("resume %s: config_hash is %s now; meta.yaml has %s, state.json %s", name, hash,
+				l.meta.ConfigHash, s.ConfigHash)),
 			"agent, tools, rights, limits, sandbox or commands are not those that it began with: put the configuration back, or start a new run"))
 	}
 	return l, s, nil
@@ -76,7 +81,8 @@ func (b *Box) take(name string) (*live, run.State, error) {
 	}
 	lock, err := b.home.TryLock("runs/" + name + "/lock")
 	if errors.Is(err, durable.ErrLocked) {
-		err = sysexit.Hint(fmt.Errorf("run %s is under way: %w", name, err), "tri-box tail "+idOf(name)+" shows what it does")
+		err = sysexit.Hint(fmt.Errorf("run %s is under way: %w", name, err),
+			"tri-box tail "+idOf(name)+" shows what it does")
 	}
 	if err != nil {
 		return nil, run.State{}, err
@@ -141,8 +147,10 @@ func why(s run.State) string {
 		return "it had fallen silent"
 	}
 	return map[string]string{
-		agent.OOM: "it ran out of memory", agent.Timeout: "its time or budget was up", agent.ToolError: "a tool or the model failed",
-		agent.Abort: "it gave back nothing that could be used", agent.Killed: "it was ended from outside", agent.TestsFailed: "what it made did not pass the tests",
+		agent.OOM: "it ran out of memory", agent.Timeout: "its time or budget was up",
+		agent.ToolError: "a tool or the model failed",
+		agent.Abort:     "it gave back nothing that could be used", agent.Killed: "it was ended from outside",
+		agent.TestsFailed: "what it made did not pass the tests",
 	}[s.Failure.Kind]
 }
 
@@ -197,7 +205,8 @@ func (l *live) lastWords() string {
 	}
 	var said []string
 	for line := range strings.Lines(string(text)) {
-		if e, err := readEvent([]byte(line)); err == nil && (e.Kind == agent.Thought || e.Kind == agent.Tool) {
+		if e, err := readEvent([]byte(line)); err == nil &&
+			(e.Kind == agent.Thought || e.Kind == agent.Tool) {
 			said = append(said, strings.TrimSpace(e.Tool+" "+e.Text))
 		}
 	}

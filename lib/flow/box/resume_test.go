@@ -34,7 +34,8 @@ func (b *bench) crash(kind string) (name, session string) {
 		return fails(ctx, task)
 	}
 	r, err := b.open().Start(context.Background(), Request{Type: kind, Task: "make it six"})
-	if status(err) != sysexit.No || r.State.Status != run.Crashed || r.State.Failure.Kind != agent.OOM || r.State.Failure.LastSafeArtifact == "" {
+	if status(err) != sysexit.No || r.State.Status != run.Crashed || r.State.Failure.Kind != agent.OOM ||
+		r.State.Failure.LastSafeArtifact == "" {
 		b.Fatalf("%v, %+v", err, r)
 	}
 	return r.Meta.RunName, *r.State.SessionID
@@ -44,7 +45,8 @@ func TestResumeInTheSameSession(t *testing.T) {
 	b := newBench(t)
 	name, session := b.crash(Fix)
 	b.agent.play = func(ctx context.Context, task agent.Task) (agent.Result, error) {
-		if !task.Resume || task.SessionID != session || !strings.Contains(task.Prompt, "it ran out of memory") {
+		if !task.Resume || task.SessionID != session ||
+			!strings.Contains(task.Prompt, "it ran out of memory") {
 			t.Errorf("resumed with %+v", task)
 		}
 		if _, err := os.Stat(filepath.Join(task.Codebase, "half.go")); err != nil {
@@ -59,7 +61,8 @@ func TestResumeInTheSameSession(t *testing.T) {
 	if err != nil || r.Meta.RunName != name || r.State.Status != run.Review || r.State.Failure != nil {
 		t.Fatalf("%v, %+v", err, r)
 	}
-	if got := b.read(".agents/latest/changes.patch"); !strings.Contains(got, "half.go") || !strings.Contains(got, "new.go") {
+	if got := b.read(".agents/latest/changes.patch"); !strings.Contains(got, "half.go") ||
+		!strings.Contains(got, "new.go") {
 		t.Errorf("%s", got)
 	}
 	if _, err := os.Stat(filepath.Join(r.Dir, "patches/attempt_1.patch")); err != nil {
@@ -79,7 +82,8 @@ func TestResumeWithoutSessions(t *testing.T) {
 			if task.Resume {
 				return agent.Result{}, agent.ErrNoResume
 			}
-			for _, want := range []string{"make it six", "Thought", "it must be in retry.go", "so far: retry.go", "cannot be\ncontinued"} {
+			for _, want := range []string{"make it six", "Thought", "it must be in retry.go",
+				"so far: retry.go", "cannot be\ncontinued"} {
 				if want != "Thought" && !strings.Contains(task.Prompt, want) {
 					t.Errorf("%q is not in\n%s", want, task.Prompt)
 				}
@@ -90,7 +94,8 @@ func TestResumeWithoutSessions(t *testing.T) {
 			return says("It is 6.")(ctx, task)
 		}
 		r, err := b.open().Resume(context.Background(), "latest", "")
-		if err != nil || r.State.Status != run.Complete || !strings.Contains(b.err.String(), "starts again with what was learned") {
+		if err != nil || r.State.Status != run.Complete ||
+			!strings.Contains(b.err.String(), "starts again with what was learned") {
 			t.Errorf("%v, %+v, %s", err, r, &b.err)
 		}
 	}
@@ -123,7 +128,9 @@ func TestResumeRefusesOtherRights(t *testing.T) {
 			b.write(file, strings.Replace(text, "type: fix", "type: scout", 1))
 		},
 		"state.json": func(b *bench, name string) {
-			if err := run.Update(filepath.Join(b.dir, Folder, "runs", name), func(s *run.State) { s.ConfigHash = "0" }); err != nil {
+			if err := run.Update(filepath.Join(b.dir, Folder, "runs", name), func(s *run.State) {
+				s.ConfigHash = "0"
+			}); err != nil {
 				b.Fatal(err)
 			}
 		},
@@ -136,7 +143,8 @@ func TestResumeRefusesOtherRights(t *testing.T) {
 				return agent.Result{}, nil
 			}
 			alter(b, run_)
-			if _, err := b.open().Resume(context.Background(), run_, ""); status(err) != sysexit.NoPerm || !strings.Contains(err.Error(), "config_hash") {
+			if _, err := b.open().Resume(context.Background(), run_, ""); status(err) != sysexit.NoPerm ||
+				!strings.Contains(err.Error(), "config_hash") {
 				t.Errorf("%v", err)
 			}
 		})
@@ -169,11 +177,14 @@ func TestUnmarked(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := b.open()
-	err = run.Update(x.dir(r.Meta.RunName), func(s *run.State) { s.Status, s.Owner = run.Active, run.Process{PID: 1 << 22, Start: 1} })
+	err = run.Update(x.dir(r.Meta.RunName), func(s *run.State) {
+		s.Status, s.Owner = run.Active, run.Process{PID: 1 << 22, Start: 1}
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s, err := b.open().State(r.Meta.RunName); err != nil || s.Status != run.Crashed || s.Failure == nil || s.Failure.Kind != agent.Killed {
+	if s, err := b.open().State(r.Meta.RunName); err != nil || s.Status != run.Crashed || s.Failure == nil ||
+		s.Failure.Kind != agent.Killed {
 		t.Errorf("%+v, %v", s, err)
 	}
 	if left, err := x.home.List(marks); err != nil || len(left) != 0 {
@@ -190,12 +201,14 @@ func TestSweepAndGC(t *testing.T) {
 	err := run.Update(dir, func(s *run.State) {
 		s.Status, s.EndedAt, s.Failure, s.Owner = run.Active, nil, nil, run.Process{PID: 1 << 22, Start: 1}
 	})
-	if err := errors.Join(err, x.mark(name, running), os.WriteFile(filepath.Join(b.dir, Folder, ".INDEX.md.4194304"), nil, 0o600),
+	if err := errors.Join(err, x.mark(name, running),
+		os.WriteFile(filepath.Join(b.dir, Folder, ".INDEX.md.4194304"), nil, 0o600),
 		os.MkdirAll(filepath.Join(b.dir, Folder, "runs/.new-abcdef"), 0o700)); err != nil {
 		t.Fatal(err)
 	}
 	s, err := b.open().State(name)
-	if err != nil || s.Status != run.Crashed || s.Failure.Kind != agent.Killed || s.Failure.LastSafeArtifact == "" {
+	if err != nil || s.Status != run.Crashed || s.Failure.Kind != agent.Killed ||
+		s.Failure.LastSafeArtifact == "" {
 		t.Errorf("%+v, %v", s, err)
 	}
 	if err := b.open().GC(context.Background(), time.Hour); err != nil {
@@ -210,7 +223,8 @@ func TestSweepAndGC(t *testing.T) {
 	if err := b.open().GC(context.Background(), 0); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := b.open().State(name); err != nil || s.Status != run.Abandoned || b.git("worktree", "list") == "" {
+	if s, err := b.open().State(name); err != nil || s.Status != run.Abandoned ||
+		b.git("worktree", "list") == "" {
 		t.Errorf("%+v, %v", s, err)
 	}
 	if trees, err := os.ReadDir(filepath.Join(b.dir, Folder, "trees")); err != nil || len(trees) > 0 {
@@ -227,7 +241,8 @@ func TestFind(t *testing.T) {
 		}
 	}
 	first, second := b.start(Scout, "one").Meta.RunName, b.start(Scout, "two").Meta.RunName
-	for word, want := range map[string]string{"latest": second, idOf(first): first, idOf(first)[:5]: first, first: first, strings.TrimSuffix(second, idOf(second)): second} {
+	for word, want := range map[string]string{"latest": second, idOf(first): first, idOf(first)[:5]: first,
+		first: first, strings.TrimSuffix(second, idOf(second)): second} {
 		if got, err := x.Find(word); err != nil || got != want {
 			t.Errorf("%q is %q, %v; want %q", word, got, err, want)
 		}
@@ -305,7 +320,8 @@ func TestHalfAWorktree(t *testing.T) {
 	if _, err := b.open().Resume(context.Background(), name, ""); err != nil {
 		t.Fatal(err)
 	}
-	if patch := b.read(".agents/latest/changes.patch"); strings.Contains(patch, "other.go") || !strings.Contains(patch, "new.go") {
+	if patch := b.read(".agents/latest/changes.patch"); strings.Contains(patch, "other.go") ||
+		!strings.Contains(patch, "new.go") {
 		t.Errorf("%s", patch)
 	}
 }
@@ -314,21 +330,25 @@ func TestTestsDecide(t *testing.T) {
 	b := newBench(t)
 	b.cfg.Box.FixTest = []string{"bash", "-c", "echo the limit is not 6; grep -q 6 retry.go"}
 	b.agent.play = func(ctx context.Context, task agent.Task) (agent.Result, error) {
-		if err := os.WriteFile(filepath.Join(task.Codebase, "retry.go"), []byte("package pay\n\nconst MaxRetries = 7\n"), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(task.Codebase, "retry.go"),
+			[]byte("package pay\n\nconst MaxRetries = 7\n"), 0o644); err != nil {
 			t.Error(err)
 		}
 		return says("It is 6 now.")(ctx, task)
 	}
 	ctx := context.Background()
 	r, err := b.open().Start(ctx, Request{Type: Fix, Task: "make it six"})
-	if status(err) != sysexit.No || r.State.Status != run.Crashed || r.State.Failure.Kind != agent.TestsFailed || r.State.Failure.LastSafeArtifact != "changes.patch" {
+	if status(err) != sysexit.No || r.State.Status != run.Crashed ||
+		r.State.Failure.Kind != agent.TestsFailed || r.State.Failure.LastSafeArtifact != "changes.patch" {
 		t.Fatalf("%v, %+v", err, r.State)
 	}
-	if err := b.open().Merge(ctx, "latest", Merge{Yes: true}); status(err) != sysexit.No || b.git("status", "--porcelain") != "" {
+	if err := b.open().Merge(ctx, "latest", Merge{Yes: true}); status(err) != sysexit.No ||
+		b.git("status", "--porcelain") != "" {
 		t.Errorf("what fails its tests was merged: %v", err)
 	}
 	b.agent.play = func(ctx context.Context, task agent.Task) (agent.Result, error) {
-		if !strings.Contains(task.Prompt, "did not pass the tests") || !strings.Contains(task.Prompt, "the limit is not 6") {
+		if !strings.Contains(task.Prompt, "did not pass the tests") ||
+			!strings.Contains(task.Prompt, "the limit is not 6") {
 			t.Errorf("it was told\n%s", task.Prompt)
 		}
 		return change(ctx, task)
@@ -344,7 +364,9 @@ func TestHalfRemoved(t *testing.T) {
 	b := newBench(t)
 	name, _ := b.crash(Fix)
 	admin := only(t, b.dir, ".git/worktrees/*")
-	if err := errors.Join(os.Remove(filepath.Join(admin, "gitdir")), os.RemoveAll(filepath.Join(b.dir, Folder, "trees", name)), os.Mkdir(filepath.Join(b.dir, ".git/worktrees/mine"), 0o755)); err != nil {
+	if err := errors.Join(os.Remove(filepath.Join(admin, "gitdir")),
+		os.RemoveAll(filepath.Join(b.dir, Folder, "trees", name)),
+		os.Mkdir(filepath.Join(b.dir, ".git/worktrees/mine"), 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.open().GC(context.Background(), 0); err != nil {
@@ -370,7 +392,8 @@ func TestCostAtLeast(t *testing.T) {
 	} {
 		b.out.Reset()
 		b.err.Reset()
-		if err := show(b.open()); err != nil || !strings.Contains(b.out.String()+b.err.String(), "at least $0.25") {
+		if err := show(b.open()); err != nil ||
+			!strings.Contains(b.out.String()+b.err.String(), "at least $0.25") {
 			t.Errorf("%s: %v, %s%s", name, err, b.out.String(), b.err.String())
 		}
 	}

@@ -84,7 +84,8 @@ func (b *Box) born(ctx context.Context, req Request) (*live, string, error) {
 	case strings.TrimSpace(req.Task) == "":
 		return nil, "", sysexit.With(sysexit.Usage, errors.New("the task is empty"))
 	case len(req.Task) > MaxTask:
-		return nil, "", sysexit.With(sysexit.Usage, fmt.Errorf("the task has %d bytes, over %d", len(req.Task), MaxTask))
+		return nil, "", sysexit.With(sysexit.Usage,
+			fmt.Errorf("the task has %d bytes, over %d", len(req.Task), MaxTask))
 	}
 	diff, err := b.diffOf(ctx, &req)
 	if err != nil {
@@ -95,13 +96,16 @@ func (b *Box) born(ctx context.Context, req Request) (*live, string, error) {
 		return nil, "", err
 	}
 	if able := agent.Abilities(l.agent); r.write && !able.Writes {
-		return nil, "", sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("agent %q changes no files", agentOf(b.Config).Agent)), "name another under `box: agent:`")
+		return nil, "", sysexit.Hint(sysexit.With(sysexit.Config,
+			fmt.Errorf("agent %q changes no files", agentOf(b.Config).Agent)),
+			"name another under `box: agent:`")
 	}
 	head, err := b.head(ctx, r.write)
 	if err != nil {
 		return nil, "", err
 	}
-	l.meta = &Meta{Type: req.Type, Task: strings.ToValidUTF8(req.Task, "\ufffd"), Slug: slug(req.Task), RepoSHAStart: head, Since: req.Since, Of: req.Of}
+	l.meta = &Meta{Type: req.Type, Task: strings.ToValidUTF8(req.Task, "\ufffd"), Slug: slug(req.Task),
+		RepoSHAStart: head, Since: req.Since, Of: req.Of}
 	l.meta.Program, l.meta.Version = proc.Version(agentOf(b.Config).Program())
 	return l, diff, b.locked(ctx, "births.lock", l.create)
 }
@@ -115,7 +119,9 @@ func (b *Box) head(ctx context.Context, needed bool) (string, error) {
 	}
 	id, err := repo.Head(ctx)
 	if id == "" && needed {
-		return "", sysexit.Hint(sysexit.With(sysexit.NoInput, errors.Join(fmt.Errorf("%s: no commit to start from", b.Checkout), err)), "it must be a git repository with a commit: a run that changes files works on a copy of it")
+		return "", sysexit.Hint(sysexit.With(sysexit.NoInput,
+			errors.Join(fmt.Errorf("%s: no commit to start from", b.Checkout), err)),
+			"it must be a git repository with a commit: a run that changes files works on a copy of it")
 	}
 	return id, err
 }
@@ -143,7 +149,8 @@ func (l *live) create() error {
 	if l.lock, err = l.home.TryLock(temp + "/lock"); err != nil {
 		return err
 	}
-	s := run.State{Status: run.Active, Owner: run.ProcessOf(os.Getpid()), StartedAt: text.Timestamp(now), Starts: 1, ConfigHash: l.meta.ConfigHash}
+	s := run.State{Status: run.Active, Owner: run.ProcessOf(os.Getpid()), StartedAt: text.Timestamp(now),
+		Starts: 1, ConfigHash: l.meta.ConfigHash}
 	err = errors.Join(l.writeMeta(temp, l.meta), s.Save(l.home, temp))
 	if err == nil {
 		err = l.mark(l.name, running)

@@ -31,7 +31,9 @@ func (l *live) grow(ctx context.Context) error {
 	if err := repo.Create(ctx, l.folder(), l.meta.RepoSHAStart); err != nil {
 		return err
 	}
-	return run.Update(l.dir(l.name), func(s *run.State) { s.WorktreePath = new(Folder + "/" + treeOf(l.name)) })
+	return run.Update(l.dir(l.name), func(s *run.State) {
+		s.WorktreePath = new(Folder + "/" + treeOf(l.name))
+	})
 }
 
 // regrow provides the run's worktree for another attempt. If the worktree is gone, its changes are lost.
@@ -45,7 +47,8 @@ func (l *live) regrow(ctx context.Context, s run.State) error {
 		return err
 	}
 	for _, t := range trees {
-		if s.WorktreePath != nil && t.Dir == l.folder() && t.Present && t.Known && t.Commit == l.meta.RepoSHAStart {
+		if s.WorktreePath != nil && t.Dir == l.folder() && t.Present && t.Known &&
+			t.Commit == l.meta.RepoSHAStart {
 			return nil
 		}
 	}
@@ -89,7 +92,8 @@ func (b *Box) prune(ctx context.Context) error {
 		return err
 	}
 	_, err = repo.Prune(b.home.Path("trees"), func(name string) bool {
-		return idOf(name) == "" || b.home.Exists(marks+"/"+name) || b.home.Exists("runs/"+name) && b.home.Exists(treeOf(name))
+		return idOf(name) == "" || b.home.Exists(marks+"/"+name) ||
+			b.home.Exists("runs/"+name) && b.home.Exists(treeOf(name))
 	})
 	return err
 }
@@ -119,7 +123,8 @@ func (l *live) export(ctx context.Context) (changed bool, err error) {
 		l.Say("not in the patch: %s that .gitignore names, in %s", files(x.Ignored), l.folder())
 	}
 	dir := "runs/" + l.name + "/"
-	if old, err := l.home.ReadFile(dir + "changes.patch"); err == nil && len(old) > 0 && string(old) != string(x.Patch) {
+	if old, err := l.home.ReadFile(dir + "changes.patch"); err == nil && len(old) > 0 &&
+		string(old) != string(x.Patch) {
 		if err := l.home.Replace(l.earlier(dir), old); err != nil {
 			return false, err
 		}
@@ -176,7 +181,9 @@ func (b *Box) diffOf(ctx context.Context, req *Request) (string, error) {
 	}
 	diff, err := repo.Diff(ctx, req.Since)
 	if err == nil && len(diff) == 0 {
-		err = sysexit.Hint(sysexit.With(sysexit.NoInput, fmt.Errorf("nothing to review: the files are those of %.12s", req.Since)), "--since COMMIT or --of RUN says what to review")
+		err = sysexit.Hint(sysexit.With(sysexit.NoInput,
+			fmt.Errorf("nothing to review: the files are those of %.12s", req.Since)),
+			"--since COMMIT or --of RUN says what to review")
 	}
 	return string(diff), err
 }

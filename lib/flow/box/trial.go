@@ -31,7 +31,9 @@ func (l *live) test(ctx context.Context) error {
 		defer cancel()
 	}
 	home := "runs/" + l.name + "/" + testDir + "/home"
-	err := errors.Join(l.home.MkdirAll(home), run.Update(l.dir(l.name), func(s *run.State) { s.Doing = "its tests run" }))
+	err := errors.Join(l.home.MkdirAll(home), run.Update(l.dir(l.name), func(s *run.State) {
+		s.Doing = "its tests run"
+	}))
 	if err != nil {
 		return err
 	}
@@ -43,7 +45,8 @@ func (l *live) test(ctx context.Context) error {
 	var said bytes.Buffer
 	cfg := agentOf(l.Config)
 	exit, err := proc.Run(ctx, proc.Spec{
-		Argv: argv, Dir: l.folder(), Env: proc.Env(nil, l.home.Path(home), env...), RunDir: filepath.Join(l.dir(l.name), testDir), Hold: l.lock.File(),
+		Argv: argv, Dir: l.folder(), Env: proc.Env(nil, l.home.Path(home), env...),
+		RunDir: filepath.Join(l.dir(l.name), testDir), Hold: l.lock.File(),
 		Sandbox: l.Config.Sandbox, Write: true, Home: l.home.Path(home), Read: cfg.Read, Serve: true,
 		Line: func(line []byte) bool {
 			said.Write(append(line, '\n'))

@@ -43,7 +43,9 @@ func (b *Box) List(n int) error {
 		if f := r.State.Failure; f != nil && (status == run.Crashed || status == run.Stalled) {
 			status += " " + f.Kind
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", idOf(r.Meta.RunName), term.Age(r.started(), b.Now()), text.Visible(text.Line(status, 40)), r.Meta.Type, costOf(r.State.Usage), text.Visible(text.Line(r.Meta.Task, 60)))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", idOf(r.Meta.RunName), term.Age(r.started(), b.Now()),
+			text.Visible(text.Line(status, 40)), r.Meta.Type, costOf(r.State.Usage),
+			text.Visible(text.Line(r.Meta.Task, 60)))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -111,7 +113,8 @@ func costOf(u *draft.Usage) string {
 func (r *Run) status(now time.Time) (text string, stopped bool) {
 	s := &r.State
 	silent := now.Sub(timeOf(s.LastHeartbeat))
-	if s.Status != run.Active || s.LastHeartbeat == nil || silent <= supervise.DefaultStall || !s.Owner.Stopped() {
+	if s.Status != run.Active || s.LastHeartbeat == nil || silent <= supervise.DefaultStall ||
+		!s.Owner.Stopped() {
 		return s.Status, false
 	}
 	return fmt.Sprintf("%s, no heartbeat for %s", run.Stalled, silent.Round(time.Minute)), true
@@ -141,7 +144,8 @@ func (b *Box) Show(word string) error {
 	status, stopped := r.status(b.Now())
 	row("status", status)
 	if stopped {
-		row("way out", fmt.Sprintf("kill -CONT %d has it go on; kill -9 %d ends it, and it can be resumed", s.Owner.PID, s.Owner.PID))
+		row("way out", fmt.Sprintf("kill -CONT %d has it go on; kill -9 %d ends it, and it can be resumed",
+			s.Owner.PID, s.Owner.PID))
 	}
 	if f := s.Failure; f != nil {
 		row("failure", f.Kind+": "+f.Message)
@@ -203,13 +207,15 @@ func (b *Box) tellEnd(r *Run) {
 	case r.Meta.Type == Fix && r.State.Status == run.Complete:
 		b.Say("it changed no file")
 	case r.State.Status == run.Review:
-		b.Say("tri-box merge %s shows the patch and applies it; tri-box resume %s 'words' has it go on", id, id)
+		b.Say("tri-box merge %s shows the patch and applies it; tri-box resume %s 'words' has it go on",
+			id, id)
 	}
 }
 
 // spent returns what the run took: time, tokens, cost.
 func (r *Run) spent(now time.Time) string {
-	parts := []string{r.took(now), tokensOf(r.State.Usage), strings.Replace(costOf(r.State.Usage), "$?", "cost unknown", 1)}
+	parts := []string{r.took(now), tokensOf(r.State.Usage),
+		strings.Replace(costOf(r.State.Usage), "$?", "cost unknown", 1)}
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ", ")
 }
 
@@ -323,6 +329,7 @@ func (e *Event) line() string {
 	case e.Tool != "":
 		body = e.Tool + " " + body
 	}
-	body = strings.ReplaceAll(text.Visible(strings.ReplaceAll(body, "\t", " ")), "\n", "\n"+strings.Repeat(" ", 19))
+	body = strings.ReplaceAll(text.Visible(strings.ReplaceAll(body, "\t", " ")), "\n",
+		"\n"+strings.Repeat(" ", 19))
 	return fmt.Sprintf("%-8s %-9s %s\n", text.Visible(clock), text.Visible(e.Kind), body)
 }

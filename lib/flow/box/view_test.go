@@ -23,11 +23,15 @@ func TestViews(t *testing.T) {
 		return says("\x1b]0;title\x07 It is 5.")(ctx, task)
 	}
 	x := b.open()
-	err := x.Work(func() (*Run, error) { return x.Start(context.Background(), Request{Type: Scout, Task: "x\x1b[31m"}) })
-	if err := errors.Join(err, x.Show("latest"), x.Tail(context.Background(), "latest", false), x.List(0)); err != nil {
+	err := x.Work(func() (*Run, error) {
+		return x.Start(context.Background(), Request{Type: Scout, Task: "x\x1b[31m"})
+	})
+	if err := errors.Join(err, x.Show("latest"), x.Tail(context.Background(), "latest", false),
+		x.List(0)); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.out.String(); strings.ContainsAny(got, "\x1b\x07\u202e") || !strings.Contains(got, "Read<U+001B>[2J a<U+202E>b") {
+	if got := b.out.String(); strings.ContainsAny(got, "\x1b\x07\u202e") ||
+		!strings.Contains(got, "Read<U+001B>[2J a<U+202E>b") {
 		t.Errorf("%q", got)
 	}
 }
@@ -46,7 +50,8 @@ func watched(t *testing.T) (b *bench, name string, watcher *exec.Cmd) {
 	}
 	t.Cleanup(func() { watcher.Process.Kill(); watcher.Wait() })
 	err := run.Update(b.open().dir(name), func(s *run.State) {
-		s.Status, s.EndedAt, s.Failure, s.Owner, s.LastHeartbeat = run.Active, nil, nil, run.ProcessOf(watcher.Process.Pid), new("2026-01-02T03:04:05Z")
+		s.Status, s.EndedAt, s.Failure, s.Owner, s.LastHeartbeat = run.Active, nil, nil,
+			run.ProcessOf(watcher.Process.Pid), new("2026-01-02T03:04:05Z")
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +115,8 @@ func TestTailUnwatched(t *testing.T) {
 		t.Errorf("it is watched over: %q", got)
 	}
 	stop(t, watcher)
-	if got, want := said(true), fmt.Sprintf("run %s: not supervised: process %d, which supervises it, is stopped; kill -CONT %d has it go on, kill -9 %d ends it\n", name, pid, pid, pid); got != want {
+	if got, want := said(true),
+		fmt.Sprintf("run %s: not supervised: process %d, which supervises it, is stopped; kill -CONT %d has it go on, kill -9 %d ends it\n", name, pid, pid, pid); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if err := watcher.Process.Kill(); err != nil {
@@ -118,7 +124,9 @@ func TestTailUnwatched(t *testing.T) {
 	}
 	watcher.Wait()
 	got := said(false)
-	if strings.Count(got, "CRASHED") != 1 || !strings.Contains(got, fmt.Sprintf("process %d, which supervised it, ended without a word", pid)) || !strings.Contains(got, "tri-box resume "+idOf(name)+" goes on with it") {
+	if strings.Count(got, "CRASHED") != 1 ||
+		!strings.Contains(got, fmt.Sprintf("process %d, which supervised it, ended without a word", pid)) ||
+		!strings.Contains(got, "tri-box resume "+idOf(name)+" goes on with it") {
 		t.Errorf("%q", got)
 	}
 	if s, err := x.State(name); err != nil || s.Status != run.Crashed {

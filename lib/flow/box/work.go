@@ -36,7 +36,8 @@ func (l *live) told(diff string) told {
 	id := idOf(l.name)
 	return told{
 		Run: l.name, ID: id, Task: prompt.Quote("task", l.meta.Task), Diff: prompt.Quote("change", diff),
-		Tools: l.env.Tools, Shell: l.env.Shell, Safe: slashNames(id, l.env.Safe), Human: slashNames(id, l.env.Human), Write: l.right.write,
+		Tools: l.env.Tools, Shell: l.env.Shell, Safe: slashNames(id, l.env.Safe),
+		Human: slashNames(id, l.env.Human), Write: l.right.write,
 	}
 }
 
@@ -48,12 +49,15 @@ func (l *live) work(ctx context.Context, t agent.Task) error {
 	}
 	limit := l.Config.Box.Limits.Of(l.meta.Type)
 	a := supervise.Wrap(l.agent, supervise.Options{
-		Limits: supervise.Limits{Wall: limit.Time(), Turns: *limit.Turns, Tokens: *limit.Tokens, CostUSD: *limit.CostUSD,
-			Stall: time.Duration(agentOf(l.Config).StallMin * float64(time.Minute))},
+		Limits: supervise.Limits{Wall: limit.Time(), Turns: *limit.Turns, Tokens: *limit.Tokens,
+			CostUSD: *limit.CostUSD,
+			Stall:   time.Duration(agentOf(l.Config).StallMin * float64(time.Minute))},
 		Dir: l.dir(l.name), ConfigHash: l.meta.ConfigHash, Open: true, Now: l.Now,
 	})
 	t.Question, t.Codebase, t.Dir = l.meta.Task, l.folder(), filepath.Join(l.dir(l.name), "raw")
-	t.Tools = slices.DeleteFunc(slices.Clone(l.env.Tools), func(tool string) bool { return slices.Contains(edits, tool) })
+	t.Tools = slices.DeleteFunc(slices.Clone(l.env.Tools), func(tool string) bool {
+		return slices.Contains(edits, tool)
+	})
 	t.Shell, t.Write, t.Env = l.env.Shell, l.env.Write, env
 	t.Hidden, t.Commands, t.Hold = []string{Folder}, commandFiles(l.name, l.env.commands), l.lock.File()
 	for _, name := range slashNames(idOf(l.name), l.env.Safe) {
@@ -83,7 +87,8 @@ func (l *live) keepWords(res agent.Result, whole bool) error {
 		if text == "" || name == "plan.md" && !whole {
 			continue
 		}
-		if err := l.home.Replace("runs/"+l.name+"/"+name, []byte(strings.TrimRight(text, "\n")+"\n")); err != nil {
+		if err := l.home.Replace("runs/"+l.name+"/"+name,
+			[]byte(strings.TrimRight(text, "\n")+"\n")); err != nil {
 			return err
 		}
 	}
@@ -104,7 +109,8 @@ func wordsOf(res agent.Result) words {
 		text = string(res.Value)
 	}
 	var w words
-	if obj, err := agent.Object([]byte(text)); err == nil && json.Unmarshal(obj, &w) == nil && (w.Report != "" || w.Plan != "") {
+	if obj, err := agent.Object([]byte(text)); err == nil && json.Unmarshal(obj, &w) == nil &&
+		(w.Report != "" || w.Plan != "") {
 		return w
 	}
 	return words{Summary: text, Report: text}
@@ -150,7 +156,8 @@ func (l *live) settle(status string, failed error) error {
 			s.Status = run.Crashed
 		}
 		if s.Failure == nil {
-			s.Failure = &run.Failure{Kind: agent.FailureKind(failed), Message: prompt.Cut(text.Line(failed.Error(), 1000), 1000)}
+			s.Failure = &run.Failure{Kind: agent.FailureKind(failed),
+				Message: prompt.Cut(text.Line(failed.Error(), 1000), 1000)}
 		}
 		s.Failure.LastSafeArtifact = l.artifact()
 	})
@@ -191,13 +198,16 @@ func ending(r *Run, failed error) error {
 	switch {
 	case r.State.Status == run.Stalled, agent.FailureKind(failed) == agent.Timeout:
 		status = sysexit.TempFail
-	case ok && (status == sysexit.Config || status == sysexit.TempFail || status == sysexit.IO || status == sysexit.NoPerm || status == sysexit.Unavailable && agent.FailureKind(failed) == agent.Unknown):
+	case ok && (status == sysexit.Config || status == sysexit.TempFail || status == sysexit.IO ||
+		status == sysexit.NoPerm || status == sysexit.Unavailable &&
+		agent.FailureKind(failed) == agent.Unknown):
 	default:
 		status = sysexit.No
 	}
 	err = sysexit.With(status, err)
 	if r.State.Status != run.Abandoned {
-		err = sysexit.Hint(err, "tri-box show "+idOf(r.Meta.RunName)+" tells more; tri-box resume "+idOf(r.Meta.RunName)+" goes on with it")
+		err = sysexit.Hint(err, "tri-box show "+idOf(r.Meta.RunName)+" tells more; tri-box resume "+
+			idOf(r.Meta.RunName)+" goes on with it")
 	}
 	return err
 }

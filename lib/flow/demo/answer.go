@@ -101,7 +101,8 @@ func (d *demo) again(ctx context.Context, reply pipe, stands []byte) error {
 		return err
 	}
 	if !bytes.Equal(now, stands) {
-		return sysexit.With(sysexit.Software, fmt.Errorf("%s has changed: the answer was posted twice", d.path("chat/"+room)))
+		return sysexit.With(sysexit.Software,
+			fmt.Errorf("%s has changed: the answer was posted twice", d.path("chat/"+room)))
 	}
 	d.say("%s", d.paint(green, "Nothing is posted twice."))
 	return nil
@@ -109,7 +110,9 @@ func (d *demo) again(ctx context.Context, reply pipe, stands []byte) error {
 
 // why records the reply in its thread, and shows the history of the message.
 func (d *demo) why(ctx context.Context) error {
-	if _, err := d.quiet(ctx, pipe{steps: [][]string{{"tri-dispatch", "--once", d.path("home/events-classified.ndjson")}}}); err != nil {
+	if _, err := d.quiet(ctx,
+		pipe{steps: [][]string{{"tri-dispatch", "--once",
+			d.path("home/events-classified.ndjson")}}}); err != nil {
 		return err
 	}
 	d.say("And why was that said?")

@@ -74,17 +74,20 @@ func (d *demo) drafts() error {
 		return err
 	}
 	if len(threads) != questions {
-		return sysexit.With(sysexit.Software, fmt.Errorf("%d threads wait for a person, %d questions were asked", len(threads), questions))
+		return sysexit.With(sysexit.Software,
+			fmt.Errorf("%d threads wait for a person, %d questions were asked", len(threads), questions))
 	}
 	for _, t := range threads {
 		d.say("")
-		d.say("  %s asks: %s", text.Line(t.OriginalSenderName, 20), d.paint(bold, text.Line(t.Messages[0].Content, 90)))
+		d.say("  %s asks: %s", text.Line(t.OriginalSenderName, 20),
+			d.paint(bold, text.Line(t.Messages[0].Content, 90)))
 		if t.DraftPending == nil || len(t.InvestigatorReturn.EvidenceRefs) == 0 {
 			d.say("  %s", text.Line(t.Badge, 60))
 			continue
 		}
 		refs := t.InvestigatorReturn.EvidenceRefs
-		d.say("  %s: %d references, the first of them %s", d.paint(green, text.Line(t.Badge, 60)), len(refs), d.paint(bold, text.Line(refs[0].Ref, 60)))
+		d.say("  %s: %d references, the first of them %s", d.paint(green, text.Line(t.Badge, 60)), len(refs),
+			d.paint(bold, text.Line(refs[0].Ref, 60)))
 		d.block(faint, head(refs[0].Quote, 5))
 	}
 	return nil

@@ -91,7 +91,8 @@ func (d *demo) show(ctx context.Context) (used time.Duration, err error) {
 			continue
 		}
 		started := time.Now()
-		limited, stop := context.WithTimeoutCause(ctx, limit-used, fmt.Errorf("the demo took more than %s", limit))
+		limited, stop := context.WithTimeoutCause(ctx, limit-used,
+			fmt.Errorf("the demo took more than %s", limit))
 		err := part(limited)
 		cause, late := context.Cause(limited), errors.Is(limited.Err(), context.DeadlineExceeded)
 		stop()
@@ -161,7 +162,8 @@ func (d *demo) clear() error {
 		return sysexit.With(sysexit.IO, err)
 	}
 	if text, err := os.ReadFile(d.path("CACHEDIR.TAG")); err != nil || string(text) != tag {
-		return sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("%q is there and is no earlier demo", d.Dir)), "name another folder with --dir")
+		return sysexit.Hint(sysexit.With(sysexit.Usage,
+			fmt.Errorf("%q is there and is no earlier demo", d.Dir)), "name another folder with --dir")
 	}
 	return sysexit.With(sysexit.IO, os.RemoveAll(d.Dir))
 }

@@ -26,7 +26,8 @@ func showing(t *testing.T) *demo {
 
 // TestQuote: the command shown is the command that a shell would run.
 func TestQuote(t *testing.T) {
-	for _, arg := range []string{"", "plain-1.go:3", "two words", "it's", `a"b\c`, "$(touch x)", "`x`", "a\nb", "*", "~", "#", "日本", "-n"} {
+	for _, arg := range []string{"", "plain-1.go:3", "two words", "it's", `a"b\c`, "$(touch x)", "`x`",
+		"a\nb", "*", "~", "#", "日本", "-n"} {
 		out, err := exec.Command("bash", "-c", "printf '%s' "+"x"+quote(arg)).Output()
 		if err != nil || string(out) != "x"+arg {
 			t.Errorf("%q is shown as %s, which is %q to a shell (%v)", arg, quote(arg), out, err)
@@ -120,7 +121,8 @@ func TestOwnHome(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, err := d.quiet(t.Context(), pipe{steps: [][]string{{"env"}}})
-	if err != nil || bytes.Contains(out, []byte("someone")) || !bytes.Contains(out, []byte("TRI_USER=operator\n")) ||
+	if err != nil || bytes.Contains(out, []byte("someone")) ||
+		!bytes.Contains(out, []byte("TRI_USER=operator\n")) ||
 		!bytes.Contains(out, []byte("TRI_HOME="+d.home+"\n")) {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -198,7 +200,8 @@ func TestQuestions(t *testing.T) {
 
 // TestPlant: the lie is in the planted return only.
 func TestPlant(t *testing.T) {
-	good := &draft.Return{EvidenceRefs: []draft.Ref{{Ref: "a.go:1", Quote: "package a", Receipt: &draft.Receipt{}}}}
+	good := &draft.Return{EvidenceRefs: []draft.Ref{{Ref: "a.go:1", Quote: "package a",
+		Receipt: &draft.Receipt{}}}}
 	bad := plant(good)
 	if good.EvidenceRefs[0].Quote != "package a" || good.EvidenceRefs[0].Receipt == nil {
 		t.Error("the good return was changed")

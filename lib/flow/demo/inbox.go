@@ -45,16 +45,21 @@ var day = []request{
 	{"how many rows may a report have?", "question", offered,
 		"A question is investigated; the answer waits for a person.", (*demo).approve},
 	{"change the row limit in export.go to 2000", "code_change", offered,
-		"A small change of code is made in a copy; the patch waits for a merge, and the reply for a person.", (*demo).approve},
+		"A small change of code is made in a copy; the patch waits for a merge, and the reply for a person.",
+		(*demo).approve},
 	{"build a new feature for exporting reports as pdf", "code_change", offered,
-		"A large change asks first. The question to Ana waits for a person, as every post does.", (*demo).clarified},
+		"A large change asks first. The question to Ana waits for a person, as every post does.",
+		(*demo).clarified},
 	{"redesign the architecture: replace the export with a new service", "code_change", offered,
 		"Another large one. Ana declines the question with a thumbs down.", (*demo).declined},
-	{"add milk to my list", "todo", noted, "An entry of a list needs no agent and no post: it is noted.", nil},
+	{"add milk to my list", "todo", noted, "An entry of a list needs no agent and no post: it is noted.",
+		nil},
 	{"check off milk", "todo_complete", noted, "So does its end.", nil},
 	{"remind me tomorrow at 9:00 to call the bank", "reminder", noted,
 		"A reminder is noted with its time, and shown to the operators then.", nil},
-	{"fix the export when the disk is full", "code_change", func(t *thread.Thread) bool { return t.InvestigatorError != "" },
+	{"fix the export when the disk is full", "code_change", func(t *thread.Thread) bool {
+		return t.InvestigatorError != ""
+	},
 		"This run fails: nothing is posted, and an operator sees why.", nil},
 }
 
@@ -115,11 +120,14 @@ func (d *demo) prepareInbox(ctx context.Context) error {
 		"gate: {grace_s: 0}",
 		"turn: {hold_s: 0}",
 		"sandbox: off # the agent is this demo's own script, and tri's search",
-		"box: {agent: {agent: exec, command: " + inYAML("sh", filepath.Join(filepath.Dir(d.home), "fix.sh")) + "}}",
+		"box: {agent: {agent: exec, command: " + inYAML("sh",
+			filepath.Join(filepath.Dir(d.home), "fix.sh")) + "}}",
 		"",
 	}, "\n")
-	err := errors.Join(d.write("chat/"+room, ""), d.write("fix.sh", fixAgent), d.write("home/config.yaml", config), d.write("code/export.go", exportCode))
-	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=demo", "-c", "user.email=demo@example.com", "commit", "-qm", "export"}} {
+	err := errors.Join(d.write("chat/"+room, ""), d.write("fix.sh", fixAgent),
+		d.write("home/config.yaml", config), d.write("code/export.go", exportCode))
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."},
+		{"-c", "user.name=demo", "-c", "user.email=demo@example.com", "commit", "-qm", "export"}} {
 		git := exec.CommandContext(ctx, "git", args...)
 		git.Dir = d.path("code")
 		if said, failed := git.CombinedOutput(); failed != nil && err == nil {
@@ -140,7 +148,8 @@ func (d *demo) request(ctx context.Context, r request) error {
 		return err
 	}
 	if t.Intent != r.intent {
-		return sysexit.With(sysexit.Software, fmt.Errorf("%q is taken for %s, want %s", r.said, t.Intent, r.intent))
+		return sysexit.With(sysexit.Software,
+			fmt.Errorf("%q is taken for %s, want %s", r.said, t.Intent, r.intent))
 	}
 	d.say("%s", r.words)
 	d.say("  intent %s (%s)", t.Intent, strings.Join(t.IntentReasons, ", "))
@@ -180,7 +189,9 @@ func (d *demo) approve(ctx context.Context, t *thread.Thread) error {
 	if _, err := d.run(ctx, pipe{steps: [][]string{{"tri-approve", "approve", t.Key, "--yes"}}}); err != nil {
 		return err
 	}
-	_, err := d.until(ctx, t.Summary, func(t *thread.Thread) bool { return t.PostedMessageID != nil || t.AwaitsAsker() })
+	_, err := d.until(ctx, t.Summary, func(t *thread.Thread) bool {
+		return t.PostedMessageID != nil || t.AwaitsAsker()
+	})
 	return err
 }
 
@@ -194,7 +205,9 @@ func (d *demo) clarified(ctx context.Context, t *thread.Thread) error {
 	if err := d.line("ana >%s: %s", t.OriginalMessageID, answer); err != nil {
 		return err
 	}
-	got, err := d.until(ctx, t.Summary, func(t *thread.Thread) bool { return t.Cycle > 1 && t.DraftPending != nil })
+	got, err := d.until(ctx, t.Summary, func(t *thread.Thread) bool {
+		return t.Cycle > 1 && t.DraftPending != nil
+	})
 	if err != nil {
 		return err
 	}

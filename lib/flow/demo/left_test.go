@@ -37,7 +37,8 @@ var written = map[string]string{
 // as its schema says, and every kind of record is written.
 func TestLeft(t *testing.T) {
 	bin := t.TempDir()
-	if out, err := exec.Command("go", "build", "-o", bin+"/", "../../../cmd/...").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", bin+"/",
+		"../../../cmd/...").CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
 	var screen bytes.Buffer

@@ -36,9 +36,11 @@ func (d *demo) lie(ctx context.Context) error {
 		return err
 	}
 	for _, file := range []string{"good", "planted"} {
-		check := []string{"tri-validate", "--code-only", "--codebase", d.Codebase, d.path("lie/" + file + ".ndjson")}
+		check := []string{"tri-validate", "--code-only", "--codebase", d.Codebase,
+			d.path("lie/" + file + ".ndjson")}
 		into := d.path("lie/" + file + "-verdict.ndjson")
-		if _, err := d.run(ctx, pipe{steps: [][]string{check}, into: into, ok: []int{sysexit.No}}); err != nil {
+		if _, err := d.run(ctx, pipe{steps: [][]string{check}, into: into,
+			ok: []int{sysexit.No}}); err != nil {
 			return err
 		}
 		if err := d.judge(into, file == "good"); err != nil {
@@ -52,7 +54,8 @@ func (d *demo) lie(ctx context.Context) error {
 func (d *demo) drill(ctx context.Context) error {
 	d.say("And so that nobody has to take our lie for it, three more, planted by a program:")
 	out, err := d.run(ctx, pipe{steps: [][]string{
-		{"tri-drill", "--codebase", d.Codebase, "--faults", "bad_path,bad_line,bad_content", d.path("lie/good.ndjson")},
+		{"tri-drill", "--codebase", d.Codebase, "--faults", "bad_path,bad_line,bad_content",
+			d.path("lie/good.ndjson")},
 		{"tri-validate", "--code-only", "--codebase", d.Codebase},
 		{"tri-drill", "--score", "--json"},
 	}, ok: []int{sysexit.No}})
@@ -66,9 +69,11 @@ func (d *demo) drill(ctx context.Context) error {
 	for _, s := range scores {
 		for _, f := range s.Faults {
 			if f.Caught != f.Planted {
-				return sysexit.With(sysexit.Software, fmt.Errorf("%s: %d planted, %d caught", f.Fault, f.Planted, f.Caught))
+				return sysexit.With(sysexit.Software,
+					fmt.Errorf("%s: %d planted, %d caught", f.Fault, f.Planted, f.Caught))
 			}
-			d.say("  %-12s %d planted, %s", f.Fault, f.Planted, d.paint(green, fmt.Sprintf("%d caught", f.Caught)))
+			d.say("  %-12s %d planted, %s", f.Fault, f.Planted,
+				d.paint(green, fmt.Sprintf("%d caught", f.Caught)))
 		}
 	}
 	return nil
@@ -110,7 +115,8 @@ func (d *demo) judge(file string, pass bool) error {
 		return nil
 	}
 	d.say("  the other one: %s", d.paint(red, v.Verdict))
-	d.say("  the reference that lied: %s, %s", d.paint(bold, text.Line(v.SpotCheckRef, 80)), d.paint(red, v.SpotCheckResult))
+	d.say("  the reference that lied: %s, %s", d.paint(bold, text.Line(v.SpotCheckRef, 80)),
+		d.paint(red, v.SpotCheckResult))
 	d.block(faint, v.SpotCheckNote)
 	return nil
 }

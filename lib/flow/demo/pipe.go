@@ -106,7 +106,8 @@ func connect(programs []*exec.Cmd, p pipe) (opened []io.Closer, err error) {
 func start(programs []*exec.Cmd) error {
 	for _, c := range programs {
 		if err := c.Start(); err != nil {
-			return sysexit.Hint(sysexit.With(sysexit.Unavailable, fmt.Errorf("start %s: %w", filepath.Base(c.Path), err)),
+			return sysexit.Hint(sysexit.With(sysexit.Unavailable,
+				fmt.Errorf("start %s: %w", filepath.Base(c.Path), err)),
 				"the demo runs the programs beside tri: build them all with make")
 		}
 	}
@@ -123,7 +124,8 @@ func wait(c *exec.Cmd, ok []int, said *bytes.Buffer) error {
 	if err == nil || errors.As(err, &exit) && slices.Contains(ok, exit.ExitCode()) {
 		return nil
 	}
-	return fmt.Errorf("%s: %w: %s", filepath.Base(c.Path), err, text.Visible(strings.TrimSpace(said.String())))
+	return fmt.Errorf("%s: %w: %s", filepath.Base(c.Path), err,
+		text.Visible(strings.TrimSpace(said.String())))
 }
 
 // shell returns the shell command for p.
@@ -152,7 +154,8 @@ func (d *demo) shell(p pipe) string {
 // quote quotes an argument for a shell.
 func quote(arg string) string {
 	plain := func(r rune) bool {
-		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_./=:,+@", r)
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' ||
+			strings.ContainsRune("-_./=:,+@", r)
 	}
 	if arg != "" && !strings.ContainsFunc(arg, func(r rune) bool { return !plain(r) }) {
 		return arg

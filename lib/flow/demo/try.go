@@ -46,7 +46,9 @@ func Try(ctx context.Context, t Trial) error {
 	}
 	all, chosen := d.path("all.ndjson"), d.path("chosen.ndjson")
 	d.title("1. The history goes through the filter")
-	if _, err := d.run(ctx, pipe{steps: [][]string{{"tri-watch", "export", t.Export}, {"tri-thread"}, {"tri-classify"}}, into: all, what: "messages", ends: "\n"}); err != nil {
+	if _, err := d.run(ctx,
+		pipe{steps: [][]string{{"tri-watch", "export", t.Export}, {"tri-thread"}, {"tri-classify"}},
+			into: all, what: "messages", ends: "\n"}); err != nil {
 		return err
 	}
 	if err := d.choose(ctx, all, chosen, t.Limit); err != nil {
@@ -149,7 +151,8 @@ func (d *demo) choose(ctx context.Context, from, to string, limit int) error {
 	stats, err := stream.Each(ctx, in, func(rec ndjson.Record) error {
 		v := gjson.ParseBytes(rec.Bytes)
 		if v.Get("classification").Str == event.Actionable {
-			found = append(found, candidate{rec.Line, v.Get("is_question").Bool(), v.Get("classifier_confidence").Float()})
+			found = append(found, candidate{rec.Line, v.Get("is_question").Bool(),
+				v.Get("classifier_confidence").Float()})
 		}
 		return nil
 	})
@@ -165,7 +168,8 @@ func (d *demo) choose(ctx context.Context, from, to string, limit int) error {
 		chosen[c.line] = true
 	}
 	d.say("%d messages, %d ask something: %.0f%% need nobody. The %d likeliest are investigated.",
-		stats.Records, len(found), 100*float64(stats.Records-int64(len(found)))/float64(stats.Records), len(chosen))
+		stats.Records, len(found), 100*float64(stats.Records-int64(len(found)))/float64(stats.Records),
+		len(chosen))
 	var out bytes.Buffer
 	_, err = stream.Each(ctx, in, func(rec ndjson.Record) error {
 		line := rec.Bytes

@@ -63,7 +63,8 @@ func turns(ctx context.Context, o Options) error {
 func (d *demo) turns(ctx context.Context, kill bool) (err error) {
 	if !kill {
 		d.title("1. Three messages while an investigation works")
-		d.say("An agent that takes %d seconds answers by a search. Ana writes, %d seconds apart:", takes, pause)
+		d.say("An agent that takes %d seconds answers by a search. Ana writes, %d seconds apart:",
+			takes, pause)
 	} else {
 		d.title("2. The same, and the dispatcher is killed after the second message")
 	}
@@ -125,12 +126,14 @@ func (d *demo) prepareTurns() error {
 		"sandbox: off # the agent is this demo's own script, and tri's search",
 		"investigator:",
 		"  agent: exec",
-		"  command: " + inYAML("env", "PATH="+find+":"+os.Getenv("PATH"), "ASKED="+filepath.Join(dir, "asked"),
+		"  command: " + inYAML("env", "PATH="+find+":"+os.Getenv("PATH"),
+			"ASKED="+filepath.Join(dir, "asked"),
 			fmt.Sprint("SECONDS_TO_TAKE=", takes), "sh", filepath.Join(dir, "slow.sh")),
 		"",
 	}
 	return sysexit.With(sysexit.IO, errors.Join(
-		d.write("chat/"+room, ""), d.write("slow.sh", slowAgent), d.write("home/config.yaml", strings.Join(config, "\n")),
+		d.write("chat/"+room, ""), d.write("slow.sh", slowAgent),
+		d.write("home/config.yaml", strings.Join(config, "\n")),
 		d.write("code/auth.go", authCode), d.write("code/deploy.go", deployCode),
 	))
 }
@@ -229,7 +232,8 @@ func (d *demo) answered(ctx context.Context, drafts []thread.Thread) error {
 			err := fmt.Errorf("%s has no draft: %s: %s", t.Key, t.Badge, t.InvestigatorError)
 			return sysexit.With(sysexit.Software, err)
 		}
-		if _, err := d.run(ctx, pipe{steps: [][]string{{"tri-approve", "approve", t.Key, "--yes"}}}); err != nil {
+		if _, err := d.run(ctx,
+			pipe{steps: [][]string{{"tri-approve", "approve", t.Key, "--yes"}}}); err != nil {
 			return err
 		}
 	}
@@ -239,7 +243,8 @@ func (d *demo) answered(ctx context.Context, drafts []thread.Thread) error {
 			break
 		}
 		if err := errors.Join(sleep(ctx, 200*time.Millisecond), ctx.Err()); err != nil {
-			return sysexit.With(sysexit.TempFail, fmt.Errorf("%d replies, want %d: %w", len(replies), len(drafts), err))
+			return sysexit.With(sysexit.TempFail,
+				fmt.Errorf("%d replies, want %d: %w", len(replies), len(drafts), err))
 		}
 	}
 	said, err := d.chat()

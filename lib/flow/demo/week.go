@@ -20,7 +20,8 @@ func (d *demo) week(ctx context.Context) error {
 	d.title("1. A team's week of chat: what of it is work?")
 	d.say("A Slack export, as anyone can make of their own history, goes through the free filter.")
 	classified := d.path("week.ndjson")
-	if _, err := d.run(ctx, pipe{steps: [][]string{{"tri-watch", "export", d.path("week")}, {"tri-classify"}}, into: classified}); err != nil {
+	if _, err := d.run(ctx, pipe{steps: [][]string{{"tri-watch", "export", d.path("week")}, {"tri-classify"}},
+		into: classified}); err != nil {
 		return err
 	}
 	events, err := read[event.Classified](classified)
@@ -84,7 +85,9 @@ var wanted = []string{
 func (d *demo) samples(ctx context.Context, events []event.Classified) error {
 	var chosen bytes.Buffer
 	for _, text := range wanted {
-		i := slices.IndexFunc(events, func(e event.Classified) bool { return strings.Contains(e.Content, text) })
+		i := slices.IndexFunc(events, func(e event.Classified) bool {
+			return strings.Contains(e.Content, text)
+		})
 		if i < 0 {
 			return sysexit.With(sysexit.Software, fmt.Errorf("the week has no message with %q", text))
 		}

@@ -75,7 +75,8 @@ func (a *auto) offered(t *thread.Thread, offer *decision.Record) error {
 	}
 	_, err = decision.Append(a.Home, decision.Record{
 		Kind: decision.Auto, By: decision.Dispatcher, Via: decision.ViaPolicy, At: text.Timestamp(now),
-		Key: t.Key, Cycle: t.Cycle, DraftSHA256: offer.DraftSHA256, Text: offer.Text, Cuts: offer.Cuts, Grounds: grounds,
+		Key: t.Key, Cycle: t.Cycle, DraftSHA256: offer.DraftSHA256, Text: offer.Text, Cuts: offer.Cuts,
+		Grounds: grounds,
 	})
 	if err != nil {
 		return err
@@ -109,7 +110,8 @@ func (a *auto) earned(t *thread.Thread, now time.Time) ([]string, error) {
 		return nil, err
 	}
 	ret, v := t.InvestigatorReturn, t.ValidatorReturn
-	judged := autoreply.Judged{Confidence: ret.Confidence, Round: t.InvestigatorRound, Verdict: v.Verdict, Risk: v.RiskGateCheck}
+	judged := autoreply.Judged{Confidence: ret.Confidence, Round: t.InvestigatorRound, Verdict: v.Verdict,
+		Risk: v.RiskGateCheck}
 	seen := autoreply.Asked{Mention: t.Messages[len(t.Messages)-1].Mention, Type: t.QuestionType}
 	if !autoreply.Hold(policy.Preconditions(seen, judged, now)) {
 		return nil, nil
@@ -153,7 +155,8 @@ func (a *auto) announce(t *thread.Thread, offer *decision.Record) error {
 		ID: notify.OfAuto(id), Key: t.Key, Cycle: t.Cycle, DraftSHA256: offer.DraftSHA256,
 		Title: fmt.Sprintf("Automatic reply in %s, posted in %v", t.ChatName, a.Config.Gate.Grace()),
 		Text: fmt.Sprintf("%s: %s\n\n%s\n\nTake it back until then with: tri-approve undo %s",
-			question.SenderName, prompt.Cut(question.Content, maxCardQuestion), prompt.Cut(offer.Text, maxCardAnswer), t.Key),
+			question.SenderName, prompt.Cut(question.Content, maxCardQuestion),
+			prompt.Cut(offer.Text, maxCardAnswer), t.Key),
 	})
 }
 
@@ -162,7 +165,8 @@ func (a *auto) announce(t *thread.Thread, offer *decision.Record) error {
 func (a *auto) tick(now time.Time) ([]thread.Input, error) {
 	for _, t := range a.store.open {
 		st := a.gate.Standing(t.Key)
-		if t.UserApprovedAt == nil || st == nil || !st.Automatic() || st.Claimed || a.lapsed[t.Key] == st.Decision.N {
+		if t.UserApprovedAt == nil || st == nil || !st.Automatic() || st.Claimed ||
+			a.lapsed[t.Key] == st.Decision.N {
 			continue
 		}
 		why := ""

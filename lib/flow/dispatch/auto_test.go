@@ -37,7 +37,8 @@ type earned struct {
 }
 
 func newEarned(t *testing.T) *earned {
-	e := &earned{bench: newBench(t), confidence: "high", risk: verdict.Passes, text: "what does the retry do?", verdicts: []string{verdict.Pass}, now: saturday}
+	e := &earned{bench: newBench(t), confidence: "high", risk: verdict.Passes,
+		text: "what does the retry do?", verdicts: []string{verdict.Pass}, now: saturday}
 	e.bench.mention = true
 	e.cfg.AutoReply = config.AutoReply{
 		Enabled: true, Hours: "Sat 09:00-17:00",
@@ -47,7 +48,9 @@ func newEarned(t *testing.T) *earned {
 	e.cfg.Gate.Chat = config.GateChat{Platform: "local", ChatID: "ops"}
 	for week := range autoreply.Weeks {
 		for i := range autoreply.MinWeek + 2 {
-			e.judged(fmt.Sprint("old", week, i), saturday.Add(-time.Duration(week)*7*24*time.Hour-time.Duration(i+1)*time.Hour), decision.Approve)
+			e.judged(fmt.Sprint("old", week, i),
+				saturday.Add(-time.Duration(week)*7*24*time.Hour-time.Duration(i+1)*time.Hour),
+				decision.Approve)
 		}
 	}
 	return e
@@ -57,10 +60,12 @@ func newEarned(t *testing.T) *earned {
 func (e *earned) judged(key string, at time.Time, kind string) {
 	e.t.Helper()
 	offer := decision.Record{
-		Kind: decision.Offer, By: "tri-dispatch", Via: "code", At: text.Timestamp(at), Key: "local.dev." + key, Cycle: 1, Text: key, DraftSHA256: decision.Sum(key),
+		Kind: decision.Offer, By: "tri-dispatch", Via: "code", At: text.Timestamp(at),
+		Key: "local.dev." + key, Cycle: 1, Text: key, DraftSHA256: decision.Sum(key),
 		Meta: &decision.Meta{ValidatorVerdict: "pass", InvestigatorRounds: 1},
 	}
-	word := decision.Record{Kind: kind, By: "boss", Via: "terminal", At: text.Timestamp(at), Key: offer.Key, Cycle: 1, Text: key, DraftSHA256: offer.DraftSHA256}
+	word := decision.Record{Kind: kind, By: "boss", Via: "terminal", At: text.Timestamp(at), Key: offer.Key,
+		Cycle: 1, Text: key, DraftSHA256: offer.DraftSHA256}
 	if kind == decision.Dismiss {
 		word.Text = ""
 	}
@@ -88,11 +93,13 @@ func (e *earned) run() error {
 	o := e.options()
 	o.Now, o.fault = func() time.Time { return e.now }, e.fault
 	o.Investigate = func(_ context.Context, t *thread.Thread, _ []Hint, _ *run.Run) (*draft.Return, error) {
-		return &draft.Return{Confidence: e.confidence, DraftReply: "answer", SummaryForOrchestrator: "s", EvidenceRefs: []draft.Ref{}}, nil
+		return &draft.Return{Confidence: e.confidence, DraftReply: "answer", SummaryForOrchestrator: "s",
+			EvidenceRefs: []draft.Ref{}}, nil
 	}
 	o.Validate = func(_ context.Context, t *thread.Thread, _ []Hint, _ *run.Run) (*verdict.Verdict, error) {
 		feedback := "cite the line"
-		return &verdict.Verdict{Verdict: e.verdicts[t.InvestigatorRound-1], RiskGateCheck: e.risk, BounceFeedback: &feedback}, nil
+		return &verdict.Verdict{Verdict: e.verdicts[t.InvestigatorRound-1], RiskGateCheck: e.risk,
+			BounceFeedback: &feedback}, nil
 	}
 	err := Run(ctx, o)
 	if ctx.Err() != nil {
@@ -150,7 +157,8 @@ func TestAuto(t *testing.T) {
 		t.Fatal(err)
 	}
 	yes := rs[len(rs)-1]
-	if yes.By != "tri-dispatch" || yes.Via != "policy" || len(yes.Grounds) != 8 || yes.Text != "answer" || yes.DraftSHA256 != decision.Sum("answer") {
+	if yes.By != "tri-dispatch" || yes.Via != "policy" || len(yes.Grounds) != 8 || yes.Text != "answer" ||
+		yes.DraftSHA256 != decision.Sum("answer") {
 		t.Errorf("%+v", yes)
 	}
 	if e.cards() != 1 {
@@ -165,7 +173,8 @@ func TestAuto(t *testing.T) {
 		t.Errorf("%+v, %v", done, err)
 	}
 	after, err := e.home.ReadFile("dispatch.ndjson")
-	if err != nil || e.kinds("1") != "offer auto" || !strings.HasPrefix(string(after), string(before)) || e.thread("1").UserApprovedAt == nil {
+	if err != nil || e.kinds("1") != "offer auto" || !strings.HasPrefix(string(after), string(before)) ||
+		e.thread("1").UserApprovedAt == nil {
 		t.Errorf("%s, %v: %+v", e.kinds("1"), err, e.thread("1"))
 	}
 }
@@ -293,7 +302,8 @@ func TestAutoIsTakenBack(t *testing.T) {
 		}
 		e.decide(decision.Undo, "1", "")
 		e.must()
-		if got := e.kinds("1"); got != "offer auto undo" || standing(e).Approved() || e.thread("1").UserApprovedAt != nil {
+		if got := e.kinds("1"); got != "offer auto undo" || standing(e).Approved() ||
+			e.thread("1").UserApprovedAt != nil {
 			t.Error(got, e.thread("1").UserApprovedAt)
 		}
 		e.decide(decision.Approve, "1", "")
@@ -335,7 +345,8 @@ func TestAutoIsTakenBack(t *testing.T) {
 		e.ask("1")
 		e.must()
 		o := e.options()
-		d := &Dispatcher{Options: o, store: &store{open: map[string]*thread.Thread{"1": e.thread("1")}}, gate: newGate(o)}
+		d := &Dispatcher{Options: o, store: &store{open: map[string]*thread.Thread{"1": e.thread("1")}},
+			gate: newGate(o)}
 		a := newAuto(d)
 		rs, err := decision.Read(e.home)
 		if err != nil {
@@ -344,7 +355,8 @@ func TestAutoIsTakenBack(t *testing.T) {
 		for _, r := range rs {
 			d.gate.Add(r)
 		}
-		for _, now := range []time.Time{saturday.Add(time.Minute), saturday.Add(decision.AutoLasts + time.Second), saturday.Add(time.Hour)} {
+		for _, now := range []time.Time{saturday.Add(time.Minute),
+			saturday.Add(decision.AutoLasts + time.Second), saturday.Add(time.Hour)} {
 			if _, err := a.tick(now); err != nil {
 				t.Fatal(err)
 			}

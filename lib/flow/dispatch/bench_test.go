@@ -60,8 +60,10 @@ func newBench(t *testing.T) *bench {
 func (b *bench) add(id, sender, root, class, text string) {
 	seq := b.size
 	e := event.Classified{Event: event.Event{
-		Seq: &seq, Platform: "local", ChatID: "dev", ChatName: "dev", MessageID: id, CreateTime: "2026-11-21T10:00:00Z",
-		MsgType: "text", Content: text, Sender: event.Sender{ID: sender, Type: "user"}, Mentions: []string{},
+		Seq: &seq, Platform: "local", ChatID: "dev", ChatName: "dev", MessageID: id,
+		CreateTime: "2026-11-21T10:00:00Z",
+		MsgType:    "text", Content: text, Sender: event.Sender{ID: sender, Type: "user"},
+		Mentions: []string{},
 	}, Classification: class, IsQuestion: class == event.Actionable, IsBotMention: b.mention}
 	if flat, ok := strings.CutPrefix(root, "~"); ok { // as tri-thread says it
 		root, e.ThreadInferred = flat, "same-person"
@@ -86,7 +88,8 @@ func (b *bench) options() Options {
 		b.t.Fatal(err)
 	}
 	return Options{
-		Home: b.home, Config: b.cfg, Prompts: prompts, Once: true, Shadow: b.shadow, Out: io.Discard, Now: time.Now,
+		Home: b.home, Config: b.cfg, Prompts: prompts, Once: true, Shadow: b.shadow, Out: io.Discard,
+		Now:         time.Now,
 		Say:         func(f string, a ...any) { fmt.Fprintf(&b.say, f+"\n", a...) },
 		Input:       stream.Input{Files: []string{b.home.Path("events-classified.ndjson")}},
 		Investigate: b.investigate,
@@ -100,7 +103,8 @@ func (b *bench) options() Options {
 	}
 }
 
-func (b *bench) investigate(ctx context.Context, t *thread.Thread, _ []Hint, _ *run.Run) (*draft.Return, error) {
+func (b *bench) investigate(ctx context.Context, t *thread.Thread, _ []Hint,
+	_ *run.Run) (*draft.Return, error) {
 	b.runs.Add(1)
 	text := t.Messages[0].Content
 	switch {
@@ -112,7 +116,8 @@ func (b *bench) investigate(ctx context.Context, t *thread.Thread, _ []Hint, _ *
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	return &draft.Return{Confidence: "low", DraftReply: "answer to " + text, SummaryForOrchestrator: "s", EvidenceRefs: []draft.Ref{}}, nil
+	return &draft.Return{Confidence: "low", DraftReply: "answer to " + text, SummaryForOrchestrator: "s",
+		EvidenceRefs: []draft.Ref{}}, nil
 }
 
 func (b *bench) run() {
@@ -142,7 +147,8 @@ func (b *bench) thread(id string) *thread.Thread {
 func (b *bench) decide(kind, id, note string) {
 	b.t.Helper()
 	t := b.thread(id)
-	r := decision.Record{Kind: kind, By: "boss", Via: "terminal", Key: t.Key, Cycle: t.Cycle, DraftSHA256: t.DraftSHA256, Note: note}
+	r := decision.Record{Kind: kind, By: "boss", Via: "terminal", Key: t.Key, Cycle: t.Cycle,
+		DraftSHA256: t.DraftSHA256, Note: note}
 	if t.DraftPending != nil {
 		r.Text = *t.DraftPending
 	}

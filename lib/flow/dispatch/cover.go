@@ -13,9 +13,11 @@ import (
 func notAnswered(t *thread.Thread, in thread.Input) (ids []string) {
 	text, asked := "", t.Questions()
 	switch {
-	case in.Run != nil && in.Run.Kind == run.Validate && t.Status == thread.AwaitingValidation && t.InvestigatorReturn != nil:
+	case in.Run != nil && in.Run.Kind == run.Validate && t.Status == thread.AwaitingValidation &&
+		t.InvestigatorReturn != nil:
 		text = t.InvestigatorReturn.DraftReply
-	case in.Reply != nil && in.Reply.Outcome == outbox.Posted && in.Reply.Cycle == t.Cycle && t.Status != thread.Closed:
+	case in.Reply != nil && in.Reply.Outcome == outbox.Posted && in.Reply.Cycle == t.Cycle &&
+		t.Status != thread.Closed:
 		text = in.Reply.ReplyText
 	}
 	if text == "" {

@@ -15,7 +15,8 @@ import (
 )
 
 var burst = []string{
-	"where is the RetryLimit set?", "how long is the session timeout?", "which port does the proxy listen on?",
+	"where is the RetryLimit set?", "how long is the session timeout?",
+	"which port does the proxy listen on?",
 	"what is MaxUploadBytes?", "who owns the audit log?",
 }
 
@@ -48,7 +49,8 @@ func TestBurst(t *testing.T) {
 					t.Fatalf("%s: %s", th.Key, th.Status)
 				}
 				open, said := len(th.Questions()), len(th.NotAnswered)
-				if people == 5 && said > 0 || people == 1 && open > 1 && (said != open-1 || !strings.Contains(th.Badge, "questions not answered; ")) {
+				if people == 5 && said > 0 || people == 1 && open > 1 &&
+					(said != open-1 || !strings.Contains(th.Badge, "questions not answered; ")) {
 					t.Errorf("%d people: %d of %d not answered: %q", people, said, open, th.Badge)
 				}
 				for _, m := range th.Questions() {
@@ -72,7 +74,8 @@ func TestBurst(t *testing.T) {
 // post approves the draft of a thread and posts it.
 func (b *bench) post(th *thread.Thread) {
 	b.t.Helper()
-	r := decision.Record{Kind: decision.Approve, By: "boss", Via: "terminal", Key: th.Key, Cycle: th.Cycle, DraftSHA256: th.DraftSHA256, Text: *th.DraftPending}
+	r := decision.Record{Kind: decision.Approve, By: "boss", Via: "terminal", Key: th.Key, Cycle: th.Cycle,
+		DraftSHA256: th.DraftSHA256, Text: *th.DraftPending}
 	if _, err := decision.Append(b.home, r); err != nil {
 		b.t.Fatal(err)
 	}
@@ -80,7 +83,8 @@ func (b *bench) post(th *thread.Thread) {
 	if _, err := decision.Append(b.home, r); err != nil {
 		b.t.Fatal(err)
 	}
-	reply := outbox.Reply{Key: th.Key, Cycle: th.Cycle, DraftSHA256: th.DraftSHA256, Outcome: outbox.Posted, PostedMessageID: "99", ReplyText: *th.DraftPending}
+	reply := outbox.Reply{Key: th.Key, Cycle: th.Cycle, DraftSHA256: th.DraftSHA256, Outcome: outbox.Posted,
+		PostedMessageID: "99", ReplyText: *th.DraftPending}
 	line, err := json.Marshal(reply)
 	if err != nil {
 		b.t.Fatal(err)

@@ -25,11 +25,13 @@ func TestNearestHints(t *testing.T) {
 			about = "the limit of a retry"
 		}
 		key := fmt.Sprint("t", i)
-		h.store.open[key] = &thread.Thread{Key: key, ValidatorReturn: &verdict.Verdict{Verdict: verdict.Pass}, InvestigatorReturn: &draft.Return{SummaryForOrchestrator: about}}
+		h.store.open[key] = &thread.Thread{Key: key, ValidatorReturn: &verdict.Verdict{Verdict: verdict.Pass},
+			InvestigatorReturn: &draft.Return{SummaryForOrchestrator: about}}
 	}
 	me := &thread.Thread{Key: "me", Messages: []thread.Message{{Content: "Which limit has a retry?"}}}
 	hints := h.hints(job{kind: run.Validate}, me)
-	if len(hints) != maxOthers || !strings.Contains(hints[9].Text, "retry") || strings.Contains(hints[10].Text, "retry") {
+	if len(hints) != maxOthers || !strings.Contains(hints[9].Text, "retry") ||
+		strings.Contains(hints[10].Text, "retry") {
 		t.Errorf("%d hints: %v", len(hints), hints)
 	}
 }
@@ -45,7 +47,8 @@ func TestManyAtOnce(t *testing.T) {
 	o := b.options()
 	ahead, passed, validate := 0, 0, o.Validate
 	var mu sync.Mutex
-	o.Validate = func(ctx context.Context, t *thread.Thread, others []Hint, r *run.Run) (*verdict.Verdict, error) {
+	o.Validate = func(ctx context.Context, t *thread.Thread, others []Hint,
+		r *run.Run) (*verdict.Verdict, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		ahead = max(ahead, int(b.runs.Load())-passed)
@@ -56,7 +59,8 @@ func TestManyAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if most := 2 * b.cfg.Dispatch.Concurrency; passed != n || ahead > most {
-		t.Errorf("%d validated; up to %d investigations precede their validation, want at most %d", passed, ahead, most)
+		t.Errorf("%d validated; up to %d investigations precede their validation, want at most %d",
+			passed, ahead, most)
 	}
 	records, err := decision.Read(b.home)
 	if err != nil {

@@ -38,7 +38,8 @@ type Options struct {
 	Input stream.Input
 	// Investigate and Validate carry out a run.
 	Investigate func(ctx context.Context, t *thread.Thread, hints []Hint, r *run.Run) (*draft.Return, error)
-	Validate    func(ctx context.Context, t *thread.Thread, others []Hint, r *run.Run) (*verdict.Verdict, error)
+	Validate    func(ctx context.Context, t *thread.Thread, others []Hint,
+		r *run.Run) (*verdict.Verdict, error)
 
 	// Stands validates an earlier answer again by code alone. If it is nil, every question is
 	// investigated.
@@ -83,7 +84,8 @@ const lockName = "locks/dispatch"
 func Run(ctx context.Context, o Options) error {
 	lock, err := o.Home.TryLock(lockName)
 	if errors.Is(err, durable.ErrLocked) {
-		err = sysexit.Hint(fmt.Errorf("another tri-dispatch works for this home: %w", err), "tri-health says which process it is")
+		err = sysexit.Hint(fmt.Errorf("another tri-dispatch works for this home: %w", err),
+			"tri-health says which process it is")
 	}
 	if err != nil {
 		return err
@@ -155,7 +157,8 @@ func (o *Options) show(s notify.Signal) error {
 	if g.ChatID == "" {
 		return nil
 	}
-	s.At, s.Kind, s.By, s.Platform, s.ChatID = text.Timestamp(o.Now()), notify.Card, "tri-dispatch", g.Platform, g.ChatID
+	s.At, s.Kind, s.By, s.Platform, s.ChatID = text.Timestamp(o.Now()), notify.Card, "tri-dispatch",
+		g.Platform, g.ChatID
 	return notify.Ask(o.Home, s)
 }
 
@@ -243,7 +246,8 @@ func (d *Dispatcher) read(ctx context.Context, to chan<- classified) error {
 
 // done reports whether, with the input at its end, nothing is left that could change without a person.
 func (d *Dispatcher) done() bool {
-	if d.pool.busy() || d.behind("decisions.ndjson", d.store.mark.Decisions) || d.behind("replies.ndjson", d.store.mark.Replies) {
+	if d.pool.busy() || d.behind("decisions.ndjson", d.store.mark.Decisions) ||
+		d.behind("replies.ndjson", d.store.mark.Replies) {
 		return false
 	}
 	for _, t := range d.store.open {

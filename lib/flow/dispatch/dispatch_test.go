@@ -47,7 +47,8 @@ func TestDispatch(t *testing.T) {
 		{"5", thread.PendingUser, "failed"},
 	} {
 		if th := b.thread(tt.id); th.Status != tt.status || th.Badge != tt.badge {
-			t.Errorf("thread %s: %q %q (%s), want %q %q", tt.id, th.Status, th.Badge, th.InvestigatorError, tt.status, tt.badge)
+			t.Errorf("thread %s: %q %q (%s), want %q %q", tt.id, th.Status, th.Badge, th.InvestigatorError,
+				tt.status, tt.badge)
 		}
 	}
 	if th := b.thread("3"); th.InvestigatorRound != 2 || th.BounceFeedback == "" {
@@ -121,7 +122,8 @@ func TestDecisionsAndReplies(t *testing.T) {
 	}
 	b.decide(decision.Approve, "1", "")
 	th := b.thread("1")
-	line, err := json.Marshal(outbox.Reply{Key: th.Key, Cycle: th.Cycle, DraftSHA256: th.DraftSHA256, Outcome: outbox.Posted, PostedMessageID: "77"})
+	line, err := json.Marshal(outbox.Reply{Key: th.Key, Cycle: th.Cycle, DraftSHA256: th.DraftSHA256,
+		Outcome: outbox.Posted, PostedMessageID: "77"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +200,8 @@ func TestPasses(t *testing.T) {
 		b.add("1", "ana", "", event.Actionable, "why?")
 		o := b.options()
 		var asked atomic.Int32
-		o.Investigate = func(ctx context.Context, th *thread.Thread, hs []Hint, r *run.Run) (*draft.Return, error) {
+		o.Investigate = func(ctx context.Context, th *thread.Thread, hs []Hint,
+			r *run.Run) (*draft.Return, error) {
 			if asked.Add(1) <= test.tries {
 				return nil, test.err
 			}
@@ -213,7 +216,8 @@ func TestPasses(t *testing.T) {
 			t.Fatal(err)
 		}
 		th := b.thread("1")
-		if asked.Load() != test.asked || (th.Badge == "failed") != test.failed || (th.DraftPending == nil) != test.failed {
+		if asked.Load() != test.asked || (th.Badge == "failed") != test.failed ||
+			(th.DraftPending == nil) != test.failed {
 			t.Errorf("%v: %d asked, %q", test.err, asked.Load(), th.Badge)
 		}
 	}
@@ -296,12 +300,14 @@ func TestFacts(t *testing.T) {
 		{"ana", "is staging down?", thread.StatusCheck, "status:is-it-down", "status 3"},
 		{"ana", "where is order 12?", thread.DataLookup, "config:orders", "config:orders"},
 		{"boss", "why so slow?", thread.Other, "config:2", "other 3, why +2, performance +3"},
-		{"ana", "why does it fail intermittently?", thread.TechnicalQA, "technical:why", "technical 5, why +2, intermittent +4"},
+		{"ana", "why does it fail intermittently?", thread.TechnicalQA, "technical:why",
+			"technical 5, why +2, intermittent +4"},
 	} {
 		e := &event.Classified{IsQuestion: true, Classification: event.Actionable}
 		e.Platform, e.ChatID, e.MessageID, e.Content, e.Sender.ID = "local", "dev", "1", tt.text, tt.who
 		f, err := r.facts(e, Options{Config: cfg, Say: t.Logf, Now: time.Now})
-		if err != nil || f.QuestionType != tt.kind || f.TypeReason != tt.reason || strings.Join(f.ExpectedBecause, ", ") != tt.because || (f.Tier == 2) != (f.ExpectedMin >= 10) {
+		if err != nil || f.QuestionType != tt.kind || f.TypeReason != tt.reason ||
+			strings.Join(f.ExpectedBecause, ", ") != tt.because || (f.Tier == 2) != (f.ExpectedMin >= 10) {
 			t.Errorf("%s: %+v, %v", tt.text, f, err)
 		}
 	}
@@ -322,7 +328,8 @@ func TestAskers(t *testing.T) {
 		t.Errorf("%d offers, %d withdrawn", n, gone)
 	}
 	joes := b.thread("2")
-	if joes.OriginalSenderID != "joe" || joes.Root != b.thread("1").Key || joes.ThreadID != "1" || joes.DraftPending == nil {
+	if joes.OriginalSenderID != "joe" || joes.Root != b.thread("1").Key || joes.ThreadID != "1" ||
+		joes.DraftPending == nil {
 		t.Errorf("%+v", joes)
 	}
 	var persons []string
@@ -348,7 +355,8 @@ func TestAskers(t *testing.T) {
 	b.add("5", "joe", "", event.Actionable, "ok never mind, thanks")
 	b.run()
 	if b.thread("4").Key != "" || b.thread("5").Key != "" || b.thread("2").Status != thread.Closed {
-		t.Errorf("withdrawals that stand alone: %q %q %s", b.thread("4").Key, b.thread("5").Key, b.thread("2").Status)
+		t.Errorf("withdrawals that stand alone: %q %q %s", b.thread("4").Key, b.thread("5").Key,
+			b.thread("2").Status)
 	}
 	if done, err := Rebuild(b.home); err != nil || done.Changed+done.Removed != 0 {
 		t.Errorf("%+v, %v", done, err)
@@ -383,7 +391,8 @@ func TestOneRound(t *testing.T) {
 	b.cfg.WatchedChats = []config.Chat{{Platform: "local", ChatID: "dev", Name: "developers"}}
 	b.add("1", "cid", "", event.Actionable, "is this a lie?")
 	b.run()
-	if th := b.thread("1"); th.InvestigatorRound != 1 || th.Badge != "disagreement" || b.runs.Load() != 1 || th.ChatName != "developers" {
+	if th := b.thread("1"); th.InvestigatorRound != 1 || th.Badge != "disagreement" || b.runs.Load() != 1 ||
+		th.ChatName != "developers" {
 		t.Errorf("round %d, %q, %d runs, in %q", th.InvestigatorRound, th.Badge, b.runs.Load(), th.ChatName)
 	}
 }
@@ -393,18 +402,22 @@ func TestOneRound(t *testing.T) {
 func TestHints(t *testing.T) {
 	passed, failed := &verdict.Verdict{Verdict: verdict.Pass}, &verdict.Verdict{Verdict: verdict.Bounce}
 	item := func(key, chat, code string, v *verdict.Verdict) *thread.Thread {
-		return &thread.Thread{Key: key, Platform: "local", ChatID: chat, Codebase: code, ValidatorReturn: v, InvestigatorReturn: &draft.Return{SummaryForOrchestrator: key}}
+		return &thread.Thread{Key: key, Platform: "local", ChatID: chat, Codebase: code, ValidatorReturn: v,
+			InvestigatorReturn: &draft.Return{SummaryForOrchestrator: key}}
 	}
-	h := newHints(&Dispatcher{Options: Options{Home: newBench(t).home, Say: t.Errorf}, store: &store{open: map[string]*thread.Thread{}}})
+	h := newHints(&Dispatcher{Options: Options{Home: newBench(t).home, Say: t.Errorf},
+		store: &store{open: map[string]*thread.Thread{}}})
 	refs := []draft.Ref{{Kind: draft.KindFile, Ref: "retry.go:1", Receipt: &draft.Receipt{SHA256: "a"}}}
 	for _, th := range []*thread.Thread{
-		item("me", "dev", "a", passed), item("good", "dev", "a", passed), item("private", "board", "a", passed),
+		item("me", "dev", "a", passed), item("good", "dev", "a", passed),
+		item("private", "board", "a", passed),
 		item("other", "dev", "b", passed), item("bad", "dev", "a", failed), item("unseen", "dev", "a", nil),
 	} {
 		h.store.open[th.Key] = th
 		h.recorded(&decision.Record{Kind: decision.Offer, Key: th.Key, Codebase: th.Codebase, Evidence: refs,
 			Target: &decision.Target{Platform: "local", ChatID: th.ChatID}}, true)
-		h.posted(&outbox.Reply{Platform: "local", ChatID: th.ChatID, Key: th.Key, Outcome: "posted", ReadBy: []string{"ana"}, ReplyText: "the retry limit of " + th.Key})
+		h.posted(&outbox.Reply{Platform: "local", ChatID: th.ChatID, Key: th.Key, Outcome: "posted",
+			ReadBy: []string{"ana"}, ReplyText: "the retry limit of " + th.Key})
 	}
 	var got []string
 	h.store.open["me"].Messages = []thread.Message{{Content: "where is the retry limit?"}}
@@ -420,15 +433,18 @@ func TestHints(t *testing.T) {
 // TestAudience: of a thousand investigations over four codebases, three chats and two platforms none gets a
 // hint of another codebase or of a chat that others read.
 func TestAudience(t *testing.T) {
-	h := newHints(&Dispatcher{Options: Options{Home: newBench(t).home}, store: &store{open: map[string]*thread.Thread{}}})
+	h := newHints(&Dispatcher{Options: Options{Home: newBench(t).home},
+		store: &store{open: map[string]*thread.Thread{}}})
 	for i := range 1000 {
 		th := &thread.Thread{
-			Key: fmt.Sprint("k", i), Platform: []string{"local", "slack"}[i%2], ChatID: []string{"dev", "hr", "guests"}[i/2%3], Codebase: []string{"a", "b", "c", "d"}[i/6%4],
+			Key: fmt.Sprint("k", i), Platform: []string{"local", "slack"}[i%2],
+			ChatID: []string{"dev", "hr", "guests"}[i/2%3], Codebase: []string{"a", "b", "c", "d"}[i/6%4],
 			ValidatorReturn: &verdict.Verdict{Verdict: verdict.Pass},
 		}
 		th.InvestigatorReturn = &draft.Return{SummaryForOrchestrator: fmt.Sprint(audienceOf(th))}
 		h.store.open[th.Key] = th
-		h.recorded(&decision.Record{Kind: decision.Offer, Key: th.Key, Codebase: th.Codebase, Target: &decision.Target{Platform: th.Platform, ChatID: th.ChatID}}, true)
+		h.recorded(&decision.Record{Kind: decision.Offer, Key: th.Key, Codebase: th.Codebase,
+			Target: &decision.Target{Platform: th.Platform, ChatID: th.ChatID}}, true)
 		h.posted(&outbox.Reply{Key: th.Key, ReplyText: fmt.Sprint(audienceOf(th))})
 	}
 	hints := 0

@@ -25,7 +25,8 @@ func (d *Dispatcher) do(t *thread.Thread) error {
 				return err
 			}
 		case thread.EffectValidate:
-			d.pool.enqueue(job{kind: run.Validate, runID: e.RunID, key: t.Key, long: e.Long, rank: rankValidate})
+			d.pool.enqueue(job{kind: run.Validate, runID: e.RunID, key: t.Key, long: e.Long,
+				rank: rankValidate})
 		case thread.EffectOffer:
 			r, err := d.gate.offer(t)
 			if err == nil && r != nil {
@@ -54,7 +55,9 @@ func (d *Dispatcher) startRuns(ctx context.Context) error {
 		for i := 0; i < len(d.pool.queue) && !d.pool.full(); {
 			j := d.pool.queue[i]
 			t := d.store.open[j.key]
-			if !d.pool.room(j) || t != nil && slices.ContainsFunc(d.subscribers, func(s subscriber) bool { return s.holds(j, t) }) {
+			if !d.pool.room(j) || t != nil && slices.ContainsFunc(d.subscribers, func(s subscriber) bool {
+				return s.holds(j, t)
+			}) {
 				i++
 				continue
 			}
@@ -117,7 +120,8 @@ func (d *Dispatcher) inTurn(queue []job) []job {
 
 // start starts a run, or applies the result of a run that has already ended, which may queue further runs. It
 // returns what a subscriber wants applied instead of the run.
-func (d *Dispatcher) start(ctx context.Context, j job, t *thread.Thread) (started bool, instead *thread.Input, err error) {
+func (d *Dispatcher) start(ctx context.Context, j job,
+	t *thread.Thread) (started bool, instead *thread.Input, err error) {
 	if t == nil || !isDue(t, j) {
 		delete(d.pool.running, j.runID)
 		return false, nil, nil
@@ -180,6 +184,8 @@ func (d *Dispatcher) around(t *thread.Thread) (*thread.Thread, error) {
 	}
 	said := slices.Concat(root.Context, root.Messages, t.Context)
 	slices.SortStableFunc(said, func(a, b thread.Message) int { return strings.Compare(a.At, b.At) })
-	snapshot.Context = slices.CompactFunc(said, func(a, b thread.Message) bool { return a.MessageID == b.MessageID })
+	snapshot.Context = slices.CompactFunc(said, func(a, b thread.Message) bool {
+		return a.MessageID == b.MessageID
+	})
 	return &snapshot, nil
 }

@@ -38,14 +38,16 @@ func (e *expiry) tick(now time.Time) (ins []thread.Input, err error) {
 	}
 	for _, t := range e.store.open {
 		if e.expired(t) {
-			ins = append(ins, thread.Input{At: text.Timestamp(now), Key: t.Key, Expired: &thread.Expired{DraftSHA256: t.DraftSHA256}})
+			ins = append(ins, thread.Input{At: text.Timestamp(now), Key: t.Key,
+				Expired: &thread.Expired{DraftSHA256: t.DraftSHA256}})
 		}
 	}
 	return ins, nil
 }
 
 func (e *expiry) expired(t *thread.Thread) bool {
-	return e.most > 0 && t.Status == thread.PendingUser && t.UserApprovedAt == nil && e.waiting.Of(waitingID(t)) > e.most
+	return e.most > 0 && t.Status == thread.PendingUser && t.UserApprovedAt == nil &&
+		e.waiting.Of(waitingID(t)) > e.most
 }
 
 func waitingID(t *thread.Thread) string { return decision.ID(t.Key, t.Cycle, t.DraftSHA256) }

@@ -20,7 +20,8 @@ func TestClockGlitchExpiresNothing(t *testing.T) {
 	defer h.Close()
 	text := "It is 5."
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-	th := &thread.Thread{Key: "local.dev.1", Status: thread.PendingUser, Cycle: 1, DraftPending: &text, DraftSHA256: decision.Sum(text), ReadyAt: noon.Format(time.RFC3339)}
+	th := &thread.Thread{Key: "local.dev.1", Status: thread.PendingUser, Cycle: 1, DraftPending: &text,
+		DraftSHA256: decision.Sum(text), ReadyAt: noon.Format(time.RFC3339)}
 	e := newExpiry(&Dispatcher{Options: Options{Config: config.Default()}, store: &store{home: h}})
 	if err := e.open(); err != nil {
 		t.Fatal(err)

@@ -25,7 +25,8 @@ func TestFair(t *testing.T) {
 		b.add(fmt.Sprint("m", n), "mal", "", event.Actionable, fmt.Sprintf("why does part %d fail?", n))
 	}
 	for n := range others {
-		b.add(fmt.Sprint("o", n), fmt.Sprint("person", n), "", event.Actionable, fmt.Sprintf("where is limit %d set?", n))
+		b.add(fmt.Sprint("o", n), fmt.Sprint("person", n), "", event.Actionable,
+			fmt.Sprintf("where is limit %d set?", n))
 	}
 	var mu sync.Mutex
 	var starts []string
@@ -37,11 +38,13 @@ func TestFair(t *testing.T) {
 	}
 	o := b.options()
 	investigate, validate := o.Investigate, o.Validate
-	o.Investigate = func(ctx context.Context, th *thread.Thread, h []Hint, r *run.Run) (*draft.Return, error) {
+	o.Investigate = func(ctx context.Context, th *thread.Thread, h []Hint,
+		r *run.Run) (*draft.Return, error) {
 		began(th)
 		return investigate(ctx, th, h, r)
 	}
-	o.Validate = func(ctx context.Context, th *thread.Thread, h []Hint, r *run.Run) (*verdict.Verdict, error) {
+	o.Validate = func(ctx context.Context, th *thread.Thread, h []Hint,
+		r *run.Run) (*verdict.Verdict, error) {
 		began(th)
 		return validate(ctx, th, h, r)
 	}
@@ -60,7 +63,8 @@ func TestFair(t *testing.T) {
 		}
 	}
 	alone := 2 * others // an investigation and a validation each
-	t.Logf("%d runs, %d of them before the first of the others; theirs, %d, took %d", len(starts), first, alone, last-first+1)
+	t.Logf("%d runs, %d of them before the first of the others; theirs, %d, took %d", len(starts), first,
+		alone, last-first+1)
 	if len(starts) != 2*(flood+others) || last-first+1 > 2*alone {
 		t.Errorf("%d runs; the others' runs %d to %d", len(starts), first, last)
 	}

@@ -31,14 +31,16 @@ type gate struct {
 }
 
 func newGate(o Options) *gate {
-	return &gate{Options: o, State: decision.NewState(decision.PolicyOf(o.Config)), latest: map[string]string{}}
+	return &gate{Options: o, State: decision.NewState(decision.PolicyOf(o.Config)),
+		latest: map[string]string{}}
 }
 
 // read folds a line of the log. It reports whether the record counts, and whether it moves its thread.
 func (g *gate) read(b []byte) (r decision.Record, counts, moves bool, err error) {
 	if r, err = g.chain.Next(b); err != nil {
-		return r, false, false, sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("read decisions.ndjson: %w", err)),
-			"somebody has changed the log of decisions: put its last good copy back")
+		return r, false, false,
+			sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("read decisions.ndjson: %w", err)),
+				"somebody has changed the log of decisions: put its last good copy back")
 	}
 	counts, why := g.Add(r)
 	if !counts {
@@ -115,7 +117,8 @@ func record(t *thread.Thread) decision.Record {
 			question = m.Content
 		}
 	}
-	r.Target = &decision.Target{Platform: t.Platform, ChatID: chatID, ThreadID: threadID, ReplyToID: replyTo, QuestionSHA256: decision.Sum(question)}
+	r.Target = &decision.Target{Platform: t.Platform, ChatID: chatID, ThreadID: threadID, ReplyToID: replyTo,
+		QuestionSHA256: decision.Sum(question)}
 	return r
 }
 
@@ -127,13 +130,15 @@ func (g *gate) retire(t *thread.Thread) error {
 		return nil
 	}
 	delete(g.latest, t.Key)
-	if s := g.Standing(t.Key); s != nil && (s.Offer == nil || s.Claimed || s.Void != "" || s.Decision != nil && !s.Approved()) {
+	if s := g.Standing(t.Key); s != nil && (s.Offer == nil || s.Claimed || s.Void != "" ||
+		s.Decision != nil && !s.Approved()) {
 		return nil // nothing is offered there, or a person has said no
 	}
 	if t.PostedMessageID != nil {
 		return nil
 	}
-	r := decision.Record{Kind: decision.Withdraw, By: "tri-dispatch", Via: "code", At: text.Timestamp(g.Now()), Key: t.Key, Note: t.StatusHistory[len(t.StatusHistory)-1].Why}
+	r := decision.Record{Kind: decision.Withdraw, By: "tri-dispatch", Via: "code",
+		At: text.Timestamp(g.Now()), Key: t.Key, Note: t.StatusHistory[len(t.StatusHistory)-1].Why}
 	if _, err := fmt.Sscan(id, &r.Cycle, &r.DraftSHA256); err != nil {
 		return fmt.Errorf("withdraw offer %q: %w", id, err)
 	}

@@ -41,7 +41,8 @@ type hints struct {
 }
 
 func newHints(d *Dispatcher) *hints {
-	return &hints{Options: &d.Options, store: d.store, memory: memory.NewFold(), subjects: map[string]subject{}}
+	return &hints{Options: &d.Options, store: d.store, memory: memory.NewFold(),
+		subjects: map[string]subject{}}
 }
 
 // hints returns findings approved for the audience of t: the summaries of threads whose draft passed, of
@@ -68,7 +69,8 @@ func (h *hints) hints(j job, t *thread.Thread) (all []Hint) {
 		h.Say("%s: memory is not used: %v", t.Key, err)
 	}
 	for _, e := range entries {
-		source := fmt.Sprintf("%s, %s by %s on %s, its cited lines unchanged since", e.ID, e.Source, strings.Join(e.By, ", "), e.At)
+		source := fmt.Sprintf("%s, %s by %s on %s, its cited lines unchanged since", e.ID, e.Source,
+			strings.Join(e.By, ", "), e.At)
 		all = append(all, Hint{Source: source, Text: e.Text, Refs: e.Refs})
 	}
 	return all
@@ -80,7 +82,8 @@ func (h *hints) near(t *thread.Thread) []*thread.Thread {
 	var others []*thread.Thread
 	for _, o := range h.store.open {
 		v := o.ValidatorReturn
-		if o.Key != t.Key && audienceOf(o) == audienceOf(t) && o.InvestigatorReturn != nil && v != nil && v.Verdict == verdict.Pass {
+		if o.Key != t.Key && audienceOf(o) == audienceOf(t) && o.InvestigatorReturn != nil && v != nil &&
+			v.Verdict == verdict.Pass {
 			others = append(others, o)
 		}
 	}
@@ -92,7 +95,8 @@ func (h *hints) near(t *thread.Thread) []*thread.Thread {
 		}
 	}
 	slices.SortFunc(others, func(a, b *thread.Thread) int {
-		return cmp.Or(shared[b]-shared[a], strings.Compare(b.StartedAt, a.StartedAt), strings.Compare(a.Key, b.Key))
+		return cmp.Or(shared[b]-shared[a], strings.Compare(b.StartedAt, a.StartedAt),
+			strings.Compare(a.Key, b.Key))
 	})
 	return others[:min(len(others), maxOthers)]
 }
@@ -125,7 +129,9 @@ func (h *hints) subject(t *thread.Thread) []uint32 {
 		said += " " + t.InvestigatorReturn.SummaryForOrchestrator
 	}
 	var words []uint32
-	for w := range strings.FieldsFuncSeq(strings.ToLower(said), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	for w := range strings.FieldsFuncSeq(strings.ToLower(said), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}) {
 		sum := fnv.New32a()
 		io.WriteString(sum, w)
 		words = append(words, sum.Sum32())

@@ -65,7 +65,8 @@ func (h *hold) holds(j job, t *thread.Thread) bool {
 
 // typing returns until, or when the typing indicator of the asker expires, if that is later.
 func (h *hold) typing(t *thread.Thread, until, now time.Time) time.Time {
-	asker := &event.Event{Platform: t.Platform, ChatID: t.ChatID, MessageID: t.ThreadID, Sender: event.Sender{ID: t.OriginalSenderID}}
+	asker := &event.Event{Platform: t.Platform, ChatID: t.ChatID, MessageID: t.ThreadID,
+		Sender: event.Sender{ID: t.OriginalSenderID}}
 	for _, typing := range presence.Read(h.home, now) {
 		if typing.Is(asker) && typing.ExpiresAt.After(until) {
 			until = typing.ExpiresAt

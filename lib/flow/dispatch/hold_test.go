@@ -27,7 +27,9 @@ func TestHold(t *testing.T) {
 	now := begin
 	cfg := config.Default()
 	cfg.Turn = config.Turn{HoldS: new(2.5), MaxHoldS: new(15.0)}
-	d := &Dispatcher{Options: Options{Home: home, Config: cfg, Now: func() time.Time { return now }}, wake: time.NewTimer(time.Hour)}
+	d := &Dispatcher{Options: Options{Home: home, Config: cfg, Now: func() time.Time {
+		return now
+	}}, wake: time.NewTimer(time.Hour)}
 	h := newHold(d)
 	th := &thread.Thread{Key: "k", Platform: "matrix", ChatID: "c", ThreadID: "1", OriginalSenderID: "ana"}
 	say := func(who string, s float64) {
@@ -36,7 +38,8 @@ func TestHold(t *testing.T) {
 	types := func(who string, until float64) {
 		t.Helper()
 		text, err := json.Marshal([]presence.Typing{{Platform: "matrix", ChatID: "c", UserID: who, Kind: "typing", ExpiresAt: at(until)}})
-		if err := errors.Join(err, home.MkdirAll(presence.Folder), home.Swap(presence.Folder+"/x.json", text)); err != nil {
+		if err := errors.Join(err, home.MkdirAll(presence.Folder),
+			home.Swap(presence.Folder+"/x.json", text)); err != nil {
 			t.Fatal(err)
 		}
 	}

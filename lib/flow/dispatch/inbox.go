@@ -20,10 +20,12 @@ import (
 
 // want sets in the facts what a message of a person wants of an inbox. A remark in a thread wants nothing.
 func (r *rules) want(f *thread.Facts, e *event.Classified, o Options) {
-	if e.Sender.Type == "bot" || f.Own || f.NeverMind || e.Deleted || !o.Config.IsInbox(e.Platform, e.ChatID) {
+	if e.Sender.Type == "bot" || f.Own || f.NeverMind || e.Deleted ||
+		!o.Config.IsInbox(e.Platform, e.ChatID) {
 		return
 	}
-	in := intent.Judge(intent.Message{Text: e.Content, Asks: e.IsQuestion, Elsewhere: len(e.Mentions) > 0 && !e.IsBotMention})
+	in := intent.Judge(intent.Message{Text: e.Content, Asks: e.IsQuestion,
+		Elsewhere: len(e.Mentions) > 0 && !e.IsBotMention})
 	if in.Name == intent.Other && e.Root() != e.MessageID && e.Classification != event.Actionable {
 		return
 	}
@@ -94,7 +96,8 @@ func (i *inbox) starting(j *job, t *thread.Thread) (*thread.Input, error) {
 		return nil, nil
 	}
 	n := &thread.Noted{RunID: j.runID}
-	line := todo.Line{ID: todo.ID(j.runID), At: text.Timestamp(i.Now()), By: t.Platform + ":" + t.OriginalSenderID}
+	line := todo.Line{ID: todo.ID(j.runID), At: text.Timestamp(i.Now()),
+		By: t.Platform + ":" + t.OriginalSenderID}
 	switch {
 	case t.Intent == intent.Todo:
 		line.Text, n.Why = intent.Subject(wordsOf(t)), "it is on the list"
@@ -113,7 +116,8 @@ func (i *inbox) starting(j *job, t *thread.Thread) (*thread.Input, error) {
 		if err := i.list.Refresh(i.Home); err != nil {
 			return nil, err
 		}
-		n.Draft, n.Badge, n.Why = shownList(i.list.Open(line.By)), "your list", "the open entries of the asker"
+		n.Draft, n.Badge, n.Why = shownList(i.list.Open(line.By)), "your list",
+			"the open entries of the asker"
 	case t.Intent == thread.CodeChange && t.Large && t.ClarifyMessageID == "" && !t.Ordered:
 		n.Draft, n.Clarify = cmp.Or(clarify[t.Lang], clarify["en"]), true
 		n.Badge, n.Why = "asks the asker", "the change is large: the asker is asked first"
@@ -216,7 +220,8 @@ func (i *inbox) tick(now time.Time) (ins []thread.Input, err error) {
 	}
 	i.read, err = readLines(i.Home, "actions.ndjson", i.read, func(line []byte) error {
 		var a event.Action
-		if json.Unmarshal(line, &a) == nil && !a.Removed && slices.Contains(declines, strings.TrimRight(a.Name, "\ufe0f")) {
+		if json.Unmarshal(line, &a) == nil && !a.Removed &&
+			slices.Contains(declines, strings.TrimRight(a.Name, "\ufe0f")) {
 			i.no = append(i.no[max(0, len(i.no)+1-maxNo):], a)
 		}
 		return nil
@@ -292,7 +297,8 @@ func (i *inbox) remind(now time.Time) error {
 			err = i.faultAt("reminded")
 		}
 		if err == nil {
-			_, err = todo.Append(i.Home, todo.Line{ID: e.ID, At: text.Timestamp(now), Kind: todo.Told, By: "tri-dispatch"})
+			_, err = todo.Append(i.Home, todo.Line{ID: e.ID, At: text.Timestamp(now), Kind: todo.Told,
+				By: "tri-dispatch"})
 		}
 		if err != nil {
 			return err

@@ -27,7 +27,8 @@ type Long interface {
 // publishes its result. A run that cannot be started has failed.
 func (p *pool) longer(ctx context.Context, id string, t *thread.Thread, hints []Hint) (*run.Result, error) {
 	if first := t.InvestigatorReturn; first != nil && t.Status == thread.Escalated {
-		hints = append(hints, Hint{Source: "a shorter look at this very question", Text: first.SummaryForOrchestrator + "\n" + first.ResearchNotes})
+		hints = append(hints, Hint{Source: "a shorter look at this very question",
+			Text: first.SummaryForOrchestrator + "\n" + first.ResearchNotes})
 	}
 	at, err := p.Long.Start(t, hints, id)
 	if err != nil {

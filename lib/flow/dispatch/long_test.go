@@ -33,7 +33,8 @@ type faraway struct {
 }
 
 func newFaraway() *faraway {
-	return &faraway{started: map[string]*thread.Thread{}, hints: map[string][]Hint{}, stopped: map[string]chan struct{}{}}
+	return &faraway{started: map[string]*thread.Thread{}, hints: map[string][]Hint{},
+		stopped: map[string]chan struct{}{}}
 }
 
 func (f *faraway) Start(t *thread.Thread, hints []Hint, id string) (thread.Escalation, error) {
@@ -45,7 +46,8 @@ func (f *faraway) Start(t *thread.Thread, hints []Hint, id string) (thread.Escal
 	if f.started[id] == nil {
 		f.started[id], f.hints[id], f.stopped[id] = t, hints, make(chan struct{})
 	}
-	return thread.Escalation{RunID: id, TmuxSession: new(id), TranscriptPath: "escalations/" + id + "/transcript.log"}, nil
+	return thread.Escalation{RunID: id, TmuxSession: new(id),
+		TranscriptPath: "escalations/" + id + "/transcript.log"}, nil
 }
 
 func (f *faraway) Stop(id string) error {
@@ -63,7 +65,8 @@ func (f *faraway) Wait(ctx context.Context, id string) (*run.Result, error) {
 	f.mu.Lock()
 	t, stopped := f.started[id], f.stopped[id]
 	f.mu.Unlock()
-	res := &run.Result{RunID: id, StartedAt: t.StartedAt, EndedAt: t.StartedAt, Status: run.Done, Usage: &draft.Usage{InputTokens: 7, CostUSD: new(0.5)}}
+	res := &run.Result{RunID: id, StartedAt: t.StartedAt, EndedAt: t.StartedAt, Status: run.Done,
+		Usage: &draft.Usage{InputTokens: 7, CostUSD: new(0.5)}}
 	switch text := t.Messages[0].Content; {
 	case strings.Contains(text, "endless"):
 		select {
@@ -77,7 +80,8 @@ func (f *faraway) Wait(ctx context.Context, id string) (*run.Result, error) {
 		fail(res, agent.Fail(agent.Timeout, errors.New("its budget is used up")), nil)
 		return res, nil
 	}
-	value, err := json.Marshal(&draft.Return{Confidence: "low", DraftReply: "long answer", SummaryForOrchestrator: "s", EvidenceRefs: []draft.Ref{}, EscalationRequested: true})
+	value, err := json.Marshal(&draft.Return{Confidence: "low", DraftReply: "long answer",
+		SummaryForOrchestrator: "s", EvidenceRefs: []draft.Ref{}, EscalationRequested: true})
 	res.Value = value
 	return res, err
 }
@@ -87,13 +91,17 @@ func (f *faraway) Wait(ctx context.Context, id string) (*run.Result, error) {
 func far(t *testing.T) (*bench, *faraway, func() Options) {
 	b, f := newBench(t), newFaraway()
 	b.cfg.Escalation.Enabled = true
-	b.cfg.QuestionTypes = append(b.cfg.QuestionTypes, config.QuestionType{Name: "long", Type: thread.Other, When: "long", ExpectedMin: 30})
+	b.cfg.QuestionTypes = append(b.cfg.QuestionTypes,
+		config.QuestionType{Name: "long", Type: thread.Other, When: "long", ExpectedMin: 30})
 	return b, f, func() Options {
 		o := b.options()
 		o.Long = f
-		o.Investigate = func(ctx context.Context, t *thread.Thread, h []Hint, r *run.Run) (*draft.Return, error) {
+		o.Investigate = func(ctx context.Context, t *thread.Thread, h []Hint,
+			r *run.Run) (*draft.Return, error) {
 			if strings.Contains(t.Messages[0].Content, "late") {
-				late := func(s *run.State) { s.Failure = &run.Failure{Kind: agent.Timeout, Limit: supervise.Wall} }
+				late := func(s *run.State) {
+					s.Failure = &run.Failure{Kind: agent.Timeout, Limit: supervise.Wall}
+				}
 				if err := run.Update(r.Dir(), late); err != nil {
 					return nil, err
 				}
@@ -113,7 +121,8 @@ func far(t *testing.T) (*bench, *faraway, func() Options) {
 func TestLong(t *testing.T) {
 	b, f, options := far(t)
 	for id, text := range map[string]string{
-		"1": "a long one?", "2": "more?", "3": "late?", "4": "more, in vain?", "5": "late, in vain?", "6": "a short one?", "7": "long, unstartable?",
+		"1": "a long one?", "2": "more?", "3": "late?", "4": "more, in vain?", "5": "late, in vain?",
+		"6": "a short one?", "7": "long, unstartable?",
 	} {
 		b.add(id, "ana", "", event.Actionable, text)
 	}
@@ -140,10 +149,13 @@ func TestLong(t *testing.T) {
 		if th.DraftPending != nil {
 			text = *th.DraftPending
 		}
-		if th.Badge != tt.badge || text != tt.draft || th.IsEscalated != tt.escalated || !strings.HasPrefix(*th.InvestigatorTaskID, tt.prefix) {
-			t.Errorf("%s: %q %q escalated %v by %s (%s)", tt.id, th.Badge, text, th.IsEscalated, *th.InvestigatorTaskID, th.InvestigatorError)
+		if th.Badge != tt.badge || text != tt.draft || th.IsEscalated != tt.escalated ||
+			!strings.HasPrefix(*th.InvestigatorTaskID, tt.prefix) {
+			t.Errorf("%s: %q %q escalated %v by %s (%s)", tt.id, th.Badge, text, th.IsEscalated,
+				*th.InvestigatorTaskID, th.InvestigatorError)
 		}
-		if watched := th.EscalationTmuxSession != nil && th.EscalationTranscriptPath != nil; watched != (tt.escalated && tt.id != "7") {
+		if watched := th.EscalationTmuxSession != nil &&
+			th.EscalationTranscriptPath != nil; watched != (tt.escalated && tt.id != "7") {
 			t.Errorf("%s: watched %v", tt.id, watched)
 		}
 	}
@@ -172,7 +184,8 @@ func TestLongGoesOn(t *testing.T) {
 	}
 	th := b.thread("1")
 	f.mu.Lock()
-	f.started[*th.InvestigatorTaskID] = &thread.Thread{Messages: []thread.Message{{Content: "now it ends"}}, StartedAt: "2026-11-21T10:00:00Z"}
+	f.started[*th.InvestigatorTaskID] = &thread.Thread{Messages: []thread.Message{{Content: "now it ends"}},
+		StartedAt: "2026-11-21T10:00:00Z"}
 	if f.stopped[*th.InvestigatorTaskID] == nil {
 		f.stopped[*th.InvestigatorTaskID] = make(chan struct{})
 	}
@@ -182,7 +195,8 @@ func TestLongGoesOn(t *testing.T) {
 	if err := Run(ctx, options()); err != nil || ctx.Err() != nil {
 		t.Fatal(err)
 	}
-	if th := b.thread("1"); th.Status != thread.PendingUser || th.DraftPending == nil || *th.DraftPending != "long answer" {
+	if th := b.thread("1"); th.Status != thread.PendingUser || th.DraftPending == nil ||
+		*th.DraftPending != "long answer" {
 		t.Errorf("%+v", th)
 	}
 }
@@ -243,7 +257,8 @@ func TestSpendOfTheKilled(t *testing.T) {
 	}
 	lost := run.ID(run.Investigate, "somebody else", 1, 1)
 	if err := run.Update(b.home.Path("runs/"+lost), func(s *run.State) {
-		*s = run.State{Status: run.Active, Owner: run.Process{PID: 1 << 30}, Usage: &draft.Usage{InputTokens: 5}}
+		*s = run.State{Status: run.Active, Owner: run.Process{PID: 1 << 30},
+			Usage: &draft.Usage{InputTokens: 5}}
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,8 @@ func readLines(h *durable.Home, name string, from int64, fn func(line []byte) er
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || info.Size() < from {
-		return from, sysexit.With(sysexit.IO, fmt.Errorf("read %s: cut or replaced: %w", name, errors.Join(err, io.ErrUnexpectedEOF)))
+		return from, sysexit.With(sysexit.IO,
+			fmt.Errorf("read %s: cut or replaced: %w", name, errors.Join(err, io.ErrUnexpectedEOF)))
 	}
 	if err := h.Check(name, from); err != nil {
 		return from, err
@@ -99,7 +100,8 @@ func loadMark(h *durable.Home) (m mark, found bool, err error) {
 		err = json.Unmarshal(b, &m)
 	}
 	if err != nil {
-		return m, false, sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("read dispatch.json: %w", err)), "tri-dispatch --rebuild makes it anew")
+		return m, false, sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("read dispatch.json: %w", err)),
+			"tri-dispatch --rebuild makes it anew")
 	}
 	return m, true, nil
 }

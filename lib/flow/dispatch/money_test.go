@@ -24,7 +24,8 @@ func (b *bench) at(now time.Time) {
 	o := b.options()
 	o.Now = func() time.Time { return now }
 	o.Validate = func(context.Context, *thread.Thread, []Hint, *run.Run) (*verdict.Verdict, error) {
-		return &verdict.Verdict{Verdict: verdict.Pass, Proved: verdict.Quotes, Usage: &draft.Usage{CostUSD: new(0.4), InputTokens: 10}}, nil
+		return &verdict.Verdict{Verdict: verdict.Pass, Proved: verdict.Quotes,
+			Usage: &draft.Usage{CostUSD: new(0.4), InputTokens: 10}}, nil
 	}
 	if err := Run(ctx, o); err != nil {
 		b.t.Fatal(err)
@@ -91,7 +92,8 @@ func TestValidationIsPaidFor(t *testing.T) {
 	b.add("1", "ana", "", event.Actionable, "why 1?")
 	b.add("2", "ana", "", event.Actionable, "why 2?")
 	b.at(saturday)
-	if got := b.badges("1 2"); strings.Count(got, "budget spent") != 1 || strings.Count(got, "quotes checked") != 1 || b.runs.Load() != 2 {
+	if got := b.badges("1 2"); strings.Count(got, "budget spent") != 1 ||
+		strings.Count(got, "quotes checked") != 1 || b.runs.Load() != 2 {
 		t.Fatalf("%s; %d runs", got, b.runs.Load())
 	}
 	n1, _ := b.offers("1")

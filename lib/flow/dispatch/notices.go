@@ -111,13 +111,15 @@ func (n *notices) ask(t *thread.Thread, form, by, replyTo, content string, h not
 		return fmt.Errorf("ask for notice %q: %w", form, err)
 	}
 	chatID, threadID, _ := t.Target()
-	to := &decision.Target{Platform: t.Platform, ChatID: chatID, ThreadID: threadID, ReplyToID: replyTo, QuestionSHA256: decision.Sum(content)}
+	to := &decision.Target{Platform: t.Platform, ChatID: chatID, ThreadID: threadID, ReplyToID: replyTo,
+		QuestionSHA256: decision.Sum(content)}
 	if n.TooMany(t.Key, to, n.Now()) {
 		return nil
 	}
 	_, err = decision.Append(n.Home, decision.Record{
-		Kind: decision.Notify, By: decision.Dispatcher, Via: "code", At: text.Timestamp(n.Now()), Key: key, Cycle: t.Cycle,
-		Of: t.Key, Form: form, Holes: &h, Text: said, DraftSHA256: decision.Sum(said),
+		Kind: decision.Notify, By: decision.Dispatcher, Via: "code", At: text.Timestamp(n.Now()), Key: key,
+		Cycle: t.Cycle,
+		Of:    t.Key, Form: form, Holes: &h, Text: said, DraftSHA256: decision.Sum(said),
 		Target: to,
 	})
 	n.asked[key] = true

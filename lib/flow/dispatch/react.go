@@ -141,7 +141,8 @@ func (r *reactor) due(t *thread.Thread, at string) (ask []notify.Signal) {
 	if state == stateSeen && slices.Contains(r.stands[on], *r.Working) {
 		return nil // work that an earlier process started continues
 	}
-	s := notify.Signal{At: at, Kind: notify.React, By: "tri-dispatch", Platform: on.platform, ChatID: on.chatID, MessageID: on.id, Key: t.Key}
+	s := notify.Signal{At: at, Kind: notify.React, By: "tri-dispatch", Platform: on.platform,
+		ChatID: on.chatID, MessageID: on.id, Key: t.Key}
 	// The thread's step and the emoji name the change: steps are numbered, and each is taken once.
 	add := func(sign, emoji string) {
 		sum := sha256.Sum256([]byte(t.Key + "\x00" + emoji))

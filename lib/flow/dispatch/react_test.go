@@ -53,7 +53,8 @@ func reacting(t *testing.T) *bench {
 func (b *bench) posted(id string) {
 	b.t.Helper()
 	th := b.thread(id)
-	line, err := json.Marshal(outbox.Reply{Key: th.Key, Cycle: th.Cycle, DraftSHA256: th.DraftSHA256, Outcome: outbox.Posted, PostedMessageID: "99"})
+	line, err := json.Marshal(outbox.Reply{Key: th.Key, Cycle: th.Cycle, DraftSHA256: th.DraftSHA256,
+		Outcome: outbox.Posted, PostedMessageID: "99"})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -91,7 +92,8 @@ func TestReactions(t *testing.T) {
 	b.run()
 	b.posted("1")
 	b.run()
-	if _, stands := b.reactions(); !slices.Equal(stands["1"], []string{"✅"}) || !slices.Equal(stands["2"], []string{"⏩"}) {
+	if _, stands := b.reactions(); !slices.Equal(stands["1"], []string{"✅"}) ||
+		!slices.Equal(stands["2"], []string{"⏩"}) {
 		t.Errorf("at the end %q", stands)
 	}
 	before, _ := b.reactions()
@@ -197,7 +199,8 @@ func TestAnswerMarkedWrong(t *testing.T) {
 	react(fmt.Sprintf(action, "a2", "98", "ana", "👎"))
 	react(fmt.Sprintf(action, "a3", "99", "ana", "👍"))
 	line, err := json.Marshal(outbox.Reply{
-		Platform: "local", ChatID: "dev", Key: th.Key, Cycle: th.Cycle, DraftSHA256: th.DraftSHA256, Outcome: outbox.Posted, PostedMessageID: "99",
+		Platform: "local", ChatID: "dev", Key: th.Key, Cycle: th.Cycle, DraftSHA256: th.DraftSHA256,
+		Outcome: outbox.Posted, PostedMessageID: "99",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -222,7 +225,8 @@ func TestAnswerMarkedWrong(t *testing.T) {
 	if _, err := Rebuild(b.home); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.thread("1"); fmt.Sprint(got.Alerts) != fmt.Sprint(want.Alerts) || len(got.StatusHistory) != len(want.StatusHistory) {
+	if got := b.thread("1"); fmt.Sprint(got.Alerts) != fmt.Sprint(want.Alerts) ||
+		len(got.StatusHistory) != len(want.StatusHistory) {
 		t.Errorf("rebuilt %+v, want %+v", got.Alerts, want.Alerts)
 	}
 }
@@ -259,7 +263,8 @@ func TestReactionsCut(t *testing.T) {
 			}
 			b.run()
 			if all, stands := b.reactions(); fmt.Sprint(stands["1"]) != "["+want+"]" {
-				t.Fatalf("closed %v, cut at %d of %d: %q stands after %q", closed, cut, len(whole), stands["1"], all)
+				t.Fatalf("closed %v, cut at %d of %d: %q stands after %q", closed, cut, len(whole),
+					stands["1"], all)
 			}
 		}
 	}

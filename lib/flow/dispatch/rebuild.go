@@ -88,7 +88,8 @@ type folded struct {
 }
 
 func foldJournal(h *durable.Home) (*folded, error) {
-	f := &folded{map[string]thread.Thread{}, map[string][]byte{}, map[string]bool{}, mark{Seq: -1, Fold: foldVersion}}
+	f := &folded{map[string]thread.Thread{}, map[string][]byte{}, map[string]bool{},
+		mark{Seq: -1, Fold: foldVersion}}
 	r := journal.NewReader(h)
 	defer r.Close()
 	var err error

@@ -33,7 +33,8 @@ func TestRestarts(t *testing.T) {
 		}
 	}
 	for range 60 {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rng.IntN(8000))*time.Microsecond)
+		ctx, cancel := context.WithTimeout(context.Background(),
+			time.Duration(rng.IntN(8000))*time.Microsecond)
 		err := Run(ctx, b.options())
 		cancel()
 		if err != nil && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
@@ -50,10 +51,12 @@ func TestRestarts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if th.Status != thread.PendingUser || th.DraftPending == nil || !strings.Contains(*th.DraftPending, th.Messages[0].Content) {
+		if th.Status != thread.PendingUser || th.DraftPending == nil ||
+			!strings.Contains(*th.DraftPending, th.Messages[0].Content) {
 			t.Errorf("%s: %s with %v for %q", th.Key, th.Status, th.DraftPending, th.Messages[0].Content)
 		}
-		if s := standing(t, b, th.Key); s == nil || s.Offer == nil || s.Offer.DraftSHA256 != th.DraftSHA256 || s.Void != "" {
+		if s := standing(t, b, th.Key); s == nil || s.Offer == nil || s.Offer.DraftSHA256 != th.DraftSHA256 ||
+			s.Void != "" {
 			t.Errorf("%s: its draft is not what stands offered: %+v", th.Key, s)
 		}
 	}
@@ -184,7 +187,8 @@ func TestRunsGone(t *testing.T) {
 	if err := os.RemoveAll(b.home.Path("runs")); err != nil {
 		t.Fatal(err)
 	}
-	if done, err := Rebuild(b.home); err != nil || done.Kept != 1 || done.Changed+done.Removed != 0 || b.files() != whole {
+	if done, err := Rebuild(b.home); err != nil || done.Kept != 1 || done.Changed+done.Removed != 0 ||
+		b.files() != whole {
 		t.Errorf("%+v, %v", done, err)
 	}
 	b.add("2", "ana", "", event.Actionable, "and this?")

@@ -136,7 +136,9 @@ func asItems(ts []*thread.Thread, e *event.Classified) (items []relation.Item) {
 // of e.
 func wasAsked(t *thread.Thread, e *event.Classified) bool {
 	begins, before := e.CreateTime, ""
-	own := slices.DeleteFunc(slices.Concat(t.Context, t.Messages, t.Pending), func(m thread.Message) bool { return m.SenderID != e.Sender.ID })
+	own := slices.DeleteFunc(slices.Concat(t.Context, t.Messages, t.Pending), func(m thread.Message) bool {
+		return m.SenderID != e.Sender.ID
+	})
 	for _, m := range own {
 		if m.MessageID == e.TurnID && m.At < begins {
 			begins = m.At

@@ -12,21 +12,29 @@ import (
 
 // TestItems: each question of one asker in one thread is an item; what else they say concerns one of them.
 func TestItems(t *testing.T) {
-	const fence, port = "why does the Fence tokenizer drop the last rune of a block?", "by the way, which port does the proxy listen on in staging?"
+	const fence, port = "why does the Fence tokenizer drop the last rune of a block?",
+		"by the way, which port does the proxy listen on in staging?"
 	for _, tt := range []struct {
 		name  string
 		story []string // "ID CLASS TEXT"; ID>N quotes message N
 		want  string   // the items' messages, and whether they are closed
 	}{
 		{"two questions", []string{"1 q " + fence, "2 q " + port}, "1: 1; 2: 2"},
-		{"their follow-ups", []string{"1 q " + fence, "2 q " + port, "3 n the tokenizer of v2, that is", "4 n the staging proxy behind the gateway"}, "1: 1 3; 2: 2 4"},
-		{"a quoted message chooses", []string{"1 q " + fence, "2 q " + port, "3>1 n only since Monday"}, "1: 1 3; 2: 2"},
-		{"own follow-ups join", []string{"1 q " + fence, "2 q and does it drop the rune of an empty block?"}, "1: 1 2"},
-		{"the one that is named ends", []string{"1 q " + fence, "2 q " + port, "3 q @tri never mind the Fence one"}, "1: 1 closed; 2: 2"},
-		{"the one that is quoted ends", []string{"1 q " + fence, "2 q " + port, "3>2 q never mind"}, "1: 1; 2: 2 closed"},
+		{"their follow-ups", []string{"1 q " + fence, "2 q " + port, "3 n the tokenizer of v2, that is",
+			"4 n the staging proxy behind the gateway"}, "1: 1 3; 2: 2 4"},
+		{"a quoted message chooses", []string{"1 q " + fence, "2 q " + port, "3>1 n only since Monday"},
+			"1: 1 3; 2: 2"},
+		{"own follow-ups join", []string{"1 q " + fence, "2 q and does it drop the rune of an empty block?"},
+			"1: 1 2"},
+		{"the one that is named ends", []string{"1 q " + fence, "2 q " + port,
+			"3 q @tri never mind the Fence one"}, "1: 1 closed; 2: 2"},
+		{"the one that is quoted ends", []string{"1 q " + fence, "2 q " + port, "3>2 q never mind"},
+			"1: 1; 2: 2 closed"},
 		{"which one cannot be told", []string{"1 q " + fence, "2 q " + port, "3 q never mind"}, "1: 1; 2: 2"},
-		{"a name that no item has", []string{"1 q " + fence, "2 q " + port, "3 q never mind the billing one"}, "1: 1; 2: 2"},
-		{"a correction withdraws nothing", []string{"1 q " + fence, "2 q scratch that -- just the block parser"}, "1: 1 2"},
+		{"a name that no item has", []string{"1 q " + fence, "2 q " + port, "3 q never mind the billing one"},
+			"1: 1; 2: 2"},
+		{"a correction withdraws nothing",
+			[]string{"1 q " + fence, "2 q scratch that -- just the block parser"}, "1: 1 2"},
 		{"how far it is", []string{"1 q " + fence, "2 q any update on this?"}, "1: 1"},
 		{"the one that is open", []string{"1 q " + fence, "2 q never mind, thanks"}, "1: 1 closed"},
 		{"not the one that is open", []string{"1 q " + fence, "2 q never mind the billing one"}, "1: 1"},
@@ -41,7 +49,8 @@ func TestItems(t *testing.T) {
 					root = ""
 				}
 				b.quotes = quotes
-				b.add(id, "ana", root, map[string]string{"q": event.Actionable, "n": event.Ambient}[f[1]], f[2])
+				b.add(id, "ana", root, map[string]string{"q": event.Actionable, "n": event.Ambient}[f[1]],
+					f[2])
 				b.run()
 			}
 			var got []string
@@ -88,11 +97,13 @@ func TestUnclear(t *testing.T) {
 		}
 		b.run()
 		text, err := b.home.ReadFile(journal.Name)
-		if err != nil || strings.Count(string(text), `"unclear":"it withdraws a question, and which of 2 cannot be told"`) != 1 {
+		if err != nil || strings.Count(string(text),
+			`"unclear":"it withdraws a question, and which of 2 cannot be told"`) != 1 {
 			t.Errorf("%v %s", err, text)
 		}
 		for _, id := range []string{"1", "2", "3", "4", "5"} {
-			if th := b.thread(id); (th.Key != "") != (id < "3") || th.Key != "" && th.CloseReason != "the asker withdrew the question" {
+			if th := b.thread(id); (th.Key != "") != (id < "3") ||
+				th.Key != "" && th.CloseReason != "the asker withdrew the question" {
 				t.Errorf("batch %v, %s: %q %q", batch, id, th.Key, th.CloseReason)
 			}
 		}
@@ -136,12 +147,14 @@ func TestBefore(t *testing.T) {
 		if done, err := Rebuild(b.home); err != nil || done.Changed+done.Removed != 0 {
 			t.Errorf("rebuild: %+v, %v", done, err)
 		}
-		gone := thread.Input{At: "2026-11-21T11:00:00Z", Key: th.Key, Event: &event.Classified{Event: event.Event{MessageID: "4", Deleted: true}}}
+		gone := thread.Input{At: "2026-11-21T11:00:00Z", Key: th.Key,
+			Event: &event.Classified{Event: event.Event{MessageID: "4", Deleted: true}}}
 		if next, _ := thread.Apply(*th, gone); next.Status != thread.Closed {
 			t.Errorf("without its question: %s", next.Status)
 		}
 		gone.Event.MessageID = "2"
-		if next, _ := thread.Apply(*th, gone); next.Status != thread.Investigating || len(next.Messages) != 2 {
+		if next, _ := thread.Apply(*th, gone); next.Status != thread.Investigating ||
+			len(next.Messages) != 2 {
 			t.Errorf("without its beginning: %s", next.Status)
 		}
 	}
@@ -162,11 +175,18 @@ func TestWasAsked(t *testing.T) {
 		want    bool
 	}{
 		{"nothing was said", thread.Thread{Messages: []thread.Message{question}}, "3", 20, false},
-		{"a question", thread.Thread{Messages: []thread.Message{question}, HumanReplies: []thread.Message{helper}}, "3", 20, true},
-		{"a remark", thread.Thread{Messages: []thread.Message{question}, HumanReplies: []thread.Message{of("2", "ben", 10, "hm")}}, "3", 20, false},
-		{"answered in the same turn", thread.Thread{Messages: []thread.Message{question}, Pending: []thread.Message{of("3", "ana", 20, "version 3")}, HumanReplies: []thread.Message{helper}}, "3", 25, true},
-		{"answered in an earlier turn", thread.Thread{Messages: []thread.Message{question}, Context: []thread.Message{of("3", "ana", 20, "3")}, HumanReplies: []thread.Message{helper}}, "4", 25, false},
-		{"asked while the turn went on", thread.Thread{Messages: []thread.Message{question}, HumanReplies: []thread.Message{helper}}, "1", 20, false},
+		{"a question", thread.Thread{Messages: []thread.Message{question},
+			HumanReplies: []thread.Message{helper}}, "3", 20, true},
+		{"a remark", thread.Thread{Messages: []thread.Message{question},
+			HumanReplies: []thread.Message{of("2", "ben", 10, "hm")}}, "3", 20, false},
+		{"answered in the same turn", thread.Thread{Messages: []thread.Message{question},
+			Pending:      []thread.Message{of("3", "ana", 20, "version 3")},
+			HumanReplies: []thread.Message{helper}}, "3", 25, true},
+		{"answered in an earlier turn", thread.Thread{Messages: []thread.Message{question},
+			Context: []thread.Message{of("3", "ana", 20, "3")}, HumanReplies: []thread.Message{helper}},
+			"4", 25, false},
+		{"asked while the turn went on", thread.Thread{Messages: []thread.Message{question},
+			HumanReplies: []thread.Message{helper}}, "1", 20, false},
 	} {
 		e := &event.Classified{}
 		e.Sender.ID, e.TurnID, e.CreateTime = "ana", tt.turn, at(tt.seconds)

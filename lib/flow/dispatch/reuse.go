@@ -84,7 +84,9 @@ func (a *reuse) posted(r *outbox.Reply) {
 // starting sets the earlier answer that may replace a run.
 func (a *reuse) starting(j *job, t *thread.Thread) (*thread.Input, error) {
 	if was := a.answered(*j, t); was != nil {
-		j.before = func(ctx context.Context, t *thread.Thread, res *run.Result) error { return a.again(ctx, was, t, res) }
+		j.before = func(ctx context.Context, t *thread.Thread, res *run.Result) error {
+			return a.again(ctx, was, t, res)
+		}
 	}
 	return nil, nil
 }
@@ -95,7 +97,8 @@ func (a *reuse) starting(j *job, t *thread.Thread) (*thread.Input, error) {
 func (a *reuse) answered(j job, t *thread.Thread) *answer {
 	if a.Stands == nil || j.anew || j.kind != run.Investigate || t.InvestigatorRound != 1 || t.Ordered ||
 		len(t.Messages) != 1 || len(t.Context)+len(t.Notes) > 0 || t.Messages[0].Inferred ||
-		!slices.Contains([]string{thread.TechnicalQA, thread.APIContract, thread.DataLookup}, t.QuestionType) {
+		!slices.Contains([]string{thread.TechnicalQA, thread.APIContract, thread.DataLookup},
+			t.QuestionType) {
 		return nil
 	}
 	words, ok := questiontype.Words(t.Messages[0].Content)

@@ -39,11 +39,14 @@ func newLibrary(t *testing.T, asked, approver string) *library {
 	l.start()
 	l.decide(decision.Approve, "1", "")
 	th := l.thread("1")
-	claim := decision.Record{Kind: decision.Claim, By: "tri-reply", Via: "code", At: "2026-11-20T09:00:00Z", Key: th.Key, Cycle: th.Cycle, DraftSHA256: th.DraftSHA256}
+	claim := decision.Record{Kind: decision.Claim, By: "tri-reply", Via: "code", At: "2026-11-20T09:00:00Z",
+		Key: th.Key, Cycle: th.Cycle, DraftSHA256: th.DraftSHA256}
 	if _, err := decision.Append(l.home, claim); err != nil {
 		t.Fatal(err)
 	}
-	l.reply(outbox.Reply{Key: th.Key, Cycle: th.Cycle, DraftSHA256: th.DraftSHA256, Outcome: outbox.Posted, PostedMessageID: "77", PostedAt: "2026-11-20T09:00:00Z", ReplyText: *th.DraftPending, ApprovedBy: approver})
+	l.reply(outbox.Reply{Key: th.Key, Cycle: th.Cycle, DraftSHA256: th.DraftSHA256, Outcome: outbox.Posted,
+		PostedMessageID: "77", PostedAt: "2026-11-20T09:00:00Z", ReplyText: *th.DraftPending,
+		ApprovedBy: approver})
 	l.start()
 	return l
 }
@@ -88,8 +91,11 @@ func (l *library) start() {
 		if err != nil {
 			return nil, err
 		}
-		refs := evidence.Stamp(root, repo, []draft.Ref{{Kind: draft.KindFile, Ref: "pay.go:4", Quote: "const Limit = 5"}}, time.Now())
-		return &draft.Return{Confidence: "high", DraftReply: "Five times: `pay.go:4`.", SummaryForOrchestrator: "s", ResearchNotes: "n", EvidenceRefs: refs, Usage: &draft.Usage{CostUSD: new(0.3)}}, nil
+		refs := evidence.Stamp(root, repo,
+			[]draft.Ref{{Kind: draft.KindFile, Ref: "pay.go:4", Quote: "const Limit = 5"}}, time.Now())
+		return &draft.Return{Confidence: "high", DraftReply: "Five times: `pay.go:4`.",
+			SummaryForOrchestrator: "s", ResearchNotes: "n", EvidenceRefs: refs,
+			Usage: &draft.Usage{CostUSD: new(0.3)}}, nil
 	}
 	o.Stands = func(_ context.Context, t *thread.Thread) (*verdict.Verdict, error) {
 		return &verdict.Verdict{Verdict: l.stands}, nil
@@ -107,10 +113,12 @@ func TestAnsweredBefore(t *testing.T) {
 	l.add("5", "ben", "", event.Actionable, "Hi all, How often does the gateway retry a payment, please?")
 	l.start()
 	th := l.thread("5")
-	if l.runs.Load() != 1 || th.Status != thread.PendingUser || th.Badge != "answered before on 2026-11-20, evidence still stands" {
+	if l.runs.Load() != 1 || th.Status != thread.PendingUser ||
+		th.Badge != "answered before on 2026-11-20, evidence still stands" {
 		t.Fatalf("%d runs, %s %q (%s)", l.runs.Load(), th.Status, th.Badge, th.InvestigatorError)
 	}
-	if ret := th.InvestigatorReturn; *th.DraftPending != "Five times: `pay.go:4`." || ret.Before.By != "boss" || *ret.Usage.CostUSD != 0 {
+	if ret := th.InvestigatorReturn; *th.DraftPending != "Five times: `pay.go:4`." ||
+		ret.Before.By != "boss" || *ret.Usage.CostUSD != 0 {
 		t.Errorf("%+v", ret)
 	}
 	if n, _ := l.offers("5"); n != 1 {
@@ -161,12 +169,16 @@ func TestNotAnsweredBefore(t *testing.T) {
 		"code objects": {change: func(l *library) { l.stands = verdict.Bounce }},
 		"another codebase": {change: func(l *library) {
 			dir := l.t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, "pay.go"), []byte("package pay\n\n// Limit is how often a payment is retried.\nconst Limit = 5\n"), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, "pay.go"),
+				[]byte("package pay\n\n// Limit is how often a payment is retried.\nconst Limit = 5\n"),
+				0o600); err != nil {
 				l.t.Fatal(err)
 			}
 			l.cfg.Codebases[0].Path = dir
 		}},
-		"corrected": {change: func(l *library) { l.add("3", "cid", "1", event.Ambient, "no, that is wrong, it is 6") }},
+		"corrected": {change: func(l *library) {
+			l.add("3", "cid", "1", event.Ambient, "no, that is wrong, it is 6")
+		}},
 		"the run is gone": {change: func(l *library) {
 			if err := os.RemoveAll(l.home.Path("runs")); err != nil {
 				l.t.Fatal(err)
@@ -193,7 +205,8 @@ func TestNotAnsweredBefore(t *testing.T) {
 			before := l.runs.Load()
 			l.add("5", "ben", "", event.Actionable, text)
 			l.start()
-			if th := l.thread("5"); l.runs.Load() != before+1 || th.InvestigatorReturn == nil || th.InvestigatorReturn.Before != nil {
+			if th := l.thread("5"); l.runs.Load() != before+1 || th.InvestigatorReturn == nil ||
+				th.InvestigatorReturn.Before != nil {
 				t.Errorf("%d runs, %q", l.runs.Load()-before, th.Badge)
 			}
 		})

@@ -49,7 +49,8 @@ type askRule struct {
 
 // newRules compiles the rules of a configuration.
 func newRules(cfg *config.Config, prompts *prompt.Set) (*rules, error) {
-	r := &rules{prompts: prompts, chat: cfg.Gate.Chat, names: map[place]string{}, own: append([]string{cfg.Classifier.BotID, cfg.Chat.Local.BotName}, cfg.Classifier.BotIDs...)}
+	r := &rules{prompts: prompts, chat: cfg.Gate.Chat, names: map[place]string{},
+		own: append([]string{cfg.Classifier.BotID, cfg.Chat.Local.BotName}, cfg.Classifier.BotIDs...)}
 	for _, c := range cfg.WatchedChats {
 		if c.Name != "" {
 			r.names[place{c.Platform, c.ChatID}] = c.Name

@@ -31,7 +31,8 @@ type spending struct {
 }
 
 func newSpending(d *Dispatcher) *spending {
-	return &spending{Options: d.Options, store: d.store, pool: d.pool, broken: map[string]bool{}, said: map[string]bool{}}
+	return &spending{Options: d.Options, store: d.store, pool: d.pool, broken: map[string]bool{},
+		said: map[string]bool{}}
 }
 
 func (s *spending) open() (err error) {
@@ -64,7 +65,8 @@ func (s *spending) moved(ts ...*thread.Thread) error {
 
 // paid returns the run as the budget counts it.
 func (s *spending) paid(j job, t *thread.Thread) budget.Run {
-	r := budget.Run{ID: j.runID, Key: t.Key, Person: t.OriginalSenderID, Work: budget.Investigate, Ordered: t.Ordered}
+	r := budget.Run{ID: j.runID, Key: t.Key, Person: t.OriginalSenderID, Work: budget.Investigate,
+		Ordered: t.Ordered}
 	agent := &s.Config.Investigator
 	switch {
 	case j.kind == run.Validate:
@@ -84,7 +86,8 @@ func cost(r budget.Run, a *config.Agent) budget.Run {
 // starting reserves the maximum cost of a run. If the budget has no room, the thread is set aside.
 func (s *spending) starting(j *job, t *thread.Thread) (*thread.Input, error) {
 	r := s.paid(*j, t)
-	if j.before != nil || r.Work == budget.Validate && (budget.Free(r.Agent) || t.InvestigatorReturn.Before != nil) {
+	if j.before != nil || r.Work == budget.Validate &&
+		(budget.Free(r.Agent) || t.InvestigatorReturn.Before != nil) {
 		return nil, nil // done by code alone, at no cost
 	}
 	now := s.Now()
@@ -126,7 +129,8 @@ func (s *spending) report(over *budget.Over, now time.Time) error {
 	const then = "Questions wait, and are taken up when there is budget again, or by tri-approve redo."
 	s.Say("%v. %s", over, then)
 	sum := sha256.Sum256([]byte(name))
-	return s.show(notify.Signal{ID: "budget-" + hex.EncodeToString(sum[:12]), Title: "Budget spent", Text: over.Error() + ".\n" + then})
+	return s.show(notify.Signal{ID: "budget-" + hex.EncodeToString(sum[:12]), Title: "Budget spent",
+		Text: over.Error() + ".\n" + then})
 }
 
 // idle resumes the oldest thread that waits for budget and has room.

@@ -74,7 +74,9 @@ func (p *pool) stopLost() error {
 	if err != nil {
 		return err
 	}
-	for _, id := range slices.DeleteFunc(ids, func(id string) bool { return !run.IsID(id) || p.running[id] }) {
+	for _, id := range slices.DeleteFunc(ids, func(id string) bool {
+		return !run.IsID(id) || p.running[id]
+	}) {
 		if held, err := run.Held(p.Home, id); err != nil {
 			return err
 		} else if !held {

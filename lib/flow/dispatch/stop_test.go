@@ -29,8 +29,11 @@ type script struct{ text string }
 
 func (s script) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 	_, err := proc.Run(ctx, proc.Spec{
-		Argv: []string{"/bin/sh", "-c", s.text}, Env: []string{"PATH=" + os.Getenv("PATH")}, RunDir: t.Dir, Hold: t.Hold, Sandbox: "off",
-		Started: func(pid int) { t.See(agent.Event{Kind: agent.Started, PID: pid, Usage: &draft.Usage{InputTokens: 7}}) },
+		Argv: []string{"/bin/sh", "-c", s.text}, Env: []string{"PATH=" + os.Getenv("PATH")}, RunDir: t.Dir,
+		Hold: t.Hold, Sandbox: "off",
+		Started: func(pid int) {
+			t.See(agent.Event{Kind: agent.Started, PID: pid, Usage: &draft.Usage{InputTokens: 7}})
+		},
 	})
 	return agent.Result{}, err
 }
@@ -67,9 +70,11 @@ func TestStopped(t *testing.T) {
 			o := b.options()
 			o.Once, o.Input.Follow = false, true
 			var said, ended time.Time
-			o.Investigate = func(ctx context.Context, _ *thread.Thread, _ []Hint, r *run.Run) (*draft.Return, error) {
+			o.Investigate = func(ctx context.Context, _ *thread.Thread, _ []Hint,
+				r *run.Run) (*draft.Return, error) {
 				go func() {
-					for _, err := os.Stat(dir + "/begun"); err != nil && ctx.Err() == nil; _, err = os.Stat(dir + "/begun") {
+					for _, err := os.Stat(dir + "/begun"); err != nil && ctx.Err() == nil; _,
+						err = os.Stat(dir + "/begun") {
 						time.Sleep(time.Millisecond)
 					}
 					said = time.Now()
@@ -105,7 +110,8 @@ func TestStopped(t *testing.T) {
 				t.Errorf("settled %+v, want 7 tokens", got)
 			}
 			th := b.thread("1")
-			if th.Status != thread.Closed || th.CloseReason != "the asker withdrew the question" || th.InvestigatorError != "" {
+			if th.Status != thread.Closed || th.CloseReason != "the asker withdrew the question" ||
+				th.InvestigatorError != "" {
 				t.Errorf("%s, %q, %q", th.Status, th.CloseReason, th.InvestigatorError)
 			}
 			if done, err := Rebuild(b.home); err != nil || done.Changed+done.Removed != 0 {
@@ -161,7 +167,8 @@ func TestLostLong(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.onStop = func() {
-		if err := r.Publish(run.Result{RunID: id, Status: run.Failed, EndedAt: "2026-11-21T10:00:00Z", Usage: &draft.Usage{InputTokens: 9}}); err != nil {
+		if err := r.Publish(run.Result{RunID: id, Status: run.Failed, EndedAt: "2026-11-21T10:00:00Z",
+			Usage: &draft.Usage{InputTokens: 9}}); err != nil {
 			t.Error(err)
 		}
 		if err := r.End(); err != nil {
@@ -220,12 +227,14 @@ func TestStaleDrafts(t *testing.T) {
 					}
 				}
 			}
-			o.Investigate = func(ctx context.Context, th *thread.Thread, h []Hint, r *run.Run) (*draft.Return, error) {
+			o.Investigate = func(ctx context.Context, th *thread.Thread, h []Hint,
+				r *run.Run) (*draft.Return, error) {
 				add(ctx, run.Investigate)
 				return b.investigate(ctx, th, h, r)
 			}
 			validate := o.Validate
-			o.Validate = func(ctx context.Context, th *thread.Thread, h []Hint, r *run.Run) (*verdict.Verdict, error) {
+			o.Validate = func(ctx context.Context, th *thread.Thread, h []Hint,
+				r *run.Run) (*verdict.Verdict, error) {
 				validated.Add(1)
 				add(ctx, run.Validate)
 				return validate(ctx, th, h, r)
@@ -234,8 +243,10 @@ func TestStaleDrafts(t *testing.T) {
 				t.Fatal(err)
 			}
 			th := b.thread("1")
-			if th.Status != thread.PendingUser || th.Cycle != 2 || len(th.Messages) != 2 || validated.Load() != tt.validate {
-				t.Errorf("%s, cycle %d, %d messages, %d validations", th.Status, th.Cycle, len(th.Messages), validated.Load())
+			if th.Status != thread.PendingUser || th.Cycle != 2 || len(th.Messages) != 2 ||
+				validated.Load() != tt.validate {
+				t.Errorf("%s, cycle %d, %d messages, %d validations", th.Status, th.Cycle, len(th.Messages),
+					validated.Load())
 			}
 			b.run()
 			if n, gone := b.offers("1"); n != 1 || gone != 0 {

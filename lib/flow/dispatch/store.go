@@ -26,7 +26,8 @@ type store struct {
 
 func openStore(o *Options) (*store, error) {
 	j, err := journal.Open(o.Home)
-	return &store{home: o.Home, say: o.Say, journal: j, open: map[string]*thread.Thread{}, askers: map[asker]map[string]bool{}}, err
+	return &store{home: o.Home, say: o.Say, journal: j, open: map[string]*thread.Thread{},
+		askers: map[asker]map[string]bool{}}, err
 }
 
 // append makes inputs durable, first in the journal, then in the threads that they made.
@@ -106,7 +107,8 @@ func (s *store) restoreLost(want thread.Count) error {
 	if err != nil || have == want {
 		return err
 	}
-	s.say("open/ and closed/ have %d threads, and should have %d: they are made anew from %s", have.N, want.N, journal.Name)
+	s.say("open/ and closed/ have %d threads, and should have %d: they are made anew from %s", have.N, want.N,
+		journal.Name)
 	_, m, err := rebuild(s.home)
 	if err != nil {
 		return err
@@ -125,7 +127,8 @@ func (s *store) look() error {
 	if err != nil {
 		return err
 	}
-	if closed := s.mark.Threads.N - len(s.open); len(names) == len(s.open) && len(shards) >= s.shards && (closed == 0 || len(shards) > 0) {
+	if closed := s.mark.Threads.N - len(s.open); len(names) == len(s.open) && len(shards) >= s.shards &&
+		(closed == 0 || len(shards) > 0) {
 		s.shards = len(shards)
 		return nil
 	}

@@ -173,7 +173,8 @@ func (d *Dispatcher) takeEvents(first classified, more <-chan classified) error 
 		if alone(c.event, facts) {
 			before = nil
 		}
-		ins = append(ins, thread.Input{At: text.Timestamp(d.Now()), Key: c.event.Key(), Event: c.event, Facts: facts, Before: before})
+		ins = append(ins, thread.Input{At: text.Timestamp(d.Now()), Key: c.event.Key(), Event: c.event,
+			Facts: facts, Before: before})
 	}
 	if err := d.take(ins...); err != nil {
 		return err
@@ -259,7 +260,8 @@ func (d *Dispatcher) takeReply(l line) error {
 	if err != nil {
 		return err
 	}
-	if err := d.take(thread.Input{At: text.Timestamp(d.Now()), Key: r.Key, Reply: r, Source: new(l.begin())}); err != nil {
+	if err := d.take(thread.Input{At: text.Timestamp(d.Now()), Key: r.Key, Reply: r,
+		Source: new(l.begin())}); err != nil {
 		return err
 	}
 	d.store.mark.Replies = l.next
@@ -286,20 +288,23 @@ func (d *Dispatcher) takeRun(j job, res *run.Result) error {
 		return err
 	}
 	return d.take(thread.Input{
-		At: res.EndedAt, Key: j.key, Run: res, Escalate: d.pool.longerLook(j, res), LastRound: d.rounds() < 2, Resumes: resumes(res),
-		Ends: ends(res),
+		At: res.EndedAt, Key: j.key, Run: res, Escalate: d.pool.longerLook(j, res), LastRound: d.rounds() < 2,
+		Resumes: resumes(res),
+		Ends:    ends(res),
 	})
 }
 
 // resumes reports whether the next cycle may continue a run: an agent has made a draft in a session.
 func resumes(res *run.Result) bool {
-	return res.Kind == run.Investigate && res.Status == run.Done && res.SessionID != "" && !budget.Free(res.Agent)
+	return res.Kind == run.Investigate && res.Status == run.Done && res.SessionID != "" &&
+		!budget.Free(res.Agent)
 }
 
 // ends returns the signs that the draft of an investigation is no answer.
 func ends(res *run.Result) []string {
 	var ret draft.Return
-	if res.Kind != run.Investigate && res.Kind != run.Escalate || res.Status != run.Done || json.Unmarshal(res.Value, &ret) != nil {
+	if res.Kind != run.Investigate && res.Kind != run.Escalate || res.Status != run.Done ||
+		json.Unmarshal(res.Value, &ret) != nil {
 		return nil
 	}
 	return intent.Ends(&ret)

@@ -34,7 +34,9 @@ func (p *pool) tell(t *thread.Thread, id string) error {
 		}
 		kind := run.Append
 		switch {
-		case slices.ContainsFunc(told, func(w run.Word) bool { return slices.Contains(w.MessageIDs, m.MessageID) }):
+		case slices.ContainsFunc(told, func(w run.Word) bool {
+			return slices.Contains(w.MessageIDs, m.MessageID)
+		}):
 			kind = run.Edit
 		case m.Relation == thread.RelationRedirect:
 			kind = run.Redirect
@@ -42,7 +44,8 @@ func (p *pool) tell(t *thread.Thread, id string) error {
 			continue
 		}
 		if len(told)+len(words) < maxWords {
-			words = append(words, run.Word{ID: word, Kind: kind, By: "asker", MessageIDs: []string{m.MessageID}, Text: m.Content})
+			words = append(words, run.Word{ID: word, Kind: kind, By: "asker",
+				MessageIDs: []string{m.MessageID}, Text: m.Content})
 		}
 	}
 	for _, n := range t.PendingNotes { // however long the run has taken

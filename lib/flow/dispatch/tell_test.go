@@ -25,7 +25,8 @@ type listener struct {
 	runs  atomic.Int32
 }
 
-func (l *listener) investigate(ctx context.Context, t *thread.Thread, _ []Hint, r *run.Run) (*draft.Return, error) {
+func (l *listener) investigate(ctx context.Context, t *thread.Thread, _ []Hint,
+	r *run.Run) (*draft.Return, error) {
 	l.runs.Add(1)
 	words, err := run.Words(r.Dir())
 	if err != nil {
@@ -88,7 +89,8 @@ func (l *listener) investigate(ctx context.Context, t *thread.Thread, _ []Hint, 
 			return nil, ctx.Err()
 		}
 	}
-	return &draft.Return{Confidence: "low", DraftReply: strings.Join(said, "|"), SummaryForOrchestrator: "s", EvidenceRefs: []draft.Ref{}}, nil
+	return &draft.Return{Confidence: "low", DraftReply: strings.Join(said, "|"), SummaryForOrchestrator: "s",
+		EvidenceRefs: []draft.Ref{}}, nil
 }
 
 // TestTold: what the asker adds reaches the run in progress, which then answers all of it; a run that does
@@ -123,10 +125,13 @@ func TestTold(t *testing.T) {
 			o := b.options()
 			o.Once, o.Input.Follow = false, true
 			o.Out = &onMove{cancel, thread.PendingUser}
-			o.Investigate = func(ctx context.Context, th *thread.Thread, h []Hint, r *run.Run) (*draft.Return, error) {
+			o.Investigate = func(ctx context.Context, th *thread.Thread, h []Hint,
+				r *run.Run) (*draft.Return, error) {
 				if l.runs.Load() == 0 {
 					if tt.late {
-						if err := run.Update(r.Dir(), func(s *run.State) { s.StartedAt = "2026-01-01T00:00:00Z" }); err != nil {
+						if err := run.Update(r.Dir(), func(s *run.State) {
+							s.StartedAt = "2026-01-01T00:00:00Z"
+						}); err != nil {
 							return nil, err
 						}
 					}
@@ -140,8 +145,10 @@ func TestTold(t *testing.T) {
 				t.Fatal(err)
 			}
 			th := b.thread("1")
-			if th.Status != thread.PendingUser || l.runs.Load() != tt.runs || th.Cycle != tt.cycle || len(th.Messages) != tt.adds+1 || len(th.Pending) != 0 {
-				t.Fatalf("%s, %d runs, cycle %d, %d messages, %d wait", th.Status, l.runs.Load(), th.Cycle, len(th.Messages), len(th.Pending))
+			if th.Status != thread.PendingUser || l.runs.Load() != tt.runs || th.Cycle != tt.cycle ||
+				len(th.Messages) != tt.adds+1 || len(th.Pending) != 0 {
+				t.Fatalf("%s, %d runs, cycle %d, %d messages, %d wait", th.Status, l.runs.Load(), th.Cycle,
+					len(th.Messages), len(th.Pending))
 			}
 			for _, m := range th.Messages {
 				if strings.Count(*th.DraftPending, m.Content) != 1 {
@@ -149,7 +156,8 @@ func TestTold(t *testing.T) {
 				}
 			}
 			words, err := run.Words(b.home.Path("runs/" + run.ID(run.Investigate, th.Key, 1, 1)))
-			if want := map[bool]int{true: 0, false: min(tt.adds, maxWords)}[tt.late]; err != nil || len(words) != want {
+			if want := map[bool]int{true: 0, false: min(tt.adds, maxWords)}[tt.late]; err != nil ||
+				len(words) != want {
 				t.Errorf("%d words, want %d, %v", len(words), want, err)
 			}
 			if done, err := Rebuild(b.home); err != nil || done.Changed+done.Removed != 0 {
@@ -188,7 +196,8 @@ func TestWordsChange(t *testing.T) {
 		}
 	}
 	tell("")
-	th.Pending = []thread.Message{{MessageID: "2", Content: "a"}, {MessageID: "3", Content: "only b", Relation: thread.RelationRedirect}}
+	th.Pending = []thread.Message{{MessageID: "2", Content: "a"},
+		{MessageID: "3", Content: "only b", Relation: thread.RelationRedirect}}
 	tell("append 2 a, redirect 3 only b")
 	th.Pending[0].Content = "c"
 	tell("append 2 a, redirect 3 only b, edit 2 c")
@@ -208,7 +217,8 @@ func TestWordsUnderKill(t *testing.T) {
 	b.add("1", "ana", "", event.Actionable, "why <1>?")
 	l := &listener{work: 4 * time.Millisecond}
 	for n := range rounds {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rng.IntN(50000))*time.Microsecond)
+		ctx, cancel := context.WithTimeout(context.Background(),
+			time.Duration(rng.IntN(50000))*time.Microsecond)
 		o := b.options()
 		o.Investigate = l.investigate
 		o.Once, o.Input.Follow = false, true
@@ -226,14 +236,16 @@ func TestWordsUnderKill(t *testing.T) {
 		time.Sleep(time.Duration(rng.IntN(4)) * time.Millisecond)
 		more := fmt.Sprintf("more <%d>", n+2)
 		if th := b.thread("1"); n%5 == 4 && th.Key != "" {
-			w := decision.Record{Kind: []string{decision.Tell, decision.Redirect}[n/5%2], By: "boss", Via: "terminal", Key: th.Key, Cycle: th.Cycle, Note: more}
+			w := decision.Record{Kind: []string{decision.Tell, decision.Redirect}[n/5%2], By: "boss",
+				Via: "terminal", Key: th.Key, Cycle: th.Cycle, Note: more}
 			if _, err := decision.Append(b.home, w); err != nil {
 				t.Fatal(err)
 			}
 		} else {
 			b.add(fmt.Sprint(n+2), "ana", "1", event.Ambient, more)
 		}
-		if err := <-ended; err != nil && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) && !errors.Is(err, crash) {
+		if err := <-ended; err != nil && !errors.Is(err, context.DeadlineExceeded) &&
+			!errors.Is(err, context.Canceled) && !errors.Is(err, crash) {
 			t.Fatal(err)
 		}
 		cancel()
@@ -259,11 +271,14 @@ func TestWordsUnderKill(t *testing.T) {
 			refused[r.Note] = true // its author was told so
 		}
 	}
-	if th.Status != thread.PendingUser || len(th.Messages)+words+len(refused) != rounds+1 || len(th.Notes) != words || len(th.Pending)+len(th.PendingNotes) != 0 {
-		t.Fatalf("%s, %d messages, %d of %d words, %d wait", th.Status, len(th.Messages), len(th.Notes), words, len(th.Pending)+len(th.PendingNotes))
+	if th.Status != thread.PendingUser || len(th.Messages)+words+len(refused) != rounds+1 ||
+		len(th.Notes) != words || len(th.Pending)+len(th.PendingNotes) != 0 {
+		t.Fatalf("%s, %d messages, %d of %d words, %d wait", th.Status, len(th.Messages), len(th.Notes),
+			words, len(th.Pending)+len(th.PendingNotes))
 	}
 	for n := range rounds + 1 {
-		if said := fmt.Sprintf("<%d>", n+1); !refused["more "+said] && !strings.Contains(*th.DraftPending, said) {
+		if said := fmt.Sprintf("<%d>", n+1); !refused["more "+said] &&
+			!strings.Contains(*th.DraftPending, said) {
 			t.Errorf("message %d is not answered: %q", n+1, *th.DraftPending)
 		}
 	}
@@ -274,7 +289,8 @@ func TestWordsUnderKill(t *testing.T) {
 			told += len(res.Heard)
 		}
 	}
-	t.Logf("%d runs, %d cycles, %d words heard, %d words of the operator, %d refused", l.runs.Load(), th.Cycle, told, words, len(refused))
+	t.Logf("%d runs, %d cycles, %d words heard, %d words of the operator, %d refused", l.runs.Load(),
+		th.Cycle, told, words, len(refused))
 	if done, err := Rebuild(b.home); err != nil || done.Changed+done.Removed != 0 {
 		t.Errorf("rebuild: %+v, %v", done, err)
 	}

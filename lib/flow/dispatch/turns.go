@@ -42,7 +42,8 @@ func (t *turns) see(e *event.Classified) []thread.Message {
 	}
 	change := changes(e)
 	m := turn.Message{
-		Platform: e.Platform, Chat: e.ChatID, ID: e.MessageID, Conversation: e.Root(), Sender: e.Sender.ID, Change: change,
+		Platform: e.Platform, Chat: e.ChatID, ID: e.MessageID, Conversation: e.Root(), Sender: e.Sender.ID,
+		Change: change,
 	}
 	if at, err := time.Parse(time.RFC3339, e.CreateTime); err == nil {
 		m.At = at.Unix()

@@ -46,7 +46,8 @@ func Continues(h *durable.Home, t *thread.Thread) (*Earlier, error) {
 
 // ask runs the agent: in the session of the earlier investigation, or if it cannot continue that one, in a
 // new one that is told what the earlier one found.
-func (i *Investigator) ask(ctx context.Context, r Request, rubric string, root *os.Root, repo evidence.Repo) (agent.Result, error) {
+func (i *Investigator) ask(ctx context.Context, r Request, rubric string, root *os.Root,
+	repo evidence.Repo) (agent.Result, error) {
 	r.Hints = current(root, repo, r.Hints)
 	if e := r.Earlier; e != nil && agent.Abilities(i.Agent).Resumes && e.SessionID != "" && r.RunDir != "" {
 		res, err := i.resume(ctx, r, rubric)
@@ -78,7 +79,8 @@ func (i *Investigator) resume(ctx context.Context, r Request, rubric string) (ag
 
 // hints returns the earlier answer, and those of the lines that it cites that are unchanged.
 func (e *Earlier) hints(root *os.Root, repo evidence.Repo) []Hint {
-	hints := []Hint{{Source: "an earlier answer to this asker, before the latest messages", Text: e.Return.DraftReply}}
+	hints := []Hint{{Source: "an earlier answer to this asker, before the latest messages",
+		Text: e.Return.DraftReply}}
 	var read strings.Builder
 	for _, ref := range e.Return.EvidenceRefs {
 		if ok, why, err := evidence.StillStands(root, repo, ref); err == nil && ok && why == "" {
@@ -86,7 +88,8 @@ func (e *Earlier) hints(root *os.Root, repo evidence.Repo) []Hint {
 		}
 	}
 	if read.Len() > 0 {
-		hints = append(hints, Hint{Source: "lines that were read for it, unchanged since", Text: read.String()})
+		hints = append(hints, Hint{Source: "lines that were read for it, unchanged since",
+			Text: read.String()})
 	}
 	return hints
 }

@@ -50,7 +50,8 @@ func TestContinues(t *testing.T) {
 		{"in the session", true, false, false, "R", "more to it", "an earlier answer"},
 		{"an agent without sessions", false, false, false, "N", "lines that were read for it", ""},
 		{"a session that is gone", true, true, false, "RN", "MaxRetries is 5.", ""},
-		{"and lines that have changed", false, false, true, "N", "MaxRetries is 5.", "lines that were read for it"},
+		{"and lines that have changed", false, false, true, "N", "MaxRetries is 5.",
+			"lines that were read for it"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h, err := durable.Open(t.TempDir())
@@ -69,21 +70,25 @@ func TestContinues(t *testing.T) {
 				}
 			}
 			if tt.edit {
-				if err := os.WriteFile(filepath.Join(code, "retry.go"), []byte("package pay\n\nconst MaxRetries = 6\n"), 0o600); err != nil {
+				if err := os.WriteFile(filepath.Join(code, "retry.go"),
+					[]byte("package pay\n\nconst MaxRetries = 6\n"), 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}
-			th.Cycle, th.Messages = 2, append(th.Messages, thread.Message{MessageID: "2", SenderID: "ana", Content: "and on staging?"})
+			th.Cycle, th.Messages = 2, append(th.Messages,
+				thread.Message{MessageID: "2", SenderID: "ana", Content: "and on staging?"})
 			a.tasks = nil
 			investigateOnce(t, h, i, th, code)
 			got := ""
 			for _, task := range a.tasks {
-				if got += map[bool]string{true: "R", false: "N"}[task.Resume]; task.Resume != (task.SessionID == "s1") {
+				if got += map[bool]string{true: "R",
+					false: "N"}[task.Resume]; task.Resume != (task.SessionID == "s1") {
 					t.Errorf("session %q, resumed %v", task.SessionID, task.Resume)
 				}
 			}
 			last := a.tasks[len(a.tasks)-1].Prompt
-			if got != tt.want || !strings.Contains(last, tt.told) || tt.notTold != "" && strings.Contains(last, tt.notTold) ||
+			if got != tt.want || !strings.Contains(last, tt.told) ||
+				tt.notTold != "" && strings.Contains(last, tt.notTold) ||
 				!strings.Contains(last, "and on staging?") || !strings.Contains(last, "how many retries?") {
 				t.Errorf("%s, want %s; prompt:\n%s", got, tt.want, last)
 			}
@@ -104,7 +109,8 @@ func investigateOnce(t *testing.T, h *durable.Home, i *Investigator, th *thread.
 		t.Fatal(err)
 	}
 	ret, err := i.Run(context.Background(), Request{
-		Thread: th, Codebase: code, RunDir: r.Dir(), SessionID: map[int]string{1: "s1", 2: "s2"}[th.Cycle], Earlier: earlier,
+		Thread: th, Codebase: code, RunDir: r.Dir(), SessionID: map[int]string{1: "s1", 2: "s2"}[th.Cycle],
+		Earlier: earlier,
 	})
 	if err != nil {
 		t.Fatal(err)

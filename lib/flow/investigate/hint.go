@@ -40,7 +40,8 @@ func Places(found codesearch.Found) (h Hint, ok bool) {
 		}
 		b.WriteString(place + lines)
 	}
-	return Hint{Source: "found by a search for the question's words, which understands nothing", Text: strings.TrimSuffix(b.String(), "\n")}, b.Len() > 0
+	return Hint{Source: "found by a search for the question's words, which understands nothing",
+		Text: strings.TrimSuffix(b.String(), "\n")}, b.Len() > 0
 }
 
 // dense removes blank lines and the common indentation.
@@ -80,7 +81,8 @@ func (i *Investigator) knowledge(ctx context.Context, question string) []Hint {
 	slices.SortStableFunc(hits, func(a, b codesearch.Hit) int { return int(1000 * (b.Score - a.Score)) })
 	var hints []Hint
 	for _, h := range hits[:min(len(hits), maxKnowledge)] {
-		hints = append(hints, Hint{Source: fmt.Sprintf("notes of the team, %s:%d-%d", h.Path, h.Start, h.End), Text: strings.Join(h.Lines, "\n")})
+		hints = append(hints, Hint{Source: fmt.Sprintf("notes of the team, %s:%d-%d", h.Path, h.Start, h.End),
+			Text: strings.Join(h.Lines, "\n")})
 	}
 	return hints
 }

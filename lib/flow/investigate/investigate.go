@@ -101,7 +101,8 @@ func (i *Investigator) run(ctx context.Context, r Request) (*draft.Return, error
 	if err != nil {
 		return nil, agent.Fail(agent.Abort, fmt.Errorf("agent's return: %w", err))
 	}
-	ret.Question, ret.Rubric, ret.Usage, ret.AskedAt = Question(r.Thread), rubric, &res.Usage, askedAt(r.Thread)
+	ret.Question, ret.Rubric, ret.Usage, ret.AskedAt = Question(r.Thread), rubric, &res.Usage,
+		askedAt(r.Thread)
 	ret.EvidenceRefs = evidence.Stamp(root, repo, ret.EvidenceRefs, i.Now())
 	return ret, nil
 }
@@ -116,7 +117,8 @@ func (i *Investigator) task(ctx context.Context, r Request, rubric, template str
 		return agent.Task{}, err
 	}
 	return agent.Task{
-		Prompt: text, Question: withNotes(r.Thread), Messages: asked(r.Thread), Codebase: r.Codebase, Schema: schema,
+		Prompt: text, Question: withNotes(r.Thread), Messages: asked(r.Thread), Codebase: r.Codebase,
+		Schema: schema,
 		Check: func(value []byte) error {
 			_, err := read(value, round(r.Thread))
 			return err
@@ -128,7 +130,8 @@ func (i *Investigator) task(ctx context.Context, r Request, rubric, template str
 
 // repair tells the agent what is wrong with its value.
 func (i *Investigator) repair(fault error) string {
-	text, err := i.Prompts.Render("repair.md", map[string]any{"Faults": prompt.Quote("faults", fault.Error())})
+	text, err := i.Prompts.Render("repair.md",
+		map[string]any{"Faults": prompt.Quote("faults", fault.Error())})
 	if err != nil {
 		return fault.Error() // a broken overridden template must not cost the round
 	}

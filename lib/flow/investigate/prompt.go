@@ -40,7 +40,8 @@ type told struct {
 	Messages, Context, Notes, Feedback, Earlier, Hints []prompt.Text
 }
 
-func (i *Investigator) prompt(ctx context.Context, r Request, rubric, schema, template string) (string, error) {
+func (i *Investigator) prompt(ctx context.Context, r Request, rubric, schema,
+	template string) (string, error) {
 	t := r.Thread
 	data := told{
 		Type: t.QuestionType, Rubric: rubric, Language: i.Language, Schema: schema, Round: round(t),
@@ -85,7 +86,8 @@ func said(label string, messages []thread.Message, most int) []prompt.Text {
 		if who == "" {
 			who = m.SenderID
 		}
-		out = append(out, prompt.Quote(label, fmt.Sprintf("from %s, %s:\n%s", oneLine(who), oneLine(m.At), m.Content)).Most(most))
+		out = append(out, prompt.Quote(label,
+			fmt.Sprintf("from %s, %s:\n%s", oneLine(who), oneLine(m.At), m.Content)).Most(most))
 	}
 	return out
 }

@@ -63,7 +63,8 @@ func (s *Stage) Each(ctx context.Context, in stream.Input) error {
 		return err
 	})
 	if ctx.Err() != nil {
-		return sysexit.With(sysexit.TempFail, fmt.Errorf("stopped before the end of the input: %w", ctx.Err()))
+		return sysexit.With(sysexit.TempFail,
+			fmt.Errorf("stopped before the end of the input: %w", ctx.Err()))
 	}
 	if err == nil && nothing > 0 {
 		err = sysexit.With(sysexit.No, fmt.Errorf("nothing found for %d of the records", nothing))
@@ -82,9 +83,11 @@ func (s *Stage) one(ctx context.Context, t *thread.Thread) error {
 		ctx, cancel = context.WithTimeout(ctx, s.Cap)
 		defer cancel()
 	}
-	ret, err := s.Run(ctx, Request{Thread: t, Codebase: s.Codebase(t.Platform, t.ChatID), RunDir: dir, SessionID: run.UUID()})
+	ret, err := s.Run(ctx, Request{Thread: t, Codebase: s.Codebase(t.Platform, t.ChatID), RunDir: dir,
+		SessionID: run.UUID()})
 	if errors.Is(err, context.DeadlineExceeded) {
-		return sysexit.Hint(sysexit.With(sysexit.TempFail, err), "hard_cap_runtime_min in the configuration is the limit")
+		return sysexit.Hint(sysexit.With(sysexit.TempFail, err),
+			"hard_cap_runtime_min in the configuration is the limit")
 	}
 	if err != nil {
 		return err
@@ -139,7 +142,8 @@ func Parse(line []byte) (*thread.Thread, error) {
 	return &thread.Thread{
 		Key: e.Key(), Platform: e.Platform, ChatID: e.ChatID, ChatName: e.ChatName, ThreadID: e.Root(),
 		OriginalMessageID: e.MessageID, OriginalSenderID: e.Sender.ID, OriginalSenderName: e.Sender.Name,
-		QuestionType: thread.Other, Lang: e.Lang, Cycle: 1, InvestigatorRound: 1, Messages: []thread.Message{m},
+		QuestionType: thread.Other, Lang: e.Lang, Cycle: 1, InvestigatorRound: 1,
+		Messages: []thread.Message{m},
 	}, nil
 }
 

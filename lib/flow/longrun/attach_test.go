@@ -39,7 +39,9 @@ func TestUnwatched(t *testing.T) {
 		if err := c.attach(soon(t), r.RunID, false); err != nil {
 			t.Fatal(err)
 		}
-		if n := len(slices.DeleteFunc(said, func(s string) bool { return !strings.HasPrefix(s, r.RunID+": "+want) })); n != 1 {
+		if n := len(slices.DeleteFunc(said, func(s string) bool {
+			return !strings.HasPrefix(s, r.RunID+": "+want)
+		})); n != 1 {
 			t.Errorf("it was said %d times, wanted once: %q", n, want)
 		}
 	}
@@ -75,7 +77,8 @@ func TestFollow(t *testing.T) {
 	if err := d.commands("ana", out, t.Logf).attach(soon(t), r.RunID, false); err != nil {
 		t.Fatal(err)
 	}
-	if want, err := d.Home.ReadFile(d.folder(r.RunID) + "/transcript.log"); err != nil || !bytes.Equal(out.all, want) || !bytes.Contains(want, []byte("end       done")) {
+	if want, err := d.Home.ReadFile(d.folder(r.RunID) + "/transcript.log"); err != nil ||
+		!bytes.Equal(out.all, want) || !bytes.Contains(want, []byte("end       done")) {
 		t.Errorf("%v\n%s\nwant\n%s", err, out.all, want)
 	}
 	for range 2 { // the second time it has ended
@@ -119,7 +122,8 @@ func TestFollowFromTheStart(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if err := d.commands("ana", out, t.Logf).attach(soon(t), r.RunID, false); err != nil || string(out.all) != "hello\n" {
+	if err := d.commands("ana", out, t.Logf).attach(soon(t), r.RunID, false); err != nil ||
+		string(out.all) != "hello\n" {
 		t.Errorf("%q, %v", out.all, err)
 	}
 	if _, err := c.grown(r.RunID, nil); err != nil {

@@ -68,7 +68,8 @@ func (c *Commands) Start(t *thread.Thread, rubric string) error {
 
 // Thread returns the thread that a person names: by key one that tri-dispatch knows, otherwise the one in
 // the record on standard input, or the one that the record starts.
-func (c *Commands) Thread(keys []string, parse func(line []byte) (*thread.Thread, error)) (*thread.Thread, error) {
+func (c *Commands) Thread(keys []string, parse func(line []byte) (*thread.Thread,
+	error)) (*thread.Thread, error) {
 	if len(keys) > 0 {
 		t, err := thread.Load(c.Home, keys[0])
 		if err == nil && t == nil {
@@ -115,7 +116,8 @@ func (c *Commands) Show() error {
 	w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
 	for _, e := range all {
 		at, _ := time.Parse(time.RFC3339, e.At) // the zero time has an age too
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", e.RunID, e.Status, term.Age(at, c.Now()), e.Key, text.Visible(e.Doing))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", e.RunID, e.Status, term.Age(at, c.Now()), e.Key,
+			text.Visible(e.Doing))
 	}
 	if err := w.Flush(); err != nil {
 		return sysexit.With(sysexit.IO, fmt.Errorf("write list: %w", err))

@@ -65,7 +65,8 @@ func (m *Manager) Start(t *thread.Thread, hints []thread.Hint, runID string) (th
 // started again, at most maxStarts times.
 func (m *Manager) Begin(r Request) (thread.Escalation, error) {
 	if !run.IsID(r.RunID) {
-		return thread.Escalation{}, sysexit.With(sysexit.Software, fmt.Errorf("start long run: %q is no run id", r.RunID))
+		return thread.Escalation{}, sysexit.With(sysexit.Software,
+			fmt.Errorf("start long run: %q is no run id", r.RunID))
 	}
 	lock, err := m.lock(m.folder(r.RunID) + "/start")
 	if err != nil {
@@ -248,7 +249,8 @@ func (m *Manager) program() (string, error) {
 	}
 	path, err := exec.LookPath(name)
 	if err != nil {
-		return "", sysexit.Hint(sysexit.With(sysexit.Unavailable, err), "install "+name+" beside the other programs")
+		return "", sysexit.Hint(sysexit.With(sysexit.Unavailable, err),
+			"install "+name+" beside the other programs")
 	}
 	return filepath.Abs(path)
 }

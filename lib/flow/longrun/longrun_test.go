@@ -38,7 +38,8 @@ func TestLifecycle(t *testing.T) {
 				t.Fatal(err)
 			}
 			res, err := d.Wait(soon(t), r.RunID)
-			if err != nil || res == nil || res.Status != run.Done || res.Usage.InputTokens != 22 || !bytes.Contains(res.Value, []byte(`"answer"`)) {
+			if err != nil || res == nil || res.Status != run.Done || res.Usage.InputTokens != 22 ||
+				!bytes.Contains(res.Value, []byte(`"answer"`)) {
 				t.Fatalf("%+v %v", res, err)
 			}
 			if n := acts(t, d); n != 1 {
@@ -46,7 +47,9 @@ func TestLifecycle(t *testing.T) {
 			}
 			begin(t, d, r) // an ended run stays as it is
 			said, err := d.Home.ReadFile(d.folder(r.RunID) + "/transcript.log")
-			if err != nil || !strings.Contains(string(said), "thought   thinking about<U+001B>[2J\n                   please wait") || !strings.Contains(string(said), "end       done") {
+			if err != nil || !strings.Contains(string(said),
+				"thought   thinking about<U+001B>[2J\n                   please wait") ||
+				!strings.Contains(string(said), "end       done") {
 				t.Errorf("%v\n%s", err, said)
 			}
 			if bytes.ContainsAny(said, "\x1b\r\x00") {
@@ -130,7 +133,8 @@ func TestHangup(t *testing.T) {
 				t.Fatal(err)
 			}
 			if terminal == config.Tmux {
-				if out, err := exec.Command("tmux", "-L", d.server(), "kill-server").CombinedOutput(); err != nil {
+				if out, err := exec.Command("tmux", "-L", d.server(),
+					"kill-server").CombinedOutput(); err != nil {
 					t.Fatalf("%v %s", err, out)
 				}
 			}
@@ -152,11 +156,13 @@ func TestKill(t *testing.T) {
 			r := ask("1", "wait")
 			r.By = "ana"
 			begin(t, d, r)
-			if err := syscall.Kill(runner(t, d, r.RunID).PID, syscall.SIGSTOP); err != nil { // handles no signal
+			// handles no signal
+			if err := syscall.Kill(runner(t, d, r.RunID).PID, syscall.SIGSTOP); err != nil {
 				t.Fatal(err)
 			}
 			x, err := d.Kill(soon(t), r.RunID, "ana")
-			if err != nil || x == nil || x.Status != run.Failed || x.Failure.Kind != agent.Killed || !strings.Contains(x.Error, "given up") {
+			if err != nil || x == nil || x.Status != run.Failed || x.Failure.Kind != agent.Killed ||
+				!strings.Contains(x.Error, "given up") {
 				t.Fatalf("%+v %v", x, err)
 			}
 			again, err := d.Kill(soon(t), r.RunID, "ben")
@@ -188,12 +194,15 @@ func TestTrouble(t *testing.T) {
 	if err := d.ask(r); err != nil {
 		t.Fatal(err)
 	}
-	for _, tt := range []struct{ name, dir, says string }{{"agent", "", "no agent is called"}, {"transcript", "/dev/null/x", "keep transcript"}} {
+	for _, tt := range []struct {
+		name, dir, says string
+	}{{"agent", "", "no agent is called"}, {"transcript", "/dev/null/x", "keep transcript"}} {
 		d.Config.Escalation.TranscriptDir = tt.dir
 		if err := d.Home.Remove(d.folder(r.RunID) + "/result.json"); err != nil {
 			t.Fatal(err)
 		}
-		if err := (&Runner{Manager: d, Trouble: errors.New("no agent is called so")}).Run(soon(t), r.RunID); err != nil {
+		if err := (&Runner{Manager: d, Trouble: errors.New("no agent is called so")}).Run(soon(t),
+			r.RunID); err != nil {
 			t.Fatal(err)
 		}
 		x, err := run.Load(d.Home, r.RunID)
@@ -231,7 +240,8 @@ func TestPoll(t *testing.T) {
 	if len(ended) != 2 || ended[0] != ours.RunID+" killed" || ended[1] != ours.RunID {
 		t.Errorf("%q", ended)
 	}
-	for name, want := range map[string]string{"latest": theirs.RunID, ours.RunID[:8]: ours.RunID, "local.dev.2": theirs.RunID} {
+	for name, want := range map[string]string{"latest": theirs.RunID, ours.RunID[:8]: ours.RunID,
+		"local.dev.2": theirs.RunID} {
 		if id, err := d.Resolve(name); err != nil || id != want {
 			t.Errorf("%s: %s %v, want %s", name, id, err, want)
 		}

@@ -60,7 +60,8 @@ func (m *Manager) entry(id string) (Entry, error) {
 		return Entry{}, err
 	}
 	e := Entry{
-		RunID: id, Key: r.Thread.Key, By: r.By, At: r.At, Terminal: config.None, TranscriptPath: m.transcript(id),
+		RunID: id, Key: r.Thread.Key, By: r.By, At: r.At, Terminal: config.None,
+		TranscriptPath: m.transcript(id),
 	}
 	if m.inTmux(id) {
 		e.Terminal, e.Session = config.Tmux, id

@@ -50,14 +50,16 @@ func program(dir, id string) error {
 	ctx, cancel := signals()
 	defer cancel()
 	work := func(ctx context.Context, a agent.Agent, j *Job) (*draft.Return, error) {
-		if _, err := a.Run(ctx, agent.Task{Question: j.Thread.Messages[0].Content, Dir: j.Dir(), Hold: j.Hold()}); err != nil {
+		if _, err := a.Run(ctx, agent.Task{Question: j.Thread.Messages[0].Content, Dir: j.Dir(),
+			Hold: j.Hold()}); err != nil {
 			return nil, err
 		}
 		ref := draft.Ref{Kind: draft.KindFile, Ref: "a.go:1", SupportsClaim: "x", Receipt: &draft.Receipt{}}
 		if strings.Contains(j.Thread.Messages[0].Content, "unproven") {
 			ref.Receipt = nil
 		}
-		return &draft.Return{Confidence: "high", ConfidenceReason: "r", SummaryForOrchestrator: "s.", DraftReply: "answer", DraftLanguage: "en",
+		return &draft.Return{Confidence: "high", ConfidenceReason: "r", SummaryForOrchestrator: "s.",
+			DraftReply: "answer", DraftLanguage: "en",
 			EvidenceRefs: []draft.Ref{ref}, OpenQuestions: []string{}, InvestigatorRound: 1}, nil
 	}
 	return (&Runner{Manager: d, Agent: actor{h}, Screen: os.Stdout, Investigate: work}).Run(ctx, id)
@@ -76,7 +78,8 @@ func (a actor) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 		return agent.Result{}, err
 	}
 	f.Close()
-	t.See(agent.Event{Kind: agent.Thought, Text: "thinking about\x1b[2J\n" + t.Question, Usage: &draft.Usage{InputTokens: 11}})
+	t.See(agent.Event{Kind: agent.Thought, Text: "thinking about\x1b[2J\n" + t.Question,
+		Usage: &draft.Usage{InputTokens: 11}})
 	switch {
 	case strings.Contains(t.Question, "nothing"):
 		return agent.Result{}, agent.ErrNothing
@@ -119,21 +122,24 @@ func manager(t *testing.T, terminal string, deep ...string) *Manager {
 			if _, err := d.Kill(context.Background(), e.RunID, "test"); err != nil {
 				t.Error(err)
 			}
-			for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+			for deadline :=
+				time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 				if busy, err := run.Held(d.Home, e.RunID); !busy || err != nil {
 					break // the folder is about to be removed
 				}
 			}
 		}
-		_ = exec.Command("tmux", "-L", d.server(), "kill-server").Run() // it ends with its last session by itself
+		// it ends with its last session by itself
+		_ = exec.Command("tmux", "-L", d.server(), "kill-server").Run()
 		h.Close()
 	})
 	return d
 }
 
 func ask(key, text string) Request {
-	return Request{Order: run.Order{RunID: Attempt(key, 1), By: run.Dispatcher}, Hints: []thread.Hint{}, Thread: &thread.Thread{
-		Key: event.Key("local", "dev", key), Messages: []thread.Message{{Content: text}}}}
+	return Request{Order: run.Order{RunID: Attempt(key, 1), By: run.Dispatcher}, Hints: []thread.Hint{},
+		Thread: &thread.Thread{
+			Key: event.Key("local", "dev", key), Messages: []thread.Message{{Content: text}}}}
 }
 
 func begin(t *testing.T, d *Manager, r Request) {

@@ -65,7 +65,8 @@ func TestPaid(t *testing.T) {
 	hers.By = "ana"
 	begin(t, d, hers)
 	got := spent(t, d, hers.RunID)
-	if len(got) != 1 || got[0].Kind != budget.Reserve || got[0].Person != "ana" || got[0].Work != budget.Escalate || !got[0].Ordered {
+	if len(got) != 1 || got[0].Kind != budget.Reserve || got[0].Person != "ana" ||
+		got[0].Work != budget.Escalate || !got[0].Ordered {
 		t.Errorf("before it ends: %+v", got)
 	}
 	begin(t, d, hers) // it is under way
@@ -73,7 +74,8 @@ func TestPaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended(t, d, hers.RunID)
-	if got = spent(t, d, hers.RunID); len(got) != 2 || got[1].Kind != budget.Settle || got[1].Tokens != 22 || got[1].Person != "ana" {
+	if got = spent(t, d, hers.RunID); len(got) != 2 || got[1].Kind != budget.Settle || got[1].Tokens != 22 ||
+		got[1].Person != "ana" {
 		t.Errorf("when it has ended: %+v", got)
 	}
 
@@ -108,7 +110,9 @@ func TestSettleLost(t *testing.T) {
 	if _, err := d.settleEnded(&r); err != nil || len(spent(t, d, r.RunID)) != 1 {
 		t.Errorf("%v; it has no end: %+v", err, spent(t, d, r.RunID))
 	}
-	x := run.Result{RunID: r.RunID, Key: r.Thread.Key, By: "ana", StartedAt: text.Timestamp(d.Now()), EndedAt: text.Timestamp(d.Now()), Status: run.Done, Starts: 1, Usage: &draft.Usage{CostUSD: new(0.5), InputTokens: 7}}
+	x := run.Result{RunID: r.RunID, Key: r.Thread.Key, By: "ana", StartedAt: text.Timestamp(d.Now()),
+		EndedAt: text.Timestamp(d.Now()), Status: run.Done, Starts: 1,
+		Usage: &draft.Usage{CostUSD: new(0.5), InputTokens: 7}}
 	own, err := run.Begin(d.Home, r.RunID)
 	if err != nil {
 		t.Fatal(err)

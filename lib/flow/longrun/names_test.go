@@ -39,7 +39,8 @@ func TestNames(t *testing.T) {
 	if err := json.Unmarshal(texts, &hostile); err != nil {
 		t.Fatal(err)
 	}
-	hostile = append(hostile, "../../../tmp/canary", "$(touch canary)", "`touch canary`", "; touch canary", "a;", "=x", "-L", "{}", "#{pane_pid}")
+	hostile = append(hostile, "../../../tmp/canary", "$(touch canary)", "`touch canary`", "; touch canary",
+		"a;", "=x", "-L", "{}", "#{pane_pid}")
 	seen := map[string]string{}
 	for _, name := range append(keys, hostile...) {
 		id := Attempt(event.Key("local", "dev", name), 1)
@@ -59,13 +60,15 @@ func TestArguments(t *testing.T) {
 	r := ask("$(touch canary);", "wait for $(touch canary)")
 	begin(t, d, r)
 	p := runner(t, d, r.RunID)
-	out, err := exec.Command("tmux", "-L", d.server(), "display-message", "-p", "-t", "="+r.RunID+":", "#{pid} #{pane_pid} #{session_name}").Output()
+	out, err := exec.Command("tmux", "-L", d.server(), "display-message", "-p", "-t", "="+r.RunID+":",
+		"#{pid} #{pane_pid} #{session_name}").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var server, pane int
 	var session string
-	if _, err := fmt.Sscan(string(out), &server, &pane, &session); err != nil || pane != p.PID || session != r.RunID {
+	if _, err := fmt.Sscan(string(out), &server, &pane, &session); err != nil || pane != p.PID ||
+		session != r.RunID {
 		t.Errorf("%q: tmux runs %d, the runner is %d", out, pane, p.PID)
 	}
 	for _, pid := range []int{server, pane} {
@@ -73,7 +76,8 @@ func TestArguments(t *testing.T) {
 		if err != nil {
 			t.Skip(err)
 		}
-		if bytes.Contains(line, []byte("canary")) || bytes.Contains(line, []byte("s3cret")) || bytes.Contains(line, []byte("sh\x00-c")) {
+		if bytes.Contains(line, []byte("canary")) || bytes.Contains(line, []byte("s3cret")) ||
+			bytes.Contains(line, []byte("sh\x00-c")) {
 			t.Errorf("%d: %q", pid, line)
 		}
 	}

@@ -65,7 +65,8 @@ func (r *Runner) run(outer context.Context, j *Job) error {
 	t := j.Thread
 	res := run.Result{
 		RunID: j.RunID, Kind: run.Investigate, Key: t.Key, Cycle: t.Cycle, Round: t.InvestigatorRound,
-		Agent: r.Config.Investigator.Agent, By: j.By, StartedAt: text.Timestamp(r.Now()), SessionID: j.SessionID,
+		Agent: r.Config.Investigator.Agent, By: j.By, StartedAt: text.Timestamp(r.Now()),
+		SessionID: j.SessionID,
 	}
 	err := run.Update(j.Dir(), func(s *run.State) {
 		s.Status, s.Owner, s.EndedAt, s.Terminal = run.Active, run.ProcessOf(os.Getpid()), nil, config.None
@@ -89,7 +90,8 @@ func (r *Runner) run(outer context.Context, j *Job) error {
 	limits := supervise.Of(r.Config.Investigator)
 	limits.Wall = time.Duration(r.Config.Escalation.MaxMin * float64(time.Minute))
 	said.begin(&j.Request, res.Starts)
-	a := supervise.Wrap(r.Agent, supervise.Options{Limits: limits, Dir: j.Dir(), Watch: said.event, Now: r.Now})
+	a := supervise.Wrap(r.Agent, supervise.Options{Limits: limits, Dir: j.Dir(),
+		Watch: said.event, Now: r.Now})
 	err = r.Trouble
 	if run.IsCancelled(r.Home, j.RunID) {
 		cancel(supervise.ErrAbandon)

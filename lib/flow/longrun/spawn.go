@@ -70,7 +70,8 @@ func (m *Manager) tmux(id string, argv []string) error {
 		return nil // the session was started by a process killed just after this step
 	}
 	if err != nil {
-		return sysexit.With(sysexit.Unavailable, fmt.Errorf("start tmux: %w: %s", err, strings.TrimSpace(string(out))))
+		return sysexit.With(sysexit.Unavailable,
+			fmt.Errorf("start tmux: %w: %s", err, strings.TrimSpace(string(out))))
 	}
 	return nil
 }
@@ -108,7 +109,8 @@ func variables() []string {
 
 func isVariable(name string) bool {
 	for i, c := range name {
-		if c != '_' && !('A' <= c && c <= 'Z') && !('a' <= c && c <= 'z') && !(i > 0 && '0' <= c && c <= '9') {
+		if c != '_' && !('A' <= c && c <= 'Z') && !('a' <= c && c <= 'z') &&
+			!(i > 0 && '0' <= c && c <= '9') {
 			return false
 		}
 	}
@@ -137,7 +139,8 @@ func (m *Manager) awaitStart(id string, last run.State) error {
 			return err
 		}
 		if time.Now().After(end) {
-			err := sysexit.With(sysexit.Unavailable, fmt.Errorf("long run %s: its runner did not come up in %v", id, patience))
+			err := sysexit.With(sysexit.Unavailable,
+				fmt.Errorf("long run %s: its runner did not come up in %v", id, patience))
 			return errors.Join(err, run.Cancel(m.Home, id, run.Dispatcher, m.Now())) // ends a late runner
 		}
 	}

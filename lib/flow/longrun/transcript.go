@@ -68,7 +68,8 @@ func (t *transcript) event(e agent.Event) {
 		words = e.Tool + " " + words
 	}
 	if e.Usage != nil && e.Usage.CostUSD != nil {
-		words = strings.TrimSpace(fmt.Sprintf("%s (%d turns, %.3f USD so far)", words, e.Usage.Turns, *e.Usage.CostUSD))
+		words = strings.TrimSpace(fmt.Sprintf("%s (%d turns, %.3f USD so far)", words, e.Usage.Turns,
+			*e.Usage.CostUSD))
 	}
 	if e.Kind == agent.Returned && len(words) > maxResult {
 		words = strings.ToValidUTF8(words[:maxResult], "") + " …" // return.json has all of it
@@ -94,7 +95,8 @@ func (t *transcript) line(what, format string, args ...any) {
 		words = strings.ToValidUTF8(words[:maxSaid], "") + " …"
 	}
 	head := t.now().Format("15:04:05") + fmt.Sprintf(" %-9s ", text.Visible(what))
-	words = strings.ReplaceAll(text.Visible(strings.TrimSpace(words)), "\n", "\n"+strings.Repeat(" ", len(head)))
+	words = strings.ReplaceAll(text.Visible(strings.TrimSpace(words)), "\n",
+		"\n"+strings.Repeat(" ", len(head)))
 	entry := head + words + "\n"
 	if t.screen != nil {
 		_, _ = io.WriteString(t.screen, entry) // the terminal may be gone

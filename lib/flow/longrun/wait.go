@@ -101,7 +101,8 @@ func (m *Manager) checked(res *run.Result) *run.Result {
 	}
 	if err != nil {
 		failed := *res
-		failed.Status, failed.Value, failed.Error = run.Failed, nil, fmt.Sprintf("return of the long run: %v", err)
+		failed.Status, failed.Value, failed.Error = run.Failed, nil,
+			fmt.Sprintf("return of the long run: %v", err)
 		failed.Failure = &run.Failure{Kind: agent.Abort, Message: failed.Error}
 		return &failed
 	}
@@ -122,8 +123,10 @@ func (m *Manager) publishFailed(id string) error {
 		return err
 	}
 	res := run.Result{
-		RunID: id, Kind: run.Investigate, Key: r.Thread.Key, Cycle: r.Thread.Cycle, Round: r.Thread.InvestigatorRound,
-		Agent: m.Config.Investigator.Agent, By: r.By, StartedAt: r.At, EndedAt: text.Timestamp(m.Now()), Status: run.Failed,
+		RunID: id, Kind: run.Investigate, Key: r.Thread.Key, Cycle: r.Thread.Cycle,
+		Round: r.Thread.InvestigatorRound,
+		Agent: m.Config.Investigator.Agent, By: r.By, StartedAt: r.At, EndedAt: text.Timestamp(m.Now()),
+		Status:  run.Failed,
 		Failure: state.Failure, Usage: state.Usage, Starts: state.Starts,
 	}
 	if res.Failure == nil {

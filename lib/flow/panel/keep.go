@@ -64,7 +64,8 @@ func (k *Keeper) List() error {
 		if p.Model != nil {
 			model = text.Line(cmp.Or(p.Model.Model, p.Model.Agent, p.Model.API), 40)
 		}
-		rows = append(rows, []string{p.Name, p.Role, map[bool]string{true: "yes", false: "no"}[p.Active], strings.Join(lenses, " "), model})
+		rows = append(rows, []string{p.Name, p.Role, map[bool]string{true: "yes", false: "no"}[p.Active],
+			strings.Join(lenses, " "), model})
 	}
 	if k.JSON {
 		return nil
@@ -123,7 +124,8 @@ func (k *Keeper) Edit(word, active string) error {
 	case active != "":
 		return sysexit.With(sysexit.Usage, fmt.Errorf("active is %q, want yes or no", text.Line(active, 20)))
 	case term.Is(k.In):
-		return sysexit.Hint(sysexit.With(sysexit.Usage, errors.New("edit reads the persona from standard input, and that is a terminal")),
+		return sysexit.Hint(sysexit.With(sysexit.Usage,
+			errors.New("edit reads the persona from standard input, and that is a terminal")),
 			fmt.Sprintf("tri-panel show %s >p.json, change it, tri-panel edit %s <p.json", word, word))
 	}
 	b, err := io.ReadAll(io.LimitReader(k.In, persona.MaxFile+1))
@@ -135,7 +137,8 @@ func (k *Keeper) Edit(word, active string) error {
 		return err
 	}
 	if next.ID != p.ID {
-		return sysexit.With(sysexit.Data, fmt.Errorf("edit %s: the id is %s, and was %s", text.Visible(p.Name), next.ID, p.ID))
+		return sysexit.With(sysexit.Data,
+			fmt.Errorf("edit %s: the id is %s, and was %s", text.Visible(p.Name), next.ID, p.ID))
 	}
 	return k.put(next, "written")
 }
@@ -190,7 +193,8 @@ func (k *Keeper) Key(do, name string) error {
 	}
 	word, variable, found := strings.Cut(name, ".")
 	if !found {
-		return sysexit.With(sysexit.Usage, fmt.Errorf("key %q: want persona.VARIABLE, as in Maya.ANTHROPIC_API_KEY", text.Line(name, 60)))
+		return sysexit.With(sysexit.Usage,
+			fmt.Errorf("key %q: want persona.VARIABLE, as in Maya.ANTHROPIC_API_KEY", text.Line(name, 60)))
 	}
 	p, err := k.find(word)
 	if err != nil {

@@ -41,7 +41,8 @@ type Judge struct {
 }
 
 // Open returns a judge in a home, whose personas ask agents that make makes.
-func Open(h *durable.Home, cfg *config.Config, codebase string, make func(config.Agent, string) (agent.Agent, error)) (*Judge, error) {
+func Open(h *durable.Home, cfg *config.Config, codebase string,
+	make func(config.Agent, string) (agent.Agent, error)) (*Judge, error) {
 	prompts, err := prompt.Load(cfg.Dispatch.PromptsDir)
 	if err != nil {
 		return nil, err
@@ -157,10 +158,12 @@ func (j *Judge) subject(line []byte) (lens.Subject, error) {
 			s.Parts = append(s.Parts, prompt.Quote("task", r.Task))
 		}
 	case r.Issue != nil:
-		one(persona.IssueReview, fmt.Sprintf("%s#%d", r.Issue.Forge, r.Issue.Number), "issue", r.Issue.Title+"\n\n"+text.CutBytes(r.Issue.Body, maxIssue))
+		one(persona.IssueReview, fmt.Sprintf("%s#%d", r.Issue.Forge, r.Issue.Number), "issue",
+			r.Issue.Title+"\n\n"+text.CutBytes(r.Issue.Body, maxIssue))
 		s.Title, s.Issue = r.Issue.Title, r.Issue.Number
 	case r.Finding != nil:
-		one(persona.CodeWatch, r.Finding.Path+":"+r.Finding.Lines, "finding", r.Finding.Path+":"+r.Finding.Lines+"\n"+r.Finding.Signal)
+		one(persona.CodeWatch, r.Finding.Path+":"+r.Finding.Lines, "finding",
+			r.Finding.Path+":"+r.Finding.Lines+"\n"+r.Finding.Signal)
 		s.Title = r.Finding.Path + ":" + r.Finding.Lines
 	case r.Failure != nil:
 		one(persona.BuildFailure, r.Failure.Job, "failed build", r.Failure.Job+"\n"+r.Failure.Log)
@@ -181,8 +184,10 @@ func (j *Judge) One(ctx context.Context, s lens.Subject) (*discussion.Discussion
 		return earlier, err
 	}
 	d := discussion.Discussion{
-		ID: discussion.ID(s.Trigger, s.Ref, s.SHA256, attempts), ProjectPath: s.Codebase, TriggerType: s.Trigger, TriggerRef: s.Ref, SubjectSHA256: s.SHA256,
-		Status: discussion.Active, Round: 1, Participants: []string{}, Contributions: []discussion.Contribution{}, Rulings: []discussion.Ruling{},
+		ID: discussion.ID(s.Trigger, s.Ref, s.SHA256, attempts), ProjectPath: s.Codebase,
+		TriggerType: s.Trigger, TriggerRef: s.Ref, SubjectSHA256: s.SHA256,
+		Status: discussion.Active, Round: 1, Participants: []string{},
+		Contributions: []discussion.Contribution{}, Rulings: []discussion.Ruling{},
 		StartedAt: text.Timestamp(j.Now()), Drill: s.Drill,
 	}
 	own, err := run.Begin(j.Home, d.ID) // one process for each discussion
@@ -203,7 +208,8 @@ func (j *Judge) One(ctx context.Context, s lens.Subject) (*discussion.Discussion
 }
 
 // talk asks what is due until the discussion has ended.
-func (j *Judge) talk(ctx context.Context, d discussion.Discussion, t discussion.Table, s lens.Subject) (discussion.Discussion, error) {
+func (j *Judge) talk(ctx context.Context, d discussion.Discussion, t discussion.Table,
+	s lens.Subject) (discussion.Discussion, error) {
 	for {
 		due := discussion.Due(d, t)
 		if len(due) == 0 {

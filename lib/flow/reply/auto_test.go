@@ -33,13 +33,16 @@ func TestAutomatic(t *testing.T) {
 			w := newWorld(t)
 			b := &board{platform: w.chat}
 			o := w.offer("local.dev.1", 1, "It is 5.")
-			auto := decision.Record{Kind: decision.Auto, By: decision.Dispatcher, Via: decision.ViaPolicy, Key: o.Key, Cycle: 1, DraftSHA256: o.DraftSHA256, Text: o.Text}
+			auto := decision.Record{Kind: decision.Auto, By: decision.Dispatcher, Via: decision.ViaPolicy,
+				Key: o.Key, Cycle: 1, DraftSHA256: o.DraftSHA256, Text: o.Text}
 			w.append(auto)
 			if tt.undo {
-				w.append(decision.Record{Kind: decision.Undo, By: "ana", Via: "terminal", Key: o.Key, Cycle: 1, DraftSHA256: o.DraftSHA256})
+				w.append(decision.Record{Kind: decision.Undo, By: "ana", Via: "terminal", Key: o.Key,
+					Cycle: 1, DraftSHA256: o.DraftSHA256})
 			}
 			if tt.asked {
-				s := notify.Signal{ID: notify.OfAuto(decision.ID(o.Key, 1, o.DraftSHA256)), Kind: notify.Card, At: text.Timestamp(start), Platform: "fake", ChatID: "ops"}
+				s := notify.Signal{ID: notify.OfAuto(decision.ID(o.Key, 1, o.DraftSHA256)), Kind: notify.Card,
+					At: text.Timestamp(start), Platform: "fake", ChatID: "ops"}
 				if err := notify.Ask(w.home, s); err != nil {
 					t.Fatal(err)
 				}

@@ -21,7 +21,8 @@ func (j *job) doubted() int {
 		return -1
 	}
 	for i, e := range j.parts {
-		if e != nil && !j.knows(i) && (e.State == outbox.Posted || e.State == outbox.Refused || e.State == outbox.Dropped) {
+		if e != nil && !j.knows(i) && (e.State == outbox.Posted || e.State == outbox.Refused ||
+			e.State == outbox.Dropped) {
 			return i
 		}
 	}

@@ -49,8 +49,10 @@ func (w *world) legal() {
 		}
 	}
 	es := w.open()
-	if claims > 1 || len(w.replies()) > 1 || claims == 0 && (len(es) > 0 || len(w.replies()) > 0 || len(w.chat.stands) > 0) {
-		w.t.Fatalf("%d claims, %d entries, %d lines, %d posts", claims, len(es), len(w.replies()), len(w.chat.stands))
+	if claims > 1 || len(w.replies()) > 1 || claims == 0 &&
+		(len(es) > 0 || len(w.replies()) > 0 || len(w.chat.stands) > 0) {
+		w.t.Fatalf("%d claims, %d entries, %d lines, %d posts", claims, len(es), len(w.replies()),
+			len(w.chat.stands))
 	}
 	new, tried := 0, 0
 	for _, e := range es {
@@ -112,14 +114,16 @@ func TestEveryKillPoint(t *testing.T) {
 					rounds++
 					posts, _, parked, dup := w.outcome()
 					parkedRounds += parked
-					refused := c.name == "refused" && len(w.replies()) == 1 && w.replies()[0].Outcome == outbox.Refused
+					refused := c.name == "refused" && len(w.replies()) == 1 &&
+						w.replies()[0].Outcome == outbox.Refused
 					done := len(w.replies()) == 1 && len(w.open()) == 0
 					whole := posts == len(outbox.Split(crashText, c.limit))
 					switch {
 					case dup > 0:
 						t.Fatalf("%s: killed at %d and %d: posted twice", name, first, second)
 					case parked == 0 && !(done && whole) && !refused:
-						t.Fatalf("%s: killed at %d and %d: %d posts, %d lines, open %v", name, first, second, posts, len(w.replies()), w.open())
+						t.Fatalf("%s: killed at %d and %d: %d posts, %d lines, open %v", name, first, second,
+							posts, len(w.replies()), w.open())
 					case provable && parked > 0:
 						t.Fatalf("%s: killed at %d and %d: parked what could be proven", name, first, second)
 					}
@@ -258,7 +262,8 @@ func TestApproverLeavesWhileItRuns(t *testing.T) {
 	}{
 		{"stays", []string{"ana"}, []string{"ana"}, false, 1},
 		{"leaves", []string{"ana", "ben"}, []string{"ben"}, false, 0},
-		{"comes", []string{"ben"}, []string{"ben", "ana"}, false, 0}, // nothing asks until something is to be claimed
+		// nothing asks until something is to be claimed
+		{"comes", []string{"ben"}, []string{"ben", "ana"}, false, 0},
 		{"a list that cannot be read", []string{"ana"}, nil, true, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

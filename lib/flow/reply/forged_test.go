@@ -75,10 +75,12 @@ func TestForgedEntryIsRefused(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for _, change := range []func([]byte) []byte{replacing(tt.from, tt.to), unsummed(replacing(tt.from, tt.to))} {
+				for _, change := range []func([]byte) []byte{replacing(tt.from, tt.to),
+					unsummed(replacing(tt.from, tt.to))} {
 					w.rewrite(file, change)
 					err := Run(context.Background(), w.options(nil))
-					if status, _ := sysexit.Of(err); status != sysexit.Data || !strings.Contains(err.Error(), e.ID+".json") {
+					if status, _ := sysexit.Of(err); status != sysexit.Data ||
+						!strings.Contains(err.Error(), e.ID+".json") {
 						t.Errorf("status %d: %v", status, err)
 					}
 					if len(w.chat.stands) != stood || len(w.replies()) != 0 {
@@ -117,15 +119,18 @@ func TestStateIsNotBelieved(t *testing.T) {
 			if !w.crashAt(tt.crash) {
 				t.Fatal("no crash")
 			}
-			w.rewrite(outbox.Dir+"/"+w.open()[0].ID+".json", unsummed(replacing(`"state": "intent"`, `"state": "`+tt.state+`"`)))
+			w.rewrite(outbox.Dir+"/"+w.open()[0].ID+".json",
+				unsummed(replacing(`"state": "intent"`, `"state": "`+tt.state+`"`)))
 			w.run()
 			w.run()
 			line := ""
 			if rs := w.replies(); len(rs) == 1 {
 				line = rs[0].Outcome
 			}
-			if len(w.chat.stands) != tt.posts || line != tt.line || (line == "") != (len(w.open()) == 1 && w.open()[0].State == outbox.Parked) {
-				t.Errorf("%d posts, line %q, open %+v; want %d, %q", len(w.chat.stands), line, w.open(), tt.posts, tt.line)
+			if len(w.chat.stands) != tt.posts || line != tt.line ||
+				(line == "") != (len(w.open()) == 1 && w.open()[0].State == outbox.Parked) {
+				t.Errorf("%d posts, line %q, open %+v; want %d, %q", len(w.chat.stands), line, w.open(),
+					tt.posts, tt.line)
 			}
 		})
 	}
@@ -215,7 +220,8 @@ func TestRepliesAreNotTheOnlyMemory(t *testing.T) {
 					}
 					ids := map[string]bool{}
 					if b, _ := w.home.ReadFile(LogName); len(b) > 0 && b[len(b)-1] != '\n' {
-						w.rewrite(LogName, func([]byte) []byte { return nil }) // no line, and none was written since
+						// no line, and none was written since
+						w.rewrite(LogName, func([]byte) []byte { return nil })
 					}
 					for _, r := range w.replies() {
 						ids[decision.ID(r.Key, r.Cycle, r.DraftSHA256)] = true

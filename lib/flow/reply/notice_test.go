@@ -26,7 +26,8 @@ type witness struct {
 	uncovered []string
 }
 
-var holesOf = strings.NewReplacer(`\{state\}`, `(?:queued|running|waiting|done|failed)`, `\{minutes\}`, `\d{1,3}`, `\{files\}`, `\d{1,4}`,
+var holesOf = strings.NewReplacer(`\{state\}`, `(?:queued|running|waiting|done|failed)`, `\{minutes\}`,
+	`\d{1,3}`, `\{files\}`, `\d{1,4}`,
 	`\{tasks\}`, `[1-5]`, `\{when\}`, `(?:just now|\d+ (?:minute|hour|day)s? ago)`)
 
 func (f *witness) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
@@ -51,7 +52,8 @@ func (f *witness) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 	}
 	covered := false
 	for _, form := range approved {
-		covered = covered || regexp.MustCompile("^"+holesOf.Replace(regexp.QuoteMeta(form))+"$").MatchString(p.Text)
+		covered = covered ||
+			regexp.MustCompile("^"+holesOf.Replace(regexp.QuoteMeta(form))+"$").MatchString(p.Text)
 	}
 	if !covered {
 		f.uncovered = append(f.uncovered, p.Text)
@@ -73,11 +75,13 @@ func TestNoticesAreCovered(t *testing.T) {
 		w.approvers = []string{"ana"}
 		f := &witness{platform: w.chat, w: w}
 		r := rand.New(rand.NewPCG(seed, 9))
-		texts := []string{"On it.", "Working, {minutes} min.", "It is {state}: {minutes} min so far, {files} steps.", "Begun {when}, {tasks} things."}
+		texts := []string{"On it.", "Working, {minutes} min.",
+			"It is {state}: {minutes} min so far, {files} steps.", "Begun {when}, {tasks} things."}
 		names := []string{"begun", "status"}
 		say := func() {
 			name := names[r.IntN(2)]
-			rec := decision.Record{Kind: decision.Notice, By: "ana", Via: "terminal", Form: name, Key: decision.FormKey(name), Text: texts[r.IntN(len(texts))]}
+			rec := decision.Record{Kind: decision.Notice, By: "ana", Via: "terminal", Form: name,
+				Key: decision.FormKey(name), Text: texts[r.IntN(len(texts))]}
 			switch r.IntN(8) {
 			case 0:
 				rec.Kind, rec.Text = decision.Retract, ""
@@ -89,7 +93,8 @@ func TestNoticesAreCovered(t *testing.T) {
 			w.append(rec)
 		}
 		ask := func(i int) {
-			h := notice.Holes{State: notice.States[r.IntN(5)], Minutes: r.IntN(1100), Files: r.IntN(99), Tasks: 1 + r.IntN(5), When: r.IntN(3000)}
+			h := notice.Holes{State: notice.States[r.IntN(5)], Minutes: r.IntN(1100), Files: r.IntN(99),
+				Tasks: 1 + r.IntN(5), When: r.IntN(3000)}
 			name, form := names[r.IntN(2)], texts[r.IntN(len(texts))]
 			if r.IntN(2) == 0 {
 				s := decision.NewState(decision.Policy{Approvers: w.approvers})
@@ -110,9 +115,11 @@ func TestNoticesAreCovered(t *testing.T) {
 			}
 			of := fmt.Sprint("local.dev.", i)
 			w.append(decision.Record{
-				Kind: decision.Notify, By: "tri-dispatch", Via: "code", Key: decision.NoticeKey(of, name, fmt.Sprint(i)), Cycle: 1, Of: of, Form: name, Holes: &h,
+				Kind: decision.Notify, By: "tri-dispatch", Via: "code",
+				Key: decision.NoticeKey(of, name, fmt.Sprint(i)), Cycle: 1, Of: of, Form: name, Holes: &h,
 				Text: text, DraftSHA256: decision.Sum(text),
-				Target: &decision.Target{Platform: "fake", ChatID: "dev", ThreadID: "1", ReplyToID: "1", QuestionSHA256: decision.Sum(question)},
+				Target: &decision.Target{Platform: "fake", ChatID: "dev", ThreadID: "1", ReplyToID: "1",
+					QuestionSHA256: decision.Sum(question)},
 			})
 			renderings++
 		}
@@ -160,7 +167,8 @@ func TestNoticesAreCovered(t *testing.T) {
 		}
 		posts += f.posts
 	}
-	t.Logf("%d renderings, %d posts, %d kills, %d forms taken back: 0 not covered", renderings, posts, kills, backs)
+	t.Logf("%d renderings, %d posts, %d kills, %d forms taken back: 0 not covered", renderings, posts,
+		kills, backs)
 	if posts < renderings/10 || kills < renderings/5 || backs < renderings/50 {
 		t.Error("the test does not reach what it should")
 	}

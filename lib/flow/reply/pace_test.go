@@ -16,9 +16,11 @@ func paced(t *testing.T) (w *world, cuts []int) {
 	w = newWorld(t)
 	cuts = []int{len("It is five. ")}
 	o := decision.Record{
-		Kind: decision.Offer, By: "tri-dispatch", Via: "code", Key: "local.dev.1", Cycle: 1, Text: crashText, DraftSHA256: decision.Sum(crashText), Cuts: cuts,
-		Target: &decision.Target{Platform: "fake", ChatID: "dev", ThreadID: "1", ReplyToID: "1", QuestionSHA256: decision.Sum(question)},
-		Meta:   &decision.Meta{InvestigatorTaskID: "run-1", ValidatorVerdict: "pass", InvestigatorRounds: 1},
+		Kind: decision.Offer, By: "tri-dispatch", Via: "code", Key: "local.dev.1", Cycle: 1, Text: crashText,
+		DraftSHA256: decision.Sum(crashText), Cuts: cuts,
+		Target: &decision.Target{Platform: "fake", ChatID: "dev", ThreadID: "1", ReplyToID: "1",
+			QuestionSHA256: decision.Sum(question)},
+		Meta: &decision.Meta{InvestigatorTaskID: "run-1", ValidatorVerdict: "pass", InvestigatorRounds: 1},
 	}
 	w.append(o)
 	o.Kind, o.By, o.Target, o.Meta = decision.Approve, "ana", nil, nil
@@ -134,7 +136,8 @@ func TestPace(t *testing.T) {
 				posts = append(posts, at)
 			}
 		}
-		if len(posts) != 2 || posts[0] < time.Minute || posts[1]-posts[0] < o.Pace || posts[1]-posts[0] > o.Pace*3/2 {
+		if len(posts) != 2 || posts[0] < time.Minute || posts[1]-posts[0] < o.Pace ||
+			posts[1]-posts[0] > o.Pace*3/2 {
 			t.Errorf("%s", got)
 		}
 		if n := len(f.log) - 2; n < 2 || n > 1+typingMost {

@@ -191,7 +191,8 @@ func (p *poster) unwrite(j *job, n int) error {
 // unsafe is the last check of a text before it is posted: even an approved text must not contain a secret
 // or a mass mention.
 func (p *poster) unsafe(j *job) string {
-	s := safety.Sources{Texts: j.offer().Sources, Refs: j.offer().Evidence, Secrets: p.Secrets, Approved: true}
+	s := safety.Sources{Texts: j.offer().Sources, Refs: j.offer().Evidence, Secrets: p.Secrets,
+		Approved: true}
 	for _, problem := range safety.Check(j.text().Text, s) {
 		if problem.Fatal {
 			return problem.Note
@@ -309,13 +310,15 @@ func (p *poster) message(j *job, i int) (chat.Post, error) {
 		return chat.Post{}, err
 	}
 	if decision.Sum(approved.Text) != approved.DraftSHA256 || approved.ID() != j.id {
-		return chat.Post{}, sysexit.With(sysexit.Data, fmt.Errorf("post %q: the text is not the approved one", e.ID))
+		return chat.Post{}, sysexit.With(sysexit.Data,
+			fmt.Errorf("post %q: the text is not the approved one", e.ID))
 	}
 	tried := instant(e.TriedAt) // zero: not tried, or by a version that did not record it
 	if tried.IsZero() && !j.own {
 		tried = j.claimedAt
 	}
-	return chat.Post{ChatID: e.ChatID, ThreadID: e.ThreadID, ReplyToID: e.ReplyTo, Text: e.Text, Key: e.PostKey, Tried: tried}, nil
+	return chat.Post{ChatID: e.ChatID, ThreadID: e.ThreadID, ReplyToID: e.ReplyTo, Text: e.Text,
+		Key: e.PostKey, Tried: tried}, nil
 }
 
 func (p *poster) posted(j *job, e *outbox.Entry, m chat.Posted) error {
@@ -343,7 +346,8 @@ func (p *poster) look(ctx context.Context, j *job, i int) error {
 	case err == nil && proof == chat.Absent && e.Tries < maxTries:
 		return p.post(ctx, j, i)
 	case err == nil && proof == chat.Absent:
-		return p.park(j, e, fmt.Sprintf("posted %d times, and each time it was not there afterwards", e.Tries))
+		return p.park(j, e, fmt.Sprintf("posted %d times, and each time it was not there afterwards",
+			e.Tries))
 	case err == nil:
 		j.unproven++
 		err = errors.New("the platform cannot tell whether it was posted")

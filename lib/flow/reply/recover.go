@@ -94,7 +94,8 @@ func (p *poster) attach(j *job, e *outbox.Entry) error {
 	j.stale = append(j.stale, e)
 	for _, e := range append(j.stale, j.parts...) {
 		if e != nil && !fresh(e) {
-			return sysexit.With(sysexit.Data, fmt.Errorf("post %q: it was tried, and the text is also cut in another way", e.ID))
+			return sysexit.With(sysexit.Data,
+				fmt.Errorf("post %q: it was tried, and the text is also cut in another way", e.ID))
 		}
 	}
 	return nil
@@ -113,7 +114,8 @@ func (p *poster) finished(j *job) error {
 		if part <= len(j.parts) && j.parts[part-1] != nil {
 			continue
 		}
-		e, err := outbox.Read(p.Home, outbox.Done, outbox.ID(j.st.Key, j.st.Cycle, j.text().DraftSHA256, part))
+		e, err := outbox.Read(p.Home, outbox.Done,
+			outbox.ID(j.st.Key, j.st.Cycle, j.text().DraftSHA256, part))
 		if err != nil {
 			return err
 		}
@@ -239,7 +241,8 @@ func (p *poster) fold(r decision.Record) error {
 		}
 		if p.caught && !j.own {
 			err := fmt.Errorf("another tri-reply posts for this home: it has claimed %s", r.Key)
-			return sysexit.Hint(sysexit.With(sysexit.TempFail, err), "its lock file may have been deleted; stop one of the two")
+			return sysexit.Hint(sysexit.With(sysexit.TempFail, err),
+				"its lock file may have been deleted; stop one of the two")
 		}
 	case decision.Settle:
 		p.settles[r.Post] = append(p.settles[r.Post], r)

@@ -31,14 +31,17 @@ func TestGraceOfAYesBeforeTheClockWasSet(t *testing.T) {
 	const day = 24 * time.Hour
 	w := newWorld(t)
 	now := time.Now()
-	p := poster{Options: Options{Grace: time.Minute, Now: func() time.Time { return now }, Say: t.Logf}, tail: decision.NewTail(w.home), state: decision.NewState(decision.Policy{})}
+	p := poster{Options: Options{Grace: time.Minute, Now: func() time.Time {
+		return now
+	}, Say: t.Logf}, tail: decision.NewTail(w.home), state: decision.NewState(decision.Policy{})}
 	o := w.offer("local.dev.1", 1, "It is 5.")
 	if err := p.hear(); err != nil {
 		t.Fatal(err)
 	}
 	now = later(t, now, day)
 	for _, tt := range []struct{ said, left time.Duration }{
-		{-day - 20*time.Second, 40 * time.Second}, {-day, time.Minute}, {-20 * time.Second, time.Minute}, {time.Hour, time.Minute},
+		{-day - 20*time.Second, 40 * time.Second}, {-day, time.Minute}, {-20 * time.Second, time.Minute},
+		{time.Hour, time.Minute},
 	} {
 		o.At = now.Add(tt.said).UTC().Format(time.RFC3339Nano)
 		if left := p.graceEnds(&o).Sub(now); left != tt.left {

@@ -115,7 +115,8 @@ const lockName = "locks/reply"
 func Run(ctx context.Context, o Options) error {
 	lock, err := o.Home.TryLock(lockName)
 	if errors.Is(err, durable.ErrLocked) {
-		err = sysexit.Hint(fmt.Errorf("another tri-reply posts for this home: %w", err), "tri-health says which process it is")
+		err = sysexit.Hint(fmt.Errorf("another tri-reply posts for this home: %w", err),
+			"tri-health says which process it is")
 	}
 	if err != nil {
 		return err
@@ -147,8 +148,10 @@ func newPoster(o Options) (*poster, error) {
 	}
 	policy, err := o.Policy()
 	return &poster{
-		Options: o, tail: decision.NewTail(o.Home), policy: policy, state: decision.NewState(policy), nonce: rand.Text(),
-		byID: map[string]*job{}, settles: map[string][]decision.Record{}, lines: map[string]bool{}, unknown: map[string]bool{}, typed: map[string]typed{},
+		Options: o, tail: decision.NewTail(o.Home), policy: policy, state: decision.NewState(policy),
+		nonce: rand.Text(),
+		byID:  map[string]*job{}, settles: map[string][]decision.Record{}, lines: map[string]bool{},
+		unknown: map[string]bool{}, typed: map[string]typed{},
 	}, err
 }
 

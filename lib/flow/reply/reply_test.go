@@ -30,8 +30,10 @@ func TestApprovedIsPostedOnce(t *testing.T) {
 		t.Fatalf("%d lines", len(rs))
 	}
 	want := outbox.Reply{
-		Platform: "fake", ChatID: "dev", ReplyToMessageID: "1", PostedMessageID: "m1", PostedMessageIDs: []string{"m1"},
-		PostedAt: text.Timestamp(start), ReplyText: "It is 5.", InvestigatorTaskID: "run-1", ValidatorVerdict: "pass", InvestigatorRounds: 1,
+		Platform: "fake", ChatID: "dev", ReplyToMessageID: "1", PostedMessageID: "m1",
+		PostedMessageIDs: []string{"m1"},
+		PostedAt:         text.Timestamp(start), ReplyText: "It is 5.", InvestigatorTaskID: "run-1",
+		ValidatorVerdict: "pass", InvestigatorRounds: 1,
 		Key: "local.dev.1", Cycle: 1, DraftSHA256: o.DraftSHA256, Outcome: outbox.Posted, ApprovedBy: "ana",
 		ReadBy: []string{"ana"},
 	}
@@ -71,7 +73,8 @@ func TestGrace(t *testing.T) {
 	}
 	w.say(decision.Approve, o)
 	opts.pause = w.options(nil).pause
-	if err := Run(context.Background(), opts); err != nil || len(w.chat.stands) != 1 || !w.now.Equal(start.Add(20*time.Second)) {
+	if err := Run(context.Background(), opts); err != nil || len(w.chat.stands) != 1 ||
+		!w.now.Equal(start.Add(20*time.Second)) {
 		t.Fatalf("stands %+v at %v, %v", w.chat.stands, w.now, err)
 	}
 }
@@ -91,14 +94,38 @@ func TestNotPosted(t *testing.T) {
 		revoked string
 	}{
 		{"undecided", func(*world, decision.Record) {}, ""},
-		{"undone", func(w *world, o decision.Record) { w.say(decision.Approve, o); w.say(decision.Undo, o) }, ""},
-		{"dismissed", func(w *world, o decision.Record) { w.say(decision.Dismiss, o); w.say(decision.Approve, o) }, ""},
-		{"withdrawn", func(w *world, o decision.Record) { w.say(decision.Approve, o); w.say(decision.Withdraw, o) }, ""},
-		{"replaced", func(w *world, o decision.Record) { w.say(decision.Approve, o); w.offer(o.Key, 2, "other") }, ""},
-		{"not an approver", func(w *world, o decision.Record) { o.Kind, o.By = decision.Approve, "eve"; w.append(o) }, ""},
-		{"edited question", func(w *world, o decision.Record) { w.say(decision.Approve, o); w.chat.question += "?" }, "the question was edited"},
-		{"deleted question", func(w *world, o decision.Record) { w.say(decision.Approve, o); w.chat.gone = true }, "the question was deleted"},
-		{"lines moved", func(w *world, o decision.Record) { w.say(decision.Approve, o); w.why = "client.go changed" }, "client.go changed"},
+		{"undone", func(w *world, o decision.Record) {
+			w.say(decision.Approve, o)
+			w.say(decision.Undo, o)
+		}, ""},
+		{"dismissed", func(w *world, o decision.Record) {
+			w.say(decision.Dismiss, o)
+			w.say(decision.Approve, o)
+		}, ""},
+		{"withdrawn", func(w *world, o decision.Record) {
+			w.say(decision.Approve, o)
+			w.say(decision.Withdraw, o)
+		}, ""},
+		{"replaced", func(w *world, o decision.Record) {
+			w.say(decision.Approve, o)
+			w.offer(o.Key, 2, "other")
+		}, ""},
+		{"not an approver", func(w *world, o decision.Record) {
+			o.Kind, o.By = decision.Approve, "eve"
+			w.append(o)
+		}, ""},
+		{"edited question", func(w *world, o decision.Record) {
+			w.say(decision.Approve, o)
+			w.chat.question += "?"
+		}, "the question was edited"},
+		{"deleted question", func(w *world, o decision.Record) {
+			w.say(decision.Approve, o)
+			w.chat.gone = true
+		}, "the question was deleted"},
+		{"lines moved", func(w *world, o decision.Record) {
+			w.say(decision.Approve, o)
+			w.why = "client.go changed"
+		}, "client.go changed"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)
@@ -134,10 +161,18 @@ func TestEditedBetweenClaimAndPost(t *testing.T) {
 		line   string
 		why    string
 	}{
-		{"edited", []string{"retry"}, 1000, func(f *platform) { f.question += "?" }, 0, outbox.Dropped, "the question was edited before it was posted"},
-		{"deleted", []string{"retry"}, 1000, func(f *platform) { f.gone = true }, 0, outbox.Dropped, "the question was deleted before it was posted"},
-		{"lost, then edited", []string{"lost request", "retry"}, 1000, func(f *platform) { f.question += "?" }, 0, outbox.Dropped, "the question was edited before it was posted"},
-		{"edited behind the first part", []string{"", "retry"}, 12, func(f *platform) { f.question += "?" }, 2, outbox.Posted, ""},
+		{"edited", []string{"retry"}, 1000, func(f *platform) {
+			f.question += "?"
+		}, 0, outbox.Dropped, "the question was edited before it was posted"},
+		{"deleted", []string{"retry"}, 1000, func(f *platform) {
+			f.gone = true
+		}, 0, outbox.Dropped, "the question was deleted before it was posted"},
+		{"lost, then edited", []string{"lost request", "retry"}, 1000, func(f *platform) {
+			f.question += "?"
+		}, 0, outbox.Dropped, "the question was edited before it was posted"},
+		{"edited behind the first part", []string{"", "retry"}, 12, func(f *platform) {
+			f.question += "?"
+		}, 2, outbox.Posted, ""},
 		{"not edited", []string{"retry"}, 1000, func(*platform) {}, 1, outbox.Posted, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -155,7 +190,8 @@ func TestEditedBetweenClaimAndPost(t *testing.T) {
 				t.Fatal(err)
 			}
 			rs := w.replies()
-			if len(w.chat.stands) != tt.posts || len(rs) != 1 || rs[0].Outcome != tt.line || !strings.HasPrefix(strings.TrimPrefix(rs[0].Why, "part 1 of 2: "), tt.why) {
+			if len(w.chat.stands) != tt.posts || len(rs) != 1 || rs[0].Outcome != tt.line ||
+				!strings.HasPrefix(strings.TrimPrefix(rs[0].Why, "part 1 of 2: "), tt.why) {
 				t.Errorf("%d posts, lines %+v", len(w.chat.stands), rs)
 			}
 		})
@@ -169,14 +205,16 @@ func TestEditIsPostedInPlace(t *testing.T) {
 	file := "triage/retry.md"
 	o.Cycle, o.Meta.TriageFile = 2, &file
 	o = w.append(o)
-	w.append(decision.Record{Kind: decision.Edit, By: "ben", Key: "k", Cycle: 2, Text: text, DraftSHA256: decision.Sum(text), Original: o.DraftSHA256, NoFile: true})
+	w.append(decision.Record{Kind: decision.Edit, By: "ben", Key: "k", Cycle: 2, Text: text,
+		DraftSHA256: decision.Sum(text), Original: o.DraftSHA256, NoFile: true})
 	w.say(decision.Approve, o)
 	w.run()
 	if len(w.chat.stands) != 1 || w.chat.stands[0].Text != text {
 		t.Errorf("stands: %+v", w.chat.stands)
 	}
 	rs := w.replies()
-	if len(rs) != 1 || rs[0].ApprovedBy != "ben" || rs[0].ReplyText != text || rs[0].ValidatorVerdict != outbox.UserEdited || rs[0].TriageFile != nil {
+	if len(rs) != 1 || rs[0].ApprovedBy != "ben" || rs[0].ReplyText != text ||
+		rs[0].ValidatorVerdict != outbox.UserEdited || rs[0].TriageFile != nil {
 		t.Errorf("lines: %+v", rs)
 	}
 }
@@ -186,7 +224,8 @@ func TestUnsafeTextIsRefused(t *testing.T) {
 	w.say(decision.Approve, w.offer("k", 1, "@channel it is 5."))
 	w.run()
 	rs := w.replies()
-	if w.chat.calls != 0 || len(rs) != 1 || rs[0].Outcome != outbox.Refused || !strings.Contains(rs[0].Why, "@channel") {
+	if w.chat.calls != 0 || len(rs) != 1 || rs[0].Outcome != outbox.Refused ||
+		!strings.Contains(rs[0].Why, "@channel") {
 		t.Errorf("%d posts, lines %+v", w.chat.calls, rs)
 	}
 }
@@ -215,7 +254,8 @@ func TestRefusedPartEndsTheReply(t *testing.T) {
 	w.say(decision.Approve, w.offer("k", 1, "One is one. Two is two. Three is three."))
 	w.run()
 	rs := w.replies()
-	if len(w.chat.stands) != 1 || len(rs) != 1 || rs[0].Outcome != outbox.Refused || rs[0].PostedMessageID != "m1" ||
+	if len(w.chat.stands) != 1 || len(rs) != 1 || rs[0].Outcome != outbox.Refused ||
+		rs[0].PostedMessageID != "m1" ||
 		!strings.HasPrefix(rs[0].Why, "part 2 of ") {
 		t.Errorf("stands %d, lines %+v", len(w.chat.stands), rs)
 	}
@@ -269,7 +309,8 @@ func TestRaceOfApprovals(t *testing.T) {
 		var both sync.WaitGroup
 		for _, who := range []string{"ana", "ben"} {
 			both.Go(func() {
-				r := decision.Record{Kind: decision.Approve, By: who, Key: o.Key, Cycle: 1, Text: o.Text, DraftSHA256: o.DraftSHA256}
+				r := decision.Record{Kind: decision.Approve, By: who, Key: o.Key, Cycle: 1, Text: o.Text,
+					DraftSHA256: o.DraftSHA256}
 				if (i+len(who)+int(who[0]))%3 == 0 {
 					r.Kind, r.Text, r.Original = decision.Edit, o.Text+" by "+who, o.DraftSHA256
 					r.DraftSHA256 = decision.Sum(r.Text)
@@ -287,6 +328,7 @@ func TestRaceOfApprovals(t *testing.T) {
 		byThread[r.Key]++
 	}
 	if len(w.chat.stands) != rounds || len(byThread) != rounds || len(w.replies()) != rounds {
-		t.Errorf("%d posts, %d lines, %d threads, want %d", len(w.chat.stands), len(w.replies()), len(byThread), rounds)
+		t.Errorf("%d posts, %d lines, %d threads, want %d", len(w.chat.stands), len(w.replies()),
+			len(byThread), rounds)
 	}
 }

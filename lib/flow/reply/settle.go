@@ -82,14 +82,17 @@ func (p *poster) record(j *job) error {
 func (p *poster) reply(j *job) outbox.Reply {
 	offer, said := j.offer(), j.text()
 	r := outbox.Reply{
-		Platform: offer.Target.Platform, ChatID: offer.Target.ChatID, ReplyToMessageID: offer.Target.ReplyToID,
-		PostedAt: text.Timestamp(p.Now()), ReplyText: said.Text,
-		Key: j.st.Key, Cycle: j.st.Cycle, DraftSHA256: said.DraftSHA256, Outcome: outbox.Posted, ApprovedBy: approvedBy(j.st),
-		ReadBy: j.st.Readers(),
+		Platform: offer.Target.Platform, ChatID: offer.Target.ChatID,
+		ReplyToMessageID: offer.Target.ReplyToID,
+		PostedAt:         text.Timestamp(p.Now()), ReplyText: said.Text,
+		Key: j.st.Key, Cycle: j.st.Cycle, DraftSHA256: said.DraftSHA256, Outcome: outbox.Posted,
+		ApprovedBy: approvedBy(j.st),
+		ReadBy:     j.st.Readers(),
 	}
 	if m := offer.Meta; m != nil {
 		r.InvestigatorTaskID, r.ValidatorVerdict = m.InvestigatorTaskID, m.ValidatorVerdict
-		r.InvestigatorRounds, r.WasEscalated, r.TriageFile = m.InvestigatorRounds, m.WasEscalated, m.TriageFile
+		r.InvestigatorRounds, r.WasEscalated, r.TriageFile = m.InvestigatorRounds,
+			m.WasEscalated, m.TriageFile
 		r.Badge = m.Badge
 	}
 	if said.Kind == decision.Notify {

@@ -107,7 +107,8 @@ func (s *shower) one(ctx context.Context, sg notify.Signal) notify.Done {
 	case s.Allowed == nil:
 		return notify.Done{Outcome: notify.Refused, Why: "no configuration allows it"}
 	case !ok:
-		return notify.Done{Outcome: notify.Unsupported, Why: "no such chat is configured, or it has no signals"}
+		return notify.Done{Outcome: notify.Unsupported,
+			Why: "no such chat is configured, or it has no signals"}
 	case s.late(&sg):
 		return notify.Done{Outcome: notify.Late}
 	}
@@ -146,7 +147,8 @@ func (s *shower) one(ctx context.Context, sg notify.Signal) notify.Done {
 	return notify.Done{Outcome: notify.Failed, Why: err.Error()}
 }
 
-func (s *shower) send(ctx context.Context, sink chat.Signaler, sg *notify.Signal) (messageID string, err error) {
+func (s *shower) send(ctx context.Context, sink chat.Signaler,
+	sg *notify.Signal) (messageID string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, signalTimeout)
 	defer cancel()
 	card := chat.Card{ChatID: sg.ChatID, Title: sg.Title, Text: sg.Text, Key: sg.ID}
@@ -203,7 +205,8 @@ func (s *shower) late(sg *notify.Signal) bool {
 	}
 	for _, next := range s.queue {
 		settled := next.Kind == notify.Recard && len(next.Buttons) == 0
-		if sg.Kind == notify.Card && settled && next.Card == sg.ID || sg.Kind == notify.Recard && next.Kind == notify.Recard && next.Card == sg.Card {
+		if sg.Kind == notify.Card && settled && next.Card == sg.ID ||
+			sg.Kind == notify.Recard && next.Kind == notify.Recard && next.Card == sg.Card {
 			return true
 		}
 	}

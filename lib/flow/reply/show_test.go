@@ -86,14 +86,16 @@ func TestSignals(t *testing.T) {
 		notify.Signal{ID: "c1", Kind: notify.Card, Text: "draft", Buttons: yes},
 		notify.Signal{ID: "r1", Kind: notify.React, MessageID: "7", Emoji: "👀", On: true},
 		notify.Signal{ID: "r2", Kind: notify.React, MessageID: "7", Emoji: "🖕", On: true},
-		notify.Signal{ID: "r3", Kind: notify.React, MessageID: "7", Emoji: "👀", On: true, At: text.Timestamp(start.Add(-2 * time.Hour))},
+		notify.Signal{ID: "r3", Kind: notify.React, MessageID: "7", Emoji: "👀", On: true,
+			At: text.Timestamp(start.Add(-2 * time.Hour))},
 		notify.Signal{ID: "r1", Kind: notify.React, MessageID: "8", Emoji: "👀", On: true},
 	)
 	want := []string{`deal c1 "draft" 1`, "react ops 7 👀 true"}
 	if !slices.Equal(b.did, want) {
 		t.Errorf("did %q, want %q", b.did, want)
 	}
-	for id, outcome := range map[string]string{"c1": notify.Shown, "r1": notify.Shown, "r2": notify.Refused, "r3": notify.Late} {
+	for id, outcome := range map[string]string{"c1": notify.Shown, "r1": notify.Shown, "r2": notify.Refused,
+		"r3": notify.Late} {
 		if done[id].Outcome != outcome {
 			t.Errorf("%s: %+v, want %s", id, done[id], outcome)
 		}
@@ -121,7 +123,8 @@ func TestCardsThatCameTooLate(t *testing.T) {
 // shown in the message of the first.
 func TestOneCardForADraft(t *testing.T) {
 	of := func(id, text string, buttons []notify.Button) notify.Signal {
-		return notify.Signal{ID: id, Kind: notify.Card, Text: text, Buttons: buttons, Key: "local.dev.1", Cycle: 1, DraftSHA256: strings.Repeat("a", 64)}
+		return notify.Signal{ID: id, Kind: notify.Card, Text: text, Buttons: buttons, Key: "local.dev.1",
+			Cycle: 1, DraftSHA256: strings.Repeat("a", 64)}
 	}
 	draft, auto := of("card-1", "draft", yes), of("auto-1", "automatic", nil)
 	other := of("card-2", "another draft", yes)
@@ -134,13 +137,27 @@ func TestOneCardForADraft(t *testing.T) {
 		fail    []error
 		on      string
 	}{
-		{"the draft's first", []notify.Signal{draft, auto}, []string{`deal card-1 "draft" 1`, `redeal m-card-1 "automatic" 0`}, notify.Shown, nil, "m-card-1"},
-		{"the automatic first", []notify.Signal{auto, draft}, []string{`deal auto-1 "automatic" 0`, `redeal m-auto-1 "draft" 1`}, notify.Shown, nil, "m-auto-1"},
-		{"three", []notify.Signal{draft, auto, of("card-1-t2", "draft", yes)}, []string{`deal card-1 "draft" 1`, `redeal m-card-1 "automatic" 0`, `redeal m-card-1 "draft" 1`}, notify.Shown, nil, "m-card-1"},
-		{"another draft has its own", []notify.Signal{draft, other}, []string{`deal card-1 "draft" 1`, `deal card-2 "another draft" 1`}, notify.Shown, nil, "m-card-2"},
-		{"the first was refused", []notify.Signal{draft, auto}, []string{`deal card-1 "draft" 1`, `deal auto-1 "automatic" 0`}, notify.Shown, []error{chat.ErrRefused}, "m-auto-1"},
-		{"the line is lost in between", []notify.Signal{draft, auto}, []string{`deal card-1 "draft" 1`, `redeal m-card-1 "automatic" 0`, `redeal m-card-1 "automatic" 0`}, notify.Shown, []error{nil, errors.New("lost")}, "m-card-1"},
-		{"the first was taken away", []notify.Signal{draft, auto}, []string{`deal card-1 "draft" 1`, `redeal m-card-1 "automatic" 0`, `deal auto-1 "automatic" 0`}, notify.Shown, []error{nil, chat.ErrRefused}, "m-auto-1"},
+		{"the draft's first", []notify.Signal{draft, auto},
+			[]string{`deal card-1 "draft" 1`, `redeal m-card-1 "automatic" 0`}, notify.Shown,
+			nil, "m-card-1"},
+		{"the automatic first", []notify.Signal{auto, draft},
+			[]string{`deal auto-1 "automatic" 0`, `redeal m-auto-1 "draft" 1`}, notify.Shown,
+			nil, "m-auto-1"},
+		{"three", []notify.Signal{draft, auto, of("card-1-t2", "draft", yes)},
+			[]string{`deal card-1 "draft" 1`, `redeal m-card-1 "automatic" 0`, `redeal m-card-1 "draft" 1`},
+			notify.Shown, nil, "m-card-1"},
+		{"another draft has its own", []notify.Signal{draft, other},
+			[]string{`deal card-1 "draft" 1`, `deal card-2 "another draft" 1`}, notify.Shown,
+			nil, "m-card-2"},
+		{"the first was refused", []notify.Signal{draft, auto},
+			[]string{`deal card-1 "draft" 1`, `deal auto-1 "automatic" 0`}, notify.Shown,
+			[]error{chat.ErrRefused}, "m-auto-1"},
+		{"the line is lost in between", []notify.Signal{draft, auto},
+			[]string{`deal card-1 "draft" 1`, `redeal m-card-1 "automatic" 0`,
+				`redeal m-card-1 "automatic" 0`}, notify.Shown, []error{nil, errors.New("lost")}, "m-card-1"},
+		{"the first was taken away", []notify.Signal{draft, auto},
+			[]string{`deal card-1 "draft" 1`, `redeal m-card-1 "automatic" 0`, `deal auto-1 "automatic" 0`},
+			notify.Shown, []error{nil, chat.ErrRefused}, "m-auto-1"},
 	} {
 		for _, restart := range []bool{false, true} { // a later life knows it too
 			w, b := newWorld(t), &board{fail: tt.fail}
@@ -173,7 +190,8 @@ func TestSignalsThatFail(t *testing.T) {
 		{"reaction again", notify.React, []error{lost}, 2, notify.Shown},
 		{"reaction in vain", notify.React, []error{lost, lost, lost}, 3, notify.Failed},
 		{"a card that may stand there", notify.Card, []error{lost}, 1, notify.Failed},
-		{"a card that does not", notify.Card, []error{&chat.RetryError{After: time.Second, Err: lost}}, 2, notify.Shown},
+		{"a card that does not", notify.Card, []error{&chat.RetryError{After: time.Second, Err: lost}}, 2,
+			notify.Shown},
 		{"refused", notify.Card, []error{fmt.Errorf("no: %w", chat.ErrRefused)}, 1, notify.Refused},
 		{"unsupported", notify.React, []error{chat.ErrUnsupported}, 1, notify.Unsupported},
 	} {
@@ -189,12 +207,16 @@ func TestSignalsThatFail(t *testing.T) {
 // and hold nothing up.
 func TestNoSignals(t *testing.T) {
 	w := newWorld(t)
-	if err := notify.Ask(w.home, notify.Signal{ID: "s", At: text.Timestamp(start), Kind: notify.React, Platform: "fake", ChatID: "ops", Emoji: "👀"}); err != nil {
+	if err := notify.Ask(w.home, notify.Signal{ID: "s", At: text.Timestamp(start), Kind: notify.React,
+		Platform: "fake", ChatID: "ops", Emoji: "👀"}); err != nil {
 		t.Fatal(err)
 	}
 	w.run()
 	got := ""
-	if _, err := notify.Told(w.home, 0, func(d notify.Done) error { got += d.Outcome + d.Why; return nil }); err != nil || !strings.HasPrefix(got, notify.Refused) {
+	if _, err := notify.Told(w.home, 0, func(d notify.Done) error {
+		got += d.Outcome + d.Why
+		return nil
+	}); err != nil || !strings.HasPrefix(got, notify.Refused) {
 		t.Errorf("%q, %v", got, err)
 	}
 }

@@ -52,7 +52,8 @@ var senderForm = regexp.MustCompile(`^[\pL\pN][\pL\pN ._-]{0,63}$`)
 // unclear outcome is an error that says so, and nothing is tried again.
 func (t *Test) Run(ctx context.Context) error {
 	if !senderForm.MatchString(t.By) {
-		err := sysexit.With(sysexit.Usage, fmt.Errorf("test message of %q: no name of letters, digits and . _ -", t.By))
+		err := sysexit.With(sysexit.Usage,
+			fmt.Errorf("test message of %q: no name of letters, digits and . _ -", t.By))
 		return sysexit.Hint(err, "--as NAME says who sends it")
 	}
 	done := Tested{Text: "This is a test message from tri, sent by " + t.By + ". No answer is needed."}
@@ -76,7 +77,8 @@ func (t *Test) place() (platform, chatID string, err error) {
 	on := slices.Sorted(maps.Keys(t.Sinks))
 	if t.Platform != "" {
 		if t.Sinks[t.Platform] == nil {
-			err := fmt.Errorf("platform %q: not configured; configured: %s", t.Platform, strings.Join(on, ", "))
+			err := fmt.Errorf("platform %q: not configured; configured: %s", t.Platform,
+				strings.Join(on, ", "))
 			return "", "", sysexit.With(sysexit.Usage, err)
 		}
 		on = []string{t.Platform}
@@ -105,12 +107,14 @@ func (t *Test) place() (platform, chatID string, err error) {
 		}
 		err = fmt.Errorf("chat %q: could be %s", t.Room, strings.Join(places, ", "))
 	}
-	return "", "", sysexit.Hint(sysexit.With(sysexit.Usage, err), "--platform NAME and the id of the chat select one")
+	return "", "", sysexit.Hint(sysexit.With(sysexit.Usage, err),
+		"--platform NAME and the id of the chat select one")
 }
 
 // ask shows what would be posted and waits for a yes.
 func (t *Test) ask(ctx context.Context, m Tested) error {
-	_, err := fmt.Fprintf(t.Err, "To %s on %s would be posted:\n\n  %s\n\n", text.Visible(m.ChatID), m.Platform, m.Text)
+	_, err := fmt.Fprintf(t.Err, "To %s on %s would be posted:\n\n  %s\n\n", text.Visible(m.ChatID),
+		m.Platform, m.Text)
 	if err != nil {
 		return sysexit.With(sysexit.IO, fmt.Errorf("show the test message: %w", err))
 	}
@@ -167,14 +171,16 @@ func unposted(err error) error {
 	case chat.IsRefused(err), errors.Is(err, chat.ErrUnsupported):
 		err = fmt.Errorf("%w; nothing was posted", err)
 	default:
-		err = sysexit.Hint(fmt.Errorf("%w; it may have been posted", err), "look in the chat before you try again")
+		err = sysexit.Hint(fmt.Errorf("%w; it may have been posted", err),
+			"look in the chat before you try again")
 	}
 	return sysexit.With(status, err)
 }
 
 // print prints the record, or a line for people.
 func (t *Test) print(m Tested) error {
-	line := fmt.Sprintf("posted to %s on %s: message %s\n", text.Visible(m.ChatID), m.Platform, text.Visible(m.MessageID))
+	line := fmt.Sprintf("posted to %s on %s: message %s\n", text.Visible(m.ChatID), m.Platform,
+		text.Visible(m.MessageID))
 	if t.JSON {
 		b, err := json.Marshal(m)
 		if err != nil {
@@ -183,7 +189,8 @@ func (t *Test) print(m Tested) error {
 		line = string(b) + "\n"
 	}
 	if _, err := io.WriteString(t.Out, line); err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("message %s was posted, and its record not written: %w", m.MessageID, err))
+		return sysexit.With(sysexit.IO, fmt.Errorf("message %s was posted, and its record not written: %w",
+			m.MessageID, err))
 	}
 	return nil
 }

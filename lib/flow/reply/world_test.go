@@ -111,7 +111,8 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { h.Close() })
-	return &world{t: t, home: h, now: start, chat: &platform{provable: true, limit: 1000, question: question}, approvers: []string{"ana", "ben"}}
+	return &world{t: t, home: h, now: start, chat: &platform{provable: true, limit: 1000, question: question},
+		approvers: []string{"ana", "ben"}}
 }
 
 func (w *world) append(r decision.Record) decision.Record {
@@ -128,14 +129,17 @@ func (w *world) append(r decision.Record) decision.Record {
 
 func (w *world) offer(key string, cycle int, text string) decision.Record {
 	return w.append(decision.Record{
-		Kind: decision.Offer, By: "tri-dispatch", Via: "code", Key: key, Cycle: cycle, Text: text, DraftSHA256: decision.Sum(text),
-		Target: &decision.Target{Platform: "fake", ChatID: "dev", ThreadID: "1", ReplyToID: "1", QuestionSHA256: decision.Sum(question)},
-		Meta:   &decision.Meta{InvestigatorTaskID: "run-1", ValidatorVerdict: "pass", InvestigatorRounds: 1},
+		Kind: decision.Offer, By: "tri-dispatch", Via: "code", Key: key, Cycle: cycle, Text: text,
+		DraftSHA256: decision.Sum(text),
+		Target: &decision.Target{Platform: "fake", ChatID: "dev", ThreadID: "1", ReplyToID: "1",
+			QuestionSHA256: decision.Sum(question)},
+		Meta: &decision.Meta{InvestigatorTaskID: "run-1", ValidatorVerdict: "pass", InvestigatorRounds: 1},
 	})
 }
 
 func (w *world) say(kind string, o decision.Record) decision.Record {
-	return w.append(decision.Record{Kind: kind, By: "ana", Via: "terminal", Key: o.Key, Cycle: o.Cycle, Text: o.Text, DraftSHA256: o.DraftSHA256})
+	return w.append(decision.Record{Kind: kind, By: "ana", Via: "terminal", Key: o.Key, Cycle: o.Cycle,
+		Text: o.Text, DraftSHA256: o.DraftSHA256})
 }
 
 func (w *world) options(fault func(string) error) Options {
@@ -144,7 +148,10 @@ func (w *world) options(fault func(string) error) Options {
 		Recheck: func(decision.Record) (string, error) { return w.why, nil }, Once: true, Out: &w.out,
 		Say: func(f string, a ...any) { w.said = append(w.said, fmt.Sprintf(f, a...)) },
 		Now: func() time.Time { return w.now }, fault: fault,
-		pause: func(_ context.Context, _ <-chan struct{}, until time.Time) error { w.now = until; return nil },
+		pause: func(_ context.Context, _ <-chan struct{}, until time.Time) error {
+			w.now = until
+			return nil
+		},
 	}
 }
 

@@ -57,13 +57,20 @@ func on(platform string) func(*Answers) bool {
 
 func questions() []question {
 	qs := []question{
-		{asks: "Which chat? local is a folder of text files, to try things with", choices: sources.Names(), standard: fixed("local")},
-		{asks: "Folder of the local chat", when: on("local"), standard: func(_ *Answers, at Around) string { return filepath.Join(at.Home, "chat") }},
+		{asks: "Which chat? local is a folder of text files, to try things with", choices: sources.Names(),
+			standard: fixed("local")},
+		{asks: "Folder of the local chat", when: on("local"), standard: func(_ *Answers, at Around) string {
+			return filepath.Join(at.Home, "chat")
+		}},
 		{asks: "Address of the Mattermost server (https://…)", when: on("mattermost"), standard: fixed("")},
-		{asks: "Ids of the chats to watch, with spaces between; none is all that the bot can see", standard: fixed("")},
+		{asks: "Ids of the chats to watch, with spaces between; none is all that the bot can see",
+			standard: fixed("")},
 		{asks: "Folder of the code that questions are answered from", standard: codebase},
-		{asks: "Who investigates? search needs no model and no key", choices: []string{"search", "claude"}, standard: fixed("search")},
-		{asks: "Who may approve, with spaces between", standard: func(_ *Answers, at Around) string { return at.User }},
+		{asks: "Who investigates? search needs no model and no key", choices: []string{"search", "claude"},
+			standard: fixed("search")},
+		{asks: "Who may approve, with spaces between", standard: func(_ *Answers, at Around) string {
+			return at.User
+		}},
 		{asks: "Your language", standard: fixed("en")},
 	}
 	qs[0].get, qs[0].set = one(func(a *Answers) *string { return &a.Platform })
@@ -124,7 +131,8 @@ func Complete(a *Answers, at Around, in io.Reader, out io.Writer) error {
 		q.set(a, answer)
 	}
 	if a.Platform == "mattermost" && a.MattermostURL == "" {
-		return sysexit.With(sysexit.Usage, errors.New("mattermost needs the address of its server: --mattermost-url"))
+		return sysexit.With(sysexit.Usage,
+			errors.New("mattermost needs the address of its server: --mattermost-url"))
 	}
 	return a.anchor(at.Dir)
 }
@@ -155,7 +163,8 @@ func (q *question) ask(in *bufio.Reader, out io.Writer, standard string) (string
 		}
 		line, err := in.ReadString('\n')
 		if err != nil && (!errors.Is(err, io.EOF) || line == "") {
-			return "", sysexit.Hint(sysexit.With(sysexit.NoInput, fmt.Errorf("read answer: %w", err)), "nothing was written; --yes takes the defaults")
+			return "", sysexit.Hint(sysexit.With(sysexit.NoInput, fmt.Errorf("read answer: %w", err)),
+				"nothing was written; --yes takes the defaults")
 		}
 		answer := strings.TrimSpace(line)
 		if answer == "" {
@@ -187,7 +196,9 @@ func (a *Answers) anchor(dir string) error {
 	names := map[string]string{}
 	for _, folder := range a.Codebases {
 		if other, taken := names[filepath.Base(folder)]; taken {
-			return sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("%q and %q would have the same name", other, folder)), "give one, and name the other in the file")
+			return sysexit.Hint(sysexit.With(sysexit.Usage,
+				fmt.Errorf("%q and %q would have the same name", other, folder)),
+				"give one, and name the other in the file")
 		}
 		names[filepath.Base(folder)] = folder
 	}
@@ -196,7 +207,8 @@ func (a *Answers) anchor(dir string) error {
 
 // Begin completes the answers, writes the configuration and returns it. If there is a configuration already, that is
 // reported before anything is asked.
-func Begin(h *durable.Home, a Answers, at Around, force bool, in io.Reader, out io.Writer) (*config.Config, error) {
+func Begin(h *durable.Home, a Answers, at Around, force bool, in io.Reader,
+	out io.Writer) (*config.Config, error) {
 	if h.Exists(FileName) && !force {
 		return nil, exists(h.Path(FileName))
 	}
@@ -258,7 +270,8 @@ func Steps(h *durable.Home, args []string, force bool, w io.Writer) (platform st
 	}
 	text := guide.Steps
 	if guide.Manifest != "" {
-		text += "\nThe manifest, which tri-watch " + args[0] + " --print-manifest prints alone:\n\n" + guide.Manifest
+		text += "\nThe manifest, which tri-watch " + args[0] + " --print-manifest prints alone:\n\n" +
+			guide.Manifest
 	}
 	text += "\nconfig.yaml, under chat:\n\n" + guide.Config
 	if _, err := io.WriteString(w, text+"\n"); err != nil {

@@ -60,13 +60,17 @@ func models(ctx context.Context, base string) []string {
 			ID string `json:"id"`
 		} `json:"data"`
 	}
-	if err := web.Once(ctx, httpapi.Request{Method: http.MethodGet, Path: "models", Time: localTime}, &list); err != nil || list.Object != "list" {
+	if err := web.Once(ctx, httpapi.Request{Method: http.MethodGet, Path: "models", Time: localTime},
+		&list); err != nil || list.Object != "list" {
 		return nil
 	}
 	var names []string
 	for _, m := range list.Data {
-		strange := m.ID == "" || len(m.ID) > maxModel || strings.ContainsFunc(m.ID, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) })
-		if !strange && !strings.Contains(strings.ToLower(m.ID), "embed") && !slices.Contains(names, m.ID) && len(names) < maxModels {
+		strange := m.ID == "" || len(m.ID) > maxModel || strings.ContainsFunc(m.ID, func(r rune) bool {
+			return unicode.IsSpace(r) || !unicode.IsPrint(r)
+		})
+		if !strange && !strings.Contains(strings.ToLower(m.ID), "embed") && !slices.Contains(names, m.ID) &&
+			len(names) < maxModels {
 			names = append(names, m.ID)
 		}
 	}
@@ -83,7 +87,9 @@ func offer(qs []question, servers []Server) []question {
 	i := slices.IndexFunc(qs, func(q question) bool { return slices.Contains(q.choices, "search") })
 	qs[i].choices = append(slices.Clone(qs[i].choices), answerModel)
 	qs[i].asks += "; api is a model on this machine, which investigates and attacks the drafts and costs nothing: " + strings.Join(said, "; ")
-	which := question{asks: "Which model", choices: all, when: func(a *Answers) bool { return a.Agent == answerModel }, standard: fixed(all[0])}
+	which := question{asks: "Which model", choices: all, when: func(a *Answers) bool {
+		return a.Agent == answerModel
+	}, standard: fixed(all[0])}
 	which.get = func(a *Answers) string { return a.Model }
 	which.set = func(a *Answers, name string) {
 		a.Model = name

@@ -42,13 +42,15 @@ type Answers struct {
 var ErrExists = fmt.Errorf("there is a configuration already")
 
 func exists(path string) error {
-	return sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("write %q: %w", path, ErrExists)), "--force replaces it")
+	return sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("write %q: %w", path, ErrExists)),
+		"--force replaces it")
 }
 
 //go:embed config.yaml.tmpl
 var text string
 
-var page = template.Must(template.New("config.yaml").Funcs(template.FuncMap{"q": quote, "list": list, "name": filepath.Base}).Parse(text))
+var page = template.Must(template.New("config.yaml").Funcs(template.FuncMap{"q": quote, "list": list,
+	"name": filepath.Base}).Parse(text))
 
 // Write writes the home's configuration from the answers and returns its path. It replaces an existing one
 // only if force is set.
@@ -83,7 +85,8 @@ func Next(cfg *config.Config) string {
 
 // render returns the file's text and the configuration parsed from it.
 func render(path string, a Answers) ([]byte, *config.Config, error) {
-	for _, s := range append(append(append([]string{a.LocalDir, a.MattermostURL, a.Language}, a.Chats...), a.Codebases...), a.Approvers...) {
+	for _, s := range append(append(append([]string{a.LocalDir, a.MattermostURL, a.Language}, a.Chats...),
+		a.Codebases...), a.Approvers...) {
 		if strings.ContainsFunc(s, unicode.IsControl) {
 			return nil, nil, sysexit.With(sysexit.Usage, fmt.Errorf("answer %q: has control characters", s))
 		}
@@ -94,7 +97,8 @@ func render(path string, a Answers) ([]byte, *config.Config, error) {
 	}
 	cfg, err := config.Parse(path, b.Bytes())
 	if err != nil {
-		return nil, nil, sysexit.With(sysexit.Usage, fmt.Errorf("these answers make no valid configuration: %w", err))
+		return nil, nil, sysexit.With(sysexit.Usage,
+			fmt.Errorf("these answers make no valid configuration: %w", err))
 	}
 	return b.Bytes(), cfg, nil
 }

@@ -29,8 +29,10 @@ func home(t *testing.T) *durable.Home {
 func TestWriteIsReadBack(t *testing.T) {
 	for _, a := range []Answers{
 		{Platform: "local", Approvers: []string{"ana"}},
-		{Platform: "local", LocalDir: "rooms", Codebases: []string{"src"}, Approvers: []string{"o: #x", "- y", "'z\""}, Language: "no", Agent: "claude"},
-		{Platform: "mattermost", MattermostURL: "https://chat.example.test", Chats: []string{"c1", "123"}, Approvers: []string{"off", "123", "null"}},
+		{Platform: "local", LocalDir: "rooms", Codebases: []string{"src"},
+			Approvers: []string{"o: #x", "- y", "'z\""}, Language: "no", Agent: "claude"},
+		{Platform: "mattermost", MattermostURL: "https://chat.example.test", Chats: []string{"c1", "123"},
+			Approvers: []string{"off", "123", "null"}},
 	} {
 		h := home(t)
 		at := Around{Home: h.Dir(), Dir: t.TempDir(), User: "ben"}
@@ -48,10 +50,12 @@ func TestWriteIsReadBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(c.Team.Approvers, a.Approvers) || c.Team.Language != a.Language || c.Investigator.Agent != a.Agent || c.Sandbox != "required" {
+		if !slices.Equal(c.Team.Approvers, a.Approvers) || c.Team.Language != a.Language ||
+			c.Investigator.Agent != a.Agent || c.Sandbox != "required" {
 			t.Errorf("%+v came back as %+v", a, c)
 		}
-		if len(c.WatchedChats) != len(a.Chats) || c.Chat.Mattermost.URL != a.MattermostURL || c.Chat.Local.Dir != a.LocalDir {
+		if len(c.WatchedChats) != len(a.Chats) || c.Chat.Mattermost.URL != a.MattermostURL ||
+			c.Chat.Local.Dir != a.LocalDir {
 			t.Errorf("%+v came back as %+v", a, c)
 		}
 		if len(a.Codebases) > 0 && c.CodebaseFor(a.Platform, "x") != filepath.Join(at.Dir, "src") {
@@ -65,7 +69,8 @@ var said = regexp.MustCompile(`(?m)^( *)# ( *(?:- )?[a-z_]+:(?: .*)?)$`)
 // TestWhatIsCommentedHolds: the file names every key, and removing a # gives a valid configuration.
 func TestWhatIsCommentedHolds(t *testing.T) {
 	for _, platform := range []string{"local", "mattermost"} {
-		a := Answers{Platform: platform, MattermostURL: "https://chat.example.test", Approvers: []string{"ana"}}
+		a := Answers{Platform: platform, MattermostURL: "https://chat.example.test",
+			Approvers: []string{"ana"}}
 		if err := Complete(&a, Around{Home: "/h", Dir: t.TempDir(), User: "ana"}, nil, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -106,7 +111,8 @@ func TestWhatIsCommentedHolds(t *testing.T) {
 
 func TestWriteReplacesOnlyByForce(t *testing.T) {
 	h := home(t)
-	a := Answers{Platform: "local", LocalDir: filepath.Join(h.Dir(), "chat"), Agent: "search", Language: "en", Approvers: []string{"ana"}}
+	a := Answers{Platform: "local", LocalDir: filepath.Join(h.Dir(), "chat"), Agent: "search", Language: "en",
+		Approvers: []string{"ana"}}
 	if err := os.WriteFile(h.Path(FileName), []byte("# mine\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -153,12 +159,19 @@ func TestComplete(t *testing.T) {
 		want     Answers
 		status   int
 	}{
-		{"defaults", "", Answers{}, Answers{Platform: "local", LocalDir: "/h/chat", Codebases: []string{repo}, Agent: "search", Approvers: []string{"ben"}, Language: "en"}, 0},
-		{"empty lines are the defaults", "\n\n\n\n\n\n\n", Answers{}, Answers{Platform: "local", LocalDir: "/h/chat", Codebases: []string{repo}, Agent: "search", Approvers: []string{"ben"}, Language: "en"}, 0},
+		{"defaults", "", Answers{}, Answers{Platform: "local", LocalDir: "/h/chat", Codebases: []string{repo},
+			Agent: "search", Approvers: []string{"ben"}, Language: "en"}, 0},
+		{"empty lines are the defaults", "\n\n\n\n\n\n\n", Answers{},
+			Answers{Platform: "local", LocalDir: "/h/chat", Codebases: []string{repo}, Agent: "search",
+				Approvers: []string{"ben"}, Language: "en"}, 0},
 		{"asked again", "pigeon\nmattermost\nhttps://m\na b\n/src\nclaude\nana ben\nid", Answers{},
-			Answers{Platform: "mattermost", MattermostURL: "https://m", Chats: []string{"a", "b"}, Codebases: []string{"/src"}, Agent: "claude", Approvers: []string{"ana", "ben"}, Language: "id"}, 0},
-		{"what is given is not asked", "/r\n\n\nana\n", Answers{Platform: "local", Codebases: []string{"../x"}, Language: "de"},
-			Answers{Platform: "local", LocalDir: "/r", Codebases: []string{filepath.Join(repo, "x")}, Agent: "search", Approvers: []string{"ana"}, Language: "de"}, 0},
+			Answers{Platform: "mattermost", MattermostURL: "https://m", Chats: []string{"a", "b"},
+				Codebases: []string{"/src"}, Agent: "claude", Approvers: []string{"ana", "ben"},
+				Language: "id"}, 0},
+		{"what is given is not asked", "/r\n\n\nana\n",
+			Answers{Platform: "local", Codebases: []string{"../x"}, Language: "de"},
+			Answers{Platform: "local", LocalDir: "/r", Codebases: []string{filepath.Join(repo, "x")},
+				Agent: "search", Approvers: []string{"ana"}, Language: "de"}, 0},
 		{"no end of answers", "local\n", Answers{}, Answers{}, sysexit.NoInput},
 		{"no such platform", "", Answers{Platform: "matermost"}, Answers{}, sysexit.Usage},
 		{"no address", "", Answers{Platform: "mattermost"}, Answers{}, sysexit.Usage},
@@ -183,6 +196,8 @@ func TestComplete(t *testing.T) {
 }
 
 func same(a, b Answers) bool {
-	return a.Platform == b.Platform && a.LocalDir == b.LocalDir && a.MattermostURL == b.MattermostURL && slices.Equal(a.Chats, b.Chats) &&
-		slices.Equal(a.Codebases, b.Codebases) && a.Agent == b.Agent && slices.Equal(a.Approvers, b.Approvers) && a.Language == b.Language
+	return a.Platform == b.Platform && a.LocalDir == b.LocalDir && a.MattermostURL == b.MattermostURL &&
+		slices.Equal(a.Chats, b.Chats) &&
+		slices.Equal(a.Codebases, b.Codebases) && a.Agent == b.Agent &&
+		slices.Equal(a.Approvers, b.Approvers) && a.Language == b.Language
 }

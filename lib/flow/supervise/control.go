@@ -54,7 +54,8 @@ func Load(h *durable.Home) (st *Status, alive bool, err error) {
 
 // errNobody answers a request when no supervisor is running.
 func errNobody() error {
-	return sysexit.Hint(sysexit.With(sysexit.No, errors.New("nobody supervises this home")), "tri up starts the pipeline")
+	return sysexit.Hint(sysexit.With(sysexit.No, errors.New("nobody supervises this home")),
+		"tri up starts the pipeline")
 }
 
 // Restart ends a stage, which the supervisor then starts again.
@@ -83,7 +84,8 @@ func Restart(h *durable.Home, name string) error {
 		}
 		return nil
 	}
-	return sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("no stage is called %q", name)), "there are: "+strings.Join(names, ", "))
+	return sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("no stage is called %q", name)),
+		"there are: "+strings.Join(names, ", "))
 }
 
 // Stop asks the supervisor to end all stages and itself, and waits until it has.

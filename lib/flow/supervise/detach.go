@@ -50,7 +50,8 @@ func Detach(ctx context.Context, h *durable.Home, argv []string) (*Status, error
 	for {
 		select {
 		case err := <-ended:
-			return nil, sysexit.With(sysexit.Unavailable, fmt.Errorf("the pipeline did not start: %w: %s", err, logSince(h, from)))
+			return nil, sysexit.With(sysexit.Unavailable,
+				fmt.Errorf("the pipeline did not start: %w: %s", err, logSince(h, from)))
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-tick.C:
@@ -69,7 +70,8 @@ func (st *Status) Tell(say func(format string, args ...any)) {
 			up++
 			continue
 		}
-		say("stage %s: %s, and is started again; %s/%s.log of the home says why", s.Name, s.Ended, logDir, s.Name)
+		say("stage %s: %s, and is started again; %s/%s.log of the home says why", s.Name, s.Ended,
+			logDir, s.Name)
 	}
 	say("%d of %d stages run; tri-supervise status shows them, tri down ends them", up, len(st.Stages))
 }

@@ -99,12 +99,14 @@ func Run(ctx context.Context, o Options) error {
 	if err := o.Home.MkdirAll(logDir); err != nil {
 		return err
 	}
-	s := &supervisor{Options: o, status: Status{Alive: true, PID: os.Getpid(), Since: text.Timestamp(time.Now())}}
+	s := &supervisor{Options: o, status: Status{Alive: true, PID: os.Getpid(),
+		Since: text.Timestamp(time.Now())}}
 	for _, st := range o.Stages {
 		if st.Command[0], err = o.Find(st.Command[0]); err != nil {
 			return fmt.Errorf("stage %s: %w", st.Name, err)
 		}
-		s.status.Stages = append(s.status.Stages, Stage{Name: st.Name, Command: st.Command, State: Down, Since: s.status.Since, lock: st.Lock})
+		s.status.Stages = append(s.status.Stages,
+			Stage{Name: st.Name, Command: st.Command, State: Down, Since: s.status.Since, lock: st.Lock})
 	}
 	err = s.run(ctx)
 	return errors.Join(err, s.publish())
@@ -124,7 +126,8 @@ func takeLock(h *durable.Home) (*durable.Lock, error) {
 }
 
 func errAlready() error {
-	return sysexit.Hint(sysexit.With(sysexit.TempFail, errors.New("the pipeline of this home is supervised already")),
+	return sysexit.Hint(sysexit.With(sysexit.TempFail,
+		errors.New("the pipeline of this home is supervised already")),
 		"tri-supervise status shows it, tri-supervise stop ends it")
 }
 
@@ -219,7 +222,8 @@ func (s *supervisor) live(ctx context.Context, i int, isReady func()) (ended str
 		return err.Error(), true
 	}
 	s.set(i, func(st *Stage) {
-		st.State, st.PID, st.Start, st.Since, st.Next = Starting, p.pid, run.ProcessOf(p.pid).Start, text.Timestamp(time.Now()), ""
+		st.State, st.PID, st.Start, st.Since, st.Next = Starting, p.pid, run.ProcessOf(p.pid).Start,
+			text.Timestamp(time.Now()), ""
 	})
 	go s.awaitReady(p, i, isReady)
 	select {

@@ -149,7 +149,8 @@ func TestEndsThemAll(t *testing.T) {
 		}
 	}
 	var page bytes.Buffer
-	if err := st.Print(&page, alive, time.Now()); err != nil || !strings.HasPrefix(page.String(), "nobody supervises") {
+	if err := st.Print(&page, alive, time.Now()); err != nil ||
+		!strings.HasPrefix(page.String(), "nobody supervises") {
 		t.Errorf("%q, %v", page.String(), err)
 	}
 }
@@ -162,12 +163,14 @@ func TestStubbornStage(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	p, err := start([]string{"/bin/sh", "-c", "trap '' TERM; sleep 900 & echo $! >child; while :; do sleep 1; done"}, dir, log)
+	p, err := start([]string{"/bin/sh", "-c",
+		"trap '' TERM; sleep 900 & echo $! >child; while :; do sleep 1; done"}, dir, log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var child int
-	for deadline := time.Now().Add(patient); child == 0 && time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(patient); child == 0 &&
+		time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
 		text, _ := os.ReadFile(dir + "/child")
 		_, _ = fmt.Sscan(string(text), &child)
 	}
@@ -202,7 +205,8 @@ func TestRestart(t *testing.T) {
 	}
 	c.until(0, "another process", func(s Stage) bool { return s.State == Up && s.PID != was.PID })
 	err := Restart(c.home, "two")
-	if status, _ := sysexit.Of(err); status != sysexit.Usage || !strings.Contains(strings.Join(sysexit.Hints(err), ""), "one") {
+	if status, _ := sysexit.Of(err); status != sysexit.Usage ||
+		!strings.Contains(strings.Join(sysexit.Hints(err), ""), "one") {
 		t.Errorf("%v", err)
 	}
 	c.stop()
@@ -234,7 +238,8 @@ func TestStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	var page bytes.Buffer
-	if err := st.Print(&page, alive, time.Now()); err != nil || !strings.HasPrefix(page.String(), "one        stopped ") {
+	if err := st.Print(&page, alive, time.Now()); err != nil ||
+		!strings.HasPrefix(page.String(), "one        stopped ") {
 		t.Errorf("%q, %v", page.String(), err)
 	}
 	if err := Restart(c.home, "one"); err != nil {
@@ -286,7 +291,9 @@ func TestProgramThatIsNotThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	err = Run(context.Background(), Options{Home: h, Stages: []config.Stage{{Name: "x", Command: []string{"/nonexistent"}}}, Find: exec.LookPath, Say: t.Logf})
+	err = Run(context.Background(),
+		Options{Home: h, Stages: []config.Stage{{Name: "x", Command: []string{"/nonexistent"}}},
+			Find: exec.LookPath, Say: t.Logf})
 	if err == nil || !strings.Contains(err.Error(), "stage x") {
 		t.Errorf("%v", err)
 	}

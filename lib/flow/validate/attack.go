@@ -60,7 +60,8 @@ func (v *Validator) attack(ctx context.Context, r Request) (*verdict.Verdict, er
 
 // repair tells the agent what is wrong with its value.
 func (v *Validator) repair(fault error) string {
-	text, err := v.Prompts.Render("repair.md", map[string]any{"Faults": prompt.Quote("faults", fault.Error())})
+	text, err := v.Prompts.Render("repair.md",
+		map[string]any{"Faults": prompt.Quote("faults", fault.Error())})
 	if err != nil {
 		return fault.Error() // a broken overridden template must not cost the round
 	}
@@ -103,12 +104,14 @@ func wanted() ([]byte, error) {
 		kept[name] = properties[name]
 	}
 	return json.Marshal(map[string]any{
-		"title": "verdict", "type": "object", "additionalProperties": false, "required": required, "properties": kept,
+		"title": "verdict", "type": "object", "additionalProperties": false, "required": required,
+		"properties": kept,
 	})
 }
 
 // agentFields are the verdict's fields that an agent fills.
 var agentFields = []string{
-	"verdict", "reasons", "spot_check_ref", "spot_check_result", "spot_check_note", "schema_check", "confidence_language_match",
+	"verdict", "reasons", "spot_check_ref", "spot_check_result", "spot_check_note", "schema_check",
+	"confidence_language_match",
 	"scope_drift", "cross_investigation_consistency", "risk_gate_check", "tone_assessment", "bounce_feedback",
 }

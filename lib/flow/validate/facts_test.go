@@ -40,7 +40,9 @@ func TestFacts(t *testing.T) {
 	if !slices.Contains(f.Untraced, "pay/none.go") || slices.Contains(f.Untraced, "pay/other.go") {
 		t.Errorf("nowhere: %q", f.Untraced)
 	}
-	if !slices.ContainsFunc(f.Traced, func(tr verdict.Trace) bool { return strings.HasSuffix(tr.What, " MaxRetries") && tr.To != "" }) {
+	if !slices.ContainsFunc(f.Traced, func(tr verdict.Trace) bool {
+		return strings.HasSuffix(tr.What, " MaxRetries") && tr.To != ""
+	}) {
 		t.Errorf("traced: %+v", f.Traced)
 	}
 	f = facts(t, Request{Return: good()})
@@ -75,14 +77,17 @@ func TestWishes(t *testing.T) {
 	} {
 		ret := good()
 		ret.EscalationRequested, ret.EscalationReason, ret.DraftReply = tt.request, tt.reason, tt.draft
-		f := facts(t, Request{Return: ret, Codebase: codebase(t), Question: "where is the session cookie stored by the login page?"})
-		if f.Asks != tt.asks || f.Empty != tt.empty || tt.empty && f.Drift != "" || !tt.empty && f.Drift == "" {
+		f := facts(t, Request{Return: ret, Codebase: codebase(t),
+			Question: "where is the session cookie stored by the login page?"})
+		if f.Asks != tt.asks || f.Empty != tt.empty || tt.empty && f.Drift != "" ||
+			!tt.empty && f.Drift == "" {
 			t.Errorf("%s: asks %q, empty %v, drift %q", tt.name, f.Asks, f.Empty, f.Drift)
 		}
 	}
 	both := good()
 	both.DraftReply += " The marketing department also wants brighter colours on the landing page next spring."
-	f := facts(t, Request{Return: both, Codebase: codebase(t), Question: "where is the session cookie stored by the login handler?"})
+	f := facts(t, Request{Return: both, Codebase: codebase(t),
+		Question: "where is the session cookie stored by the login handler?"})
 	if f.Drift != verdict.Major || !strings.HasPrefix(f.DriftNote, "nothing of what was asked") {
 		t.Errorf("off the subject comes first: %s %q", f.Drift, f.DriftNote)
 	}
@@ -91,7 +96,8 @@ func TestWishes(t *testing.T) {
 // TestRunsThatCannotBe: an error of a run is one of who asks for it.
 func TestRunsThatCannotBe(t *testing.T) {
 	v := &Validator{Now: clock, Agent: says{value: answer(t, nil)}}
-	if _, err := v.Thread(t.Context(), &thread.Thread{InvestigatorReturn: good(), Codebase: "/nonexistent"}, "q", nil, aRun(t)); err == nil {
+	if _, err := v.Thread(t.Context(), &thread.Thread{InvestigatorReturn: good(), Codebase: "/nonexistent"},
+		"q", nil, aRun(t)); err == nil {
 		t.Error("a thread without its codebase was judged")
 	}
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "none"))

@@ -60,7 +60,8 @@ func TestInjections(t *testing.T) {
 		"rubric":            func(r *draft.Return, s string) { r.Rubric = s },
 		"escalation":        func(r *draft.Return, s string) { r.EscalationReason = &s },
 		"another reference": func(r *draft.Return, s string) {
-			r.EvidenceRefs = append(r.EvidenceRefs, draft.Ref{Kind: draft.KindMemory, Ref: s, SupportsClaim: s, Quote: s})
+			r.EvidenceRefs = append(r.EvidenceRefs,
+				draft.Ref{Kind: draft.KindMemory, Ref: s, SupportsClaim: s, Quote: s})
 		},
 	}
 	names := slices.Sorted(maps.Keys(fields))
@@ -89,7 +90,8 @@ func TestInjections(t *testing.T) {
 		for _, name := range quiet {
 			ret := good()
 			fields[name](ret, s)
-			if got := judge(t, &Validator{}, Request{Return: ret, Codebase: dir}); got.Verdict != verdict.Pass && ret.Check() == nil {
+			if got := judge(t, &Validator{},
+				Request{Return: ret, Codebase: dir}); got.Verdict != verdict.Pass && ret.Check() == nil {
 				t.Fatalf("%s: %q made a good return fail: %v", name, s, got.Reasons)
 			}
 			judged++

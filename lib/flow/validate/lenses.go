@@ -47,7 +47,8 @@ func Subject(ret *draft.Return, question, codebase string) (lens.Subject, error)
 	}
 	sum := sha256.Sum256(append(b, question...))
 	return lens.Subject{
-		Trigger: persona.Draft, SHA256: hex.EncodeToString(sum[:]), Words: ret.DraftReply, Codebase: codebase, Drill: ret.Drill,
+		Trigger: persona.Draft, SHA256: hex.EncodeToString(sum[:]), Words: ret.DraftReply, Codebase: codebase,
+		Drill: ret.Drill,
 		Parts: []prompt.Text{prompt.Quote("question", question), prompt.Quote("return", string(b))},
 	}, nil
 }

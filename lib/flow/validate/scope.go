@@ -42,7 +42,9 @@ func spoken(text string) string {
 		return "zh"
 	}
 	best, most := "", 0
-	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' })
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && r != '\''
+	})
 	for _, lang := range slices.Sorted(maps.Keys(empty)) {
 		n := 0
 		for _, w := range words {
@@ -65,7 +67,8 @@ const minTerms = 2 // a question with fewer words proves nothing
 func scope(question string, ret *draft.Return, found []evidence.Finding) (drift, note string) {
 	near := []string{ret.DraftReply, ret.SummaryForOrchestrator, ret.QuestionGloss}
 	for i, f := range found {
-		near = append(near, f.Path, strings.Join(f.Lines, "\n"), ret.EvidenceRefs[i].SupportsClaim, ret.EvidenceRefs[i].Quote)
+		near = append(near, f.Path, strings.Join(f.Lines, "\n"), ret.EvidenceRefs[i].SupportsClaim,
+			ret.EvidenceRefs[i].Quote)
 	}
 	about := evidence.FromText("the answer", strings.Join(near, "\n"))
 	scene := []*evidence.Text{about} // and the lines around the citations
@@ -91,7 +94,8 @@ func scope(question string, ret *draft.Return, found []evidence.Finding) (drift,
 	case len(asked) < minTerms || named > 0 || len(said) > 0:
 		return verdict.None, ""
 	}
-	return verdict.Major, fmt.Sprintf("nothing of what was asked (%s) stands in it", text.Visible(strings.Join(asked[:min(len(asked), 5)], ", ")))
+	return verdict.Major, fmt.Sprintf("nothing of what was asked (%s) stands in it",
+		text.Visible(strings.Join(asked[:min(len(asked), 5)], ", ")))
 }
 
 // telling reports whether the words that an answer shares with a question of that many words show that

@@ -69,7 +69,8 @@ func (s *Stage) one(ctx context.Context, rec ndjson.Record) (ok bool, err error)
 		ctx, stop = context.WithTimeout(ctx, s.Cap)
 		defer stop()
 	}
-	v, err := s.Run(ctx, Request{Return: ret, Codebase: s.Codebase, RunDir: dir, SessionID: s.UUID(), Others: id.others, QuestionType: id.qtype, Key: id.Key})
+	v, err := s.Run(ctx, Request{Return: ret, Codebase: s.Codebase, RunDir: dir, SessionID: s.UUID(),
+		Others: id.others, QuestionType: id.qtype, Key: id.Key})
 	if err != nil {
 		return false, err
 	}

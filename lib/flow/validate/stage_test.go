@@ -51,8 +51,11 @@ func TestEach(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		var said string
-		s := &Stage{Validator: &Validator{Now: clock}, Codebase: codebase(t), UUID: func() string { return "u" }, Out: &out}
-		err := s.Each(t.Context(), stream.Input{Stdin: strings.NewReader(tt.in), After: -1, Say: func(f string, a ...any) { said += fmt.Sprintf(f, a...) }})
+		s := &Stage{Validator: &Validator{Now: clock}, Codebase: codebase(t), UUID: func() string {
+			return "u"
+		}, Out: &out}
+		err := s.Each(t.Context(), stream.Input{Stdin: strings.NewReader(tt.in), After: -1,
+			Say: func(f string, a ...any) { said += fmt.Sprintf(f, a...) }})
 		status, _ := sysexit.Of(err)
 		if err == nil {
 			status = 0
@@ -95,7 +98,9 @@ func TestEachEnds(t *testing.T) {
 		{"a codebase that is not there", "/nonexistent", io.Discard, sysexit.NoInput},
 		{"a reader that is gone", codebase(t), noRoom{}, sysexit.IO},
 	} {
-		s := &Stage{Validator: &Validator{Now: clock}, Codebase: tt.codebase, UUID: func() string { return "u" }, Out: tt.out}
+		s := &Stage{Validator: &Validator{Now: clock}, Codebase: tt.codebase, UUID: func() string {
+			return "u"
+		}, Out: tt.out}
 		err := s.Each(t.Context(), stream.Input{Stdin: strings.NewReader(line(t, good(), "")), After: -1})
 		if status, _ := sysexit.Of(err); err == nil || status != tt.status {
 			t.Errorf("%s: %v", tt.name, err)
@@ -131,14 +136,17 @@ func TestRunDirs(t *testing.T) {
 		keep string
 		cap  time.Duration
 		want string
-	}{{"", 0, filepath.Join(tmp, "tri-validate-")}, {keep, time.Hour, filepath.Join(keep, "validate-2") + " u1"}} {
+	}{{"", 0, filepath.Join(tmp, "tri-validate-")},
+		{keep, time.Hour, filepath.Join(keep, "validate-2") + " u1"}} {
 		var dirs []string
 		var capped bool
 		n := 0
 		a := watched{says{value: answer(t, nil)}, &dirs, &capped}
-		s := &Stage{Validator: &Validator{Agent: a, Prompts: prompts, Now: clock}, Codebase: codebase(t), Keep: tt.keep, Cap: tt.cap,
+		s := &Stage{Validator: &Validator{Agent: a, Prompts: prompts, Now: clock}, Codebase: codebase(t),
+			Keep: tt.keep, Cap: tt.cap,
 			UUID: func() string { n++; return fmt.Sprint("u", n) }, Out: io.Discard}
-		if err := s.Each(t.Context(), stream.Input{Stdin: strings.NewReader("\n" + line(t, good(), "")), After: -1}); err != nil {
+		if err := s.Each(t.Context(), stream.Input{Stdin: strings.NewReader("\n" + line(t, good(), "")),
+			After: -1}); err != nil {
 			t.Fatal(err)
 		}
 		if len(dirs) != 1 || !strings.HasPrefix(dirs[0], tt.want) || capped != (tt.cap > 0) {
@@ -174,14 +182,17 @@ func TestRunDirs(t *testing.T) {
 func TestParse(t *testing.T) {
 	for in, says := range map[string]string{
 		"[": "unexpected end", `{"draft_reply":"x"}`: "is no return", `{"evidence_refs":[]}`: "is no return",
-		`{"draft_reply":5,"evidence_refs":[]}`: "cannot unmarshal", `{"draft_reply":"","evidence_refs":[],"others":5}`: "cannot unmarshal",
+		`{"draft_reply":5,"evidence_refs":[]}`:             "cannot unmarshal",
+		`{"draft_reply":"","evidence_refs":[],"others":5}`: "cannot unmarshal",
 	} {
-		if ret, _, err := Parse([]byte(in)); err == nil || ret != nil || !strings.Contains(err.Error(), says) {
+		if ret, _, err := Parse([]byte(in)); err == nil || ret != nil ||
+			!strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %s", in, err, says)
 		}
 	}
 	ret, id, err := Parse([]byte(`{"draft_reply":"d","evidence_refs":[{"ref":"r"}],"key":"k","message_id":"7","others":[{"key":"o","summary":"s"}]}`))
-	if err != nil || ret.DraftReply != "d" || len(ret.EvidenceRefs) != 1 || id.Key != "k" || id.MessageID != "7" || len(id.others) != 1 || id.others[0] != (Other{"o", "s"}) {
+	if err != nil || ret.DraftReply != "d" || len(ret.EvidenceRefs) != 1 || id.Key != "k" ||
+		id.MessageID != "7" || len(id.others) != 1 || id.others[0] != (Other{"o", "s"}) {
 		t.Errorf("%+v %+v %v", ret, id, err)
 	}
 }
@@ -223,10 +234,12 @@ func TestRunsOfThreads(t *testing.T) {
 		model string
 	}{
 		{"a thread", func(v *Validator) (*verdict.Verdict, error) {
-			return v.Thread(t.Context(), &thread.Thread{InvestigatorReturn: good(), Codebase: codebase(t)}, good().Question, hints, r)
+			return v.Thread(t.Context(), &thread.Thread{InvestigatorReturn: good(), Codebase: codebase(t)},
+				good().Question, hints, r)
 		}, true, "breaker-1"},
 		{"answered before", func(v *Validator) (*verdict.Verdict, error) {
-			return v.Thread(t.Context(), &thread.Thread{InvestigatorReturn: before, Codebase: codebase(t)}, good().Question, hints, r)
+			return v.Thread(t.Context(), &thread.Thread{InvestigatorReturn: before, Codebase: codebase(t)},
+				good().Question, hints, r)
 		}, false, "code"},
 	} {
 		var task agent.Task
@@ -244,7 +257,8 @@ func TestRunsOfThreads(t *testing.T) {
 			}
 			continue
 		}
-		if task.Dir != r.Dir() || task.SessionID != r.SessionID || task.Hold != r.Hold() || !strings.Contains(task.Prompt, "another conclusion") || !strings.Contains(task.Prompt, "k9") {
+		if task.Dir != r.Dir() || task.SessionID != r.SessionID || task.Hold != r.Hold() ||
+			!strings.Contains(task.Prompt, "another conclusion") || !strings.Contains(task.Prompt, "k9") {
 			t.Errorf("%s: task %+v", tt.name, task)
 		}
 		if v.Agent == nil {

@@ -28,7 +28,8 @@ func ForThread(t *thread.Thread, question string) Request {
 
 // Thread judges a thread's return in a run. An answer that a person approved before is judged by code
 // alone: its evidence was found unchanged before it was reused.
-func (v *Validator) Thread(ctx context.Context, t *thread.Thread, question string, others []thread.Hint, r *run.Run) (*verdict.Verdict, error) {
+func (v *Validator) Thread(ctx context.Context, t *thread.Thread, question string, others []thread.Hint,
+	r *run.Run) (*verdict.Verdict, error) {
 	req := ForThread(t, question)
 	req.RunDir, req.SessionID, req.Hold = r.Dir(), r.SessionID, r.Hold()
 	req.Key, req.Person = t.Key, t.OriginalSenderID

@@ -115,7 +115,8 @@ func (v *Validator) facts(r Request) (verdict.Facts, error) {
 	if err != nil {
 		return verdict.Facts{}, err
 	}
-	src := safety.Sources{Texts: append([]string{r.Question}, r.Context...), Refs: refs, Secrets: v.Secrets, Exists: exists}
+	src := safety.Sources{Texts: append([]string{r.Question}, r.Context...), Refs: refs, Secrets: v.Secrets,
+		Exists: exists}
 	own := evidence.FromText("the draft", safety.OwnWords(ret.DraftReply, src, true))
 	f := verdict.Facts{
 		Confidence: ret.Confidence,
@@ -154,7 +155,9 @@ func (v *Validator) facts(r Request) (verdict.Facts, error) {
 	}
 	if f.Drift, f.DriftNote = scope(r.Question, ret, found); f.Drift == verdict.None {
 		if aside := claims.Drifted(ret.DraftReply, own, src, found); aside != "" {
-			f.Drift, f.DriftNote = verdict.Major, fmt.Sprintf("nobody asked about this, and no evidence speaks of it: %q", text.Visible(prompt.Cut(aside, 120)))
+			f.Drift, f.DriftNote = verdict.Major,
+				fmt.Sprintf("nobody asked about this, and no evidence speaks of it: %q",
+					text.Visible(prompt.Cut(aside, 120)))
 		}
 	}
 	return f, nil
@@ -162,11 +165,13 @@ func (v *Validator) facts(r Request) (verdict.Facts, error) {
 
 // resolve checks every reference. exists reports whether a path is in the codebase; it is nil without a
 // codebase.
-func resolve(codebase string, refs []draft.Ref) (found []evidence.Finding, exists func(string) bool, err error) {
+func resolve(codebase string, refs []draft.Ref) (found []evidence.Finding,
+	exists func(string) bool, err error) {
 	found = make([]evidence.Finding, len(refs))
 	if codebase == "" {
 		for i := range refs {
-			found[i] = evidence.Finding{Result: evidence.Uncheckable, Note: "there is no codebase to check it in"}
+			found[i] = evidence.Finding{Result: evidence.Uncheckable,
+				Note: "there is no codebase to check it in"}
 		}
 		return found, nil, nil
 	}
@@ -182,7 +187,9 @@ func resolve(codebase string, refs []draft.Ref) (found []evidence.Finding, exist
 	if err != nil {
 		return nil, nil, sysexit.With(sysexit.NoInput, err)
 	}
-	return evidence.ResolveAll(root, repo, refs), func(p string) bool { return evidence.Exists(codebase, p) }, nil
+	return evidence.ResolveAll(root, repo, refs), func(p string) bool {
+		return evidence.Exists(codebase, p)
+	}, nil
 }
 
 // unsafe returns what is wrong with the draft, and with the texts that are saved or shown beside it. The

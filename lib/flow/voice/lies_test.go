@@ -28,29 +28,50 @@ var lies = []struct {
 	instead func(match string) string
 	carrier string // a sentence that has a place for it, for drafts that have none
 }{
-	{"number", regexp.MustCompile(`\b\d+\b`), func(s string) string { return s + "1" }, "It is tried 3 times."},
-	{"unit", regexp.MustCompile(`\b(seconds|minutes|hours|bytes|lines|characters)\b`), swap("seconds", "minutes", "hours", "days", "bytes", "megabytes", "lines", "files", "characters", "words"), "It waits 20 seconds."},
-	{"name", regexp.MustCompile(`\b[A-Z][a-z]+[A-Z]\w+\b|\b(?:Slack|Discord|Telegram|Matrix)\b`), func(s string) string {
-		if s == "Slack" {
-			return "Discord"
-		}
-		return "Slack"
-	}, "This is how Slack does it."},
-	{"negation added", regexp.MustCompile(` (?:is|are|has|may|can|does) `), func(s string) string { return s + "not " }, "It is kept."},
-	{"negation removed", regexp.MustCompile(`(?: not|n't|never|\bno) `), func(string) string { return " " }, "It does not retry."},
-	{"hedge", regexp.MustCompile(`\b(?:may|might|usually|probably|about|at most|at least|often)\b ?`), func(string) string { return "" }, "It probably retries."},
-	{"link", regexp.MustCompile(`https://[\w./-]+\w`), func(s string) string { return s + "x" }, "See https://docs.slack.dev/reference for it."},
-	{"code", regexp.MustCompile("(?s)```.*?```|`[^`\n]+`"), func(s string) string { return s[:len(s)-3] + "_" + s[len(s)-3:] }, "Call `Flush(now)` first."},
-	{"path", regexp.MustCompile(`\b[\w-]+/[\w/-]+\.\w+\b`), func(s string) string { return strings.Replace(s, "/", "/x", 1) }, "It is in lib/flow/reply/post.go:12."},
-	{"order", regexp.MustCompile(`\b(\w{4,}) (before|after|and|or|to|than|not|over) (\w{4,})\b`), func(s string) string {
-		f := strings.Fields(s)
-		if filler.MatchString(f[0]) || filler.MatchString(f[2]) {
-			return s // no operand
-		}
-		return f[2] + " " + f[1] + " " + f[0]
-	}, "The claim comes before posting."},
-	{"quantity", regexp.MustCompile(`\b(?:all|each|every|any|only|some|no|most)\b`), swap("all", "some", "each", "some", "every", "any", "any", "all", "only", "also", "some", "all", "no", "every", "most", "few"), "It reads every line."},
-	{"date", regexp.MustCompile(`\b20\d\d-\d\d-\d\d\b`), func(s string) string { return s[:9] + string('0'+(s[9]-'0'+1)%10) }, "It was measured on 2026-07-03."},
+	{"number", regexp.MustCompile(`\b\d+\b`), func(s string) string {
+		return s + "1"
+	}, "It is tried 3 times."},
+	{"unit", regexp.MustCompile(`\b(seconds|minutes|hours|bytes|lines|characters)\b`),
+		swap("seconds", "minutes", "hours", "days", "bytes", "megabytes", "lines", "files", "characters",
+			"words"), "It waits 20 seconds."},
+	{"name", regexp.MustCompile(`\b[A-Z][a-z]+[A-Z]\w+\b|\b(?:Slack|Discord|Telegram|Matrix)\b`),
+		func(s string) string {
+			if s == "Slack" {
+				return "Discord"
+			}
+			return "Slack"
+		}, "This is how Slack does it."},
+	{"negation added", regexp.MustCompile(` (?:is|are|has|may|can|does) `), func(s string) string {
+		return s + "not "
+	}, "It is kept."},
+	{"negation removed", regexp.MustCompile(`(?: not|n't|never|\bno) `), func(string) string {
+		return " "
+	}, "It does not retry."},
+	{"hedge", regexp.MustCompile(`\b(?:may|might|usually|probably|about|at most|at least|often)\b ?`),
+		func(string) string { return "" }, "It probably retries."},
+	{"link", regexp.MustCompile(`https://[\w./-]+\w`), func(s string) string {
+		return s + "x"
+	}, "See https://docs.slack.dev/reference for it."},
+	{"code", regexp.MustCompile("(?s)```.*?```|`[^`\n]+`"), func(s string) string {
+		return s[:len(s)-3] + "_" + s[len(s)-3:]
+	}, "Call `Flush(now)` first."},
+	{"path", regexp.MustCompile(`\b[\w-]+/[\w/-]+\.\w+\b`), func(s string) string {
+		return strings.Replace(s, "/", "/x", 1)
+	}, "It is in lib/flow/reply/post.go:12."},
+	{"order", regexp.MustCompile(`\b(\w{4,}) (before|after|and|or|to|than|not|over) (\w{4,})\b`),
+		func(s string) string {
+			f := strings.Fields(s)
+			if filler.MatchString(f[0]) || filler.MatchString(f[2]) {
+				return s // no operand
+			}
+			return f[2] + " " + f[1] + " " + f[0]
+		}, "The claim comes before posting."},
+	{"quantity", regexp.MustCompile(`\b(?:all|each|every|any|only|some|no|most)\b`),
+		swap("all", "some", "each", "some", "every", "any", "any", "all", "only", "also", "some", "all", "no",
+			"every", "most", "few"), "It reads every line."},
+	{"date", regexp.MustCompile(`\b20\d\d-\d\d-\d\d\b`), func(s string) string {
+		return s[:9] + string('0'+(s[9]-'0'+1)%10)
+	}, "It was measured on 2026-07-03."},
 	{"case", regexp.MustCompile(`\b[a-z]+[A-Z]\w*\b|\b[A-Z][a-z]+[A-Z]\w*\b`), func(s string) string {
 		if first := s[:1]; first == strings.ToLower(first) {
 			return strings.ToUpper(first) + s[1:]
@@ -89,7 +110,9 @@ func TestLies(t *testing.T) {
 			m.say = func(string) (string, error) {
 				return "So, " + strings.Replace(false_, " is not ", " isn't ", 1), nil
 			}
-			for _, say := range []func(string) (string, error){m.say, func(string) (string, error) { return false_, nil }} {
+			for _, say := range []func(string) (string, error){m.say, func(string) (string, error) {
+				return false_, nil
+			}} {
 				m.say = say
 				got := *ret
 				got.DraftReply = original
@@ -98,7 +121,8 @@ func TestLies(t *testing.T) {
 				}
 				if got.Voice.Rephrased || got.DraftReply != original && !got.Voice.Moved {
 					said++
-					t.Errorf("%s passed: %q became %q", lie.name, original[max(0, at[0]-40):at[1]], false_[max(0, at[0]-40):min(len(false_), at[1]+20)])
+					t.Errorf("%s passed: %q became %q", lie.name, original[max(0, at[0]-40):at[1]],
+						false_[max(0, at[0]-40):min(len(false_), at[1]+20)])
 				}
 			}
 			planted[lie.name]++
@@ -163,7 +187,8 @@ func questions(t *testing.T) (all []question) {
 		}
 		for _, decl := range f.Decls {
 			if fn, ok := decl.(*ast.FuncDecl); ok && len(fn.Doc.Text()) > 60 {
-				all = append(all, question{fmt.Sprintf("what does %s do?", fn.Name.Name), strings.TrimSpace(fn.Doc.Text())})
+				all = append(all, question{fmt.Sprintf("what does %s do?", fn.Name.Name),
+					strings.TrimSpace(fn.Doc.Text())})
 			}
 		}
 		return nil

@@ -150,7 +150,8 @@ func (s *Stage) Score(ctx context.Context, in stream.Input) (*Measured, error) {
 		return nil, err
 	}
 	if m.N = len(distances); m.N < fewest {
-		return nil, sysexit.With(sysexit.Data, fmt.Errorf("score: %d pairs; fewer than %d have no interval", m.N, fewest))
+		return nil, sysexit.With(sysexit.Data,
+			fmt.Errorf("score: %d pairs; fewer than %d have no interval", m.N, fewest))
 	}
 	m.Distance, m.Low, m.High = stats.Median(distances)
 	m.Before, _, _ = stats.Median(before)

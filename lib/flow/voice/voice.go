@@ -137,7 +137,8 @@ func about(lang string) string {
 
 // abouts are in the languages of the packs of lib/judge/classify that the operator's programs speak.
 var abouts = map[string]string{
-	"en": "You asked: “%s”", "de": "Du hattest gefragt: “%s”", "es": "Preguntaste: “%s”", "fr": "Tu avais demandé : “%s”",
+	"en": "You asked: “%s”", "de": "Du hattest gefragt: “%s”", "es": "Preguntaste: “%s”",
+	"fr": "Tu avais demandé : “%s”",
 	"id": "Tadi ditanyakan: “%s”", "ja": "ご質問: “%s”", "pt": "Você perguntou: “%s”", "zh": "你问过: “%s”",
 }
 
@@ -164,7 +165,8 @@ func (v *Voice) rephrase(ctx context.Context, ret *draft.Return, r Run) (said st
 	} else {
 		did.Why = v.refused(ret, said)
 	}
-	return said, v.Log.append(Line{At: text.Timestamp(v.Now()), Kind: Draft, Kept: did.Why == "", Why: did.Why, By: model})
+	return said, v.Log.append(Line{At: text.Timestamp(v.Now()), Kind: Draft, Kept: did.Why == "",
+		Why: did.Why, By: model})
 }
 
 // refused says why a rephrased text must not replace the draft of ret.
@@ -186,7 +188,8 @@ func (v *Voice) refused(ret *draft.Return, said string) string {
 }
 
 // ask has the agent rephrase a text.
-func (v *Voice) ask(ctx context.Context, original string, r Run) (said string, usage draft.Usage, model string, err error) {
+func (v *Voice) ask(ctx context.Context, original string,
+	r Run) (said string, usage draft.Usage, model string, err error) {
 	model = "agent"
 	if v.Cap > 0 {
 		var cancel context.CancelFunc

@@ -42,7 +42,8 @@ func speaker(t *testing.T, say func(string) (string, error)) (*Voice, *model) {
 	t.Cleanup(func() { h.Close() })
 	m := &model{say: say}
 	now := time.Date(2026, 7, 3, 12, 0, 0, 0, time.UTC)
-	return &Voice{Agent: m, Prompts: prompts, After: 30 * time.Minute, Drift: 0.6, Log: &Log{h}, Now: func() time.Time { return now }}, m
+	return &Voice{Agent: m, Prompts: prompts, After: 30 * time.Minute, Drift: 0.6, Log: &Log{h},
+		Now: func() time.Time { return now }}, m
 }
 
 func TestApply(t *testing.T) {
@@ -66,13 +67,18 @@ func TestApply(t *testing.T) {
 			say: " \n", want: "It does not retry.", why: "gave back nothing"},
 		{name: "another language", ret: draft.Return{DraftReply: "Es sind drei.", DraftLanguage: "de"},
 			say: "Drei.", want: "Es sind drei.", why: "no word lists"},
-		{name: "an earlier answer", ret: draft.Return{DraftReply: "It is 3.", DraftLanguage: "en", Before: &draft.Before{}},
+		{name: "an earlier answer", ret: draft.Return{DraftReply: "It is 3.", DraftLanguage: "en",
+			Before: &draft.Before{}},
 			say: "3", want: "It is 3."},
-		{name: "asked long ago", ret: draft.Return{DraftReply: "It is 3.", DraftLanguage: "en", Question: "how  many\ntries?", AskedAt: "2026-07-03T11:29:00Z"},
+		{name: "asked long ago", ret: draft.Return{DraftReply: "It is 3.", DraftLanguage: "en",
+			Question: "how  many\ntries?", AskedAt: "2026-07-03T11:29:00Z"},
 			say: "It's 3.", want: "You asked: “how many tries?”\n\nIt's 3.", rephrase: true},
-		{name: "asked lately", ret: draft.Return{DraftReply: "It is 3.", DraftLanguage: "en", Question: "how many?", AskedAt: "2026-07-03T11:31:00Z"},
+		{name: "asked lately", ret: draft.Return{DraftReply: "It is 3.", DraftLanguage: "en",
+			Question: "how many?", AskedAt: "2026-07-03T11:31:00Z"},
 			say: "It's 3.", want: "It's 3.", rephrase: true},
-		{name: "a question that calls everybody", ret: draft.Return{DraftReply: "It is 3.", DraftLanguage: "en", Question: "@everyone how many?", AskedAt: "2026-07-03T01:00:00Z"},
+		{name: "a question that calls everybody",
+			ret: draft.Return{DraftReply: "It is 3.", DraftLanguage: "en", Question: "@everyone how many?",
+				AskedAt: "2026-07-03T01:00:00Z"},
 			say: "It's 3.", want: "It's 3.", rephrase: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -87,7 +93,8 @@ func TestApply(t *testing.T) {
 			if c.ret.Before != nil {
 				return
 			}
-			if ret.Voice.Rephrased != c.rephrase || !strings.Contains(ret.Voice.Why, c.why) || (c.why == "") != (ret.Voice.Why == "") {
+			if ret.Voice.Rephrased != c.rephrase || !strings.Contains(ret.Voice.Why, c.why) ||
+				(c.why == "") != (ret.Voice.Why == "") {
 				t.Errorf("voice: %+v", ret.Voice)
 			}
 			if changed := ret.DraftReply != was; changed != (ret.Voice.Original == was) {
@@ -123,7 +130,8 @@ func TestSwitchesOff(t *testing.T) {
 	score := func(reference string) *Measured {
 		line := fmt.Sprintf("{\"draft\":\"it is 3.\",\"reference\":%q}\n", reference)
 		s := Stage{Voice: v, UUID: func() string { return "u" }}
-		got, err := s.Score(context.Background(), stream.Input{Stdin: strings.NewReader(strings.Repeat(line, 8)), After: -1})
+		got, err := s.Score(context.Background(),
+			stream.Input{Stdin: strings.NewReader(strings.Repeat(line, 8)), After: -1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +164,8 @@ func TestStage(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var out bytes.Buffer
 			s := Stage{Voice: v, UUID: func() string { return "u" }, Out: &out, Say: t.Logf}
-			if err := s.Each(context.Background(), stream.Input{Stdin: strings.NewReader(c.in + "\n"), After: -1}); err != nil {
+			if err := s.Each(context.Background(),
+				stream.Input{Stdin: strings.NewReader(c.in + "\n"), After: -1}); err != nil {
 				t.Fatal(err)
 			}
 			if got := strings.TrimSpace(out.String()); got != c.want {
@@ -171,7 +180,8 @@ func TestStage(t *testing.T) {
 	}
 	var out bytes.Buffer
 	s := Stage{Voice: &Voice{Now: time.Now}, Out: &out, Say: t.Logf}
-	if err := s.Each(context.Background(), stream.Input{Stdin: bytes.NewReader(append(in, '\n')), After: -1}); err != nil {
+	if err := s.Each(context.Background(),
+		stream.Input{Stdin: bytes.NewReader(append(in, '\n')), After: -1}); err != nil {
 		t.Fatal(err)
 	}
 	var ret draft.Return

@@ -34,8 +34,10 @@ func lockSource(s chat.Source) (unlock func(), err error) {
 	}
 	if err != nil {
 		_ = f.Close() // report the error above
-		err = sysexit.With(sysexit.TempFail, fmt.Errorf("watch: another tri-watch is connected as the same app: %w", err))
-		return nil, sysexit.Hint(err, "end it, or make an app for this one: each would get only some of the events")
+		err = sysexit.With(sysexit.TempFail,
+			fmt.Errorf("watch: another tri-watch is connected as the same app: %w", err))
+		return nil, sysexit.Hint(err,
+			"end it, or make an app for this one: each would get only some of the events")
 	}
 	return func() { _ = f.Close() }, nil
 }
@@ -52,7 +54,8 @@ func lockDir() (string, error) {
 	}
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !info.IsDir() || info.Mode().Perm() != 0o700 || !ok || int(st.Uid) != os.Geteuid() {
-		return "", sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("watch: %q is not a folder of ours alone", dir)), "remove it, or set TMPDIR")
+		return "", sysexit.Hint(sysexit.With(sysexit.NoPerm,
+			fmt.Errorf("watch: %q is not a folder of ours alone", dir)), "remove it, or set TMPDIR")
 	}
 	return dir, nil
 }

@@ -16,9 +16,12 @@ func TestLockThatCannotBeMade(t *testing.T) {
 	if err := os.WriteFile(h.Path("locks"), nil, 0o600); err != nil { // where a folder should be
 		t.Fatal(err)
 	}
-	err := Run(t.Context(), options(h, io.Discard), func(context.Context, Open, func([]Item) error) error { return nil })
+	err := Run(t.Context(), options(h, io.Discard), func(context.Context, Open, func([]Item) error) error {
+		return nil
+	})
 	status, _ := sysexit.Of(err)
-	if hints := sysexit.Hints(err); err == nil || status != sysexit.IO || strings.Contains(strings.Join(hints, ""), "another") {
+	if hints := sysexit.Hints(err); err == nil || status != sysexit.IO ||
+		strings.Contains(strings.Join(hints, ""), "another") {
 		t.Errorf("status %d, hints %q: %v", status, hints, err)
 	}
 }

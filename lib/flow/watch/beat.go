@@ -42,7 +42,8 @@ type heartbeat struct {
 func newBeat(o Options) *heartbeat {
 	return &heartbeat{
 		home: o.Home, now: o.Now, news: make(chan struct{}, 1),
-		is: Heartbeat{PID: os.Getpid(), Source: o.Name, StartedAt: stampOf(o.Now()), Platforms: map[string]*string{}},
+		is: Heartbeat{PID: os.Getpid(), Source: o.Name, StartedAt: stampOf(o.Now()),
+			Platforms: map[string]*string{}},
 	}
 }
 

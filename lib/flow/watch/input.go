@@ -108,7 +108,8 @@ func lines(ctx context.Context, in io.Reader) <-chan *batch {
 
 // readRecords passes records through stream.Run, which detects live input, and keeps together what it writes
 // together.
-func readRecords(ctx context.Context, in stream.Input, keep func([]Item) error, check func(ndjson.Record, *Item) error) error {
+func readRecords(ctx context.Context, in stream.Input, keep func([]Item) error,
+	check func(ndjson.Record, *Item) error) error {
 	k := &keeper{keep: keep}
 	_, err := stream.Run(ctx, in, stream.Output{Stdout: k}, stream.Stage[Item]{
 		Prepare: check,
@@ -147,7 +148,8 @@ func checked(rec ndjson.Record, item *Item) error {
 		some bool // must not be empty
 	}{
 		{"platform", &e.Platform, true}, {"chat_id", &e.ChatID, true}, {"chat_name", &e.ChatName, false},
-		{"message_id", &e.MessageID, true}, {"create_time", &e.CreateTime, true}, {"msg_type", &e.MsgType, true},
+		{"message_id", &e.MessageID, true}, {"create_time", &e.CreateTime, true},
+		{"msg_type", &e.MsgType, true},
 		{"content", &e.Content, false},
 	} {
 		raw := rec.Get(f.key)
@@ -167,7 +169,8 @@ func checked(rec ndjson.Record, item *Item) error {
 		return err
 	}
 	if len(rec.Bytes) > maxBody {
-		return fmt.Errorf("event: %d bytes leave no room for a seq in a line of %d", len(rec.Bytes), ndjson.MaxLine)
+		return fmt.Errorf("event: %d bytes leave no room for a seq in a line of %d", len(rec.Bytes),
+			ndjson.MaxLine)
 	}
 	*item = Item{ID: hashOf(&e), Body: withoutSeq(&rec)}
 	return nil

@@ -85,8 +85,11 @@ func (l *log) read() error {
 func (l *log) take(line *ndjson.Line) error {
 	e, seq := identify(line.Bytes)
 	if seq != line.Offset {
-		err := sysexit.With(sysexit.Data, fmt.Errorf("%s:%d: the line at offset %d has not that seq: the log was cut, edited or mixed", l.name, line.Line, line.Offset))
-		return sysexit.Hint(err, "put the old file back, or begin anew by moving it away with what was made from it")
+		err := sysexit.With(sysexit.Data,
+			fmt.Errorf("%s:%d: the line at offset %d has not that seq: the log was cut, edited or mixed",
+				l.name, line.Line, line.Offset))
+		return sysexit.Hint(err,
+			"put the old file back, or begin anew by moving it away with what was made from it")
 	}
 	l.seen.add(hashOf(&e))
 	last := l.last[e.Platform]
@@ -162,7 +165,8 @@ func stamp(dst []byte, end int64, items []Item) []byte {
 
 // open implements Open: it starts a platform's heartbeat.
 func (l *log) open(o Options, b *heartbeat, platform string) (chat.Resume, chat.Handler, error) {
-	p := &port{log: l, home: o.Home, platform: platform, link: b.linkOf(platform), typing: l.typing, say: o.Say}
+	p := &port{log: l, home: o.Home, platform: platform, link: b.linkOf(platform),
+		typing: l.typing, say: o.Say}
 	state, err := o.Home.ReadSealed(p.state())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return chat.Resume{}, nil, fmt.Errorf("watch %s: %w", platform, err)
@@ -189,7 +193,8 @@ func (p *port) state() string                   { return "watch/" + p.platform +
 
 func (p *port) Save(state []byte) error {
 	if len(state) > maxState {
-		return sysexit.With(sysexit.Software, fmt.Errorf("keep the state of %s: %d bytes", p.platform, len(state)))
+		return sysexit.With(sysexit.Software,
+			fmt.Errorf("keep the state of %s: %d bytes", p.platform, len(state)))
 	}
 	if err := p.home.MkdirAll("watch"); err != nil {
 		return err
@@ -213,8 +218,10 @@ func (l *log) start(after string) (int64, error) {
 	head := make([]byte, 32)
 	n, _ := l.File().ReadAt(head, seq) // beyond the end it is empty, and the check below fails
 	if want := fmt.Sprintf(`{"seq":%d,`, seq); !bytes.HasPrefix(head[:n], []byte(want)) {
-		err := sysexit.With(sysexit.Data, fmt.Errorf("%q ends with seq %d, which is not in %q: not made from this log", after, seq, l.name))
-		return 0, sysexit.Hint(err, "put the old log back, or begin anew by moving away what was made from it")
+		err := sysexit.With(sysexit.Data,
+			fmt.Errorf("%q ends with seq %d, which is not in %q: not made from this log", after, seq, l.name))
+		return 0, sysexit.Hint(err,
+			"put the old log back, or begin anew by moving away what was made from it")
 	}
 	return lineAt(l.File(), max(0, seq-Window), seq)
 }
@@ -247,7 +254,9 @@ const maxContent = 100 << 10
 // encode makes the item of an event.
 func encode(e *event.Event, say func(string, ...any)) (Item, error) {
 	if e.Platform == "" || e.ChatID == "" || e.MessageID == "" {
-		return Item{}, sysexit.With(sysexit.Software, fmt.Errorf("event of platform %q, chat %q, message %q: an id is missing", e.Platform, e.ChatID, e.MessageID))
+		return Item{}, sysexit.With(sysexit.Software,
+			fmt.Errorf("event of platform %q, chat %q, message %q: an id is missing", e.Platform, e.ChatID,
+				e.MessageID))
 	}
 	// The identity must match the event as it will be read back.
 	for _, id := range []*string{&e.Platform, &e.ChatID, &e.MessageID, &e.EditID, &e.EditedAt} {
@@ -268,7 +277,8 @@ func encode(e *event.Event, say func(string, ...any)) (Item, error) {
 		err = fmt.Errorf("longer than a record may be")
 	}
 	if err != nil {
-		return Item{}, sysexit.With(sysexit.Data, fmt.Errorf("message %q of chat %q: %w", e.MessageID, e.ChatID, err))
+		return Item{}, sysexit.With(sysexit.Data,
+			fmt.Errorf("message %q of chat %q: %w", e.MessageID, e.ChatID, err))
 	}
 	return Item{ID: hashOf(e), Body: body, Raw: e.Raw}, nil
 }

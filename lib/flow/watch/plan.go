@@ -61,7 +61,8 @@ func Read(args, platforms []string, f Flags) (Plan, error) {
 	case slices.Contains(platforms, args[0]):
 		for _, name := range args {
 			if !slices.Contains(platforms, name) {
-				return p, sysexit.Hint(usage("%q is no platform", name), "there are: "+strings.Join(platforms, ", "))
+				return p, sysexit.Hint(usage("%q is no platform", name),
+					"there are: "+strings.Join(platforms, ", "))
 			}
 		}
 		p.Names = slices.Compact(slices.Sorted(slices.Values(args)))

@@ -55,7 +55,8 @@ func TestAfter(t *testing.T) {
 	got, err := run()
 	log, _ = h.ReadFile(LogName)
 	from := len(log) - len(got)
-	if err != nil || !strings.HasSuffix(string(log), got) || from < off-Window || from > off-Window+(110<<10) || !strings.HasPrefix(got, `{"seq":`) {
+	if err != nil || !strings.HasSuffix(string(log), got) || from < off-Window ||
+		from > off-Window+(110<<10) || !strings.HasPrefix(got, `{"seq":`) {
 		t.Errorf("printed from %d, the later stage ends at %d; %v", from, off, err)
 	}
 	for _, none := range []string{"", `{"seq":1}`} { // no whole record yet: all of it
@@ -78,20 +79,21 @@ func TestSlowReader(t *testing.T) {
 	r, w := io.Pipe()
 	kept, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
-		ended <- Run(context.Background(), options(h, w), func(ctx context.Context, _ Open, keep func([]Item) error) error {
-			for i := range 300 {
-				e := message(i)
-				item, err := encode(&e, nil)
-				if err == nil {
-					err = keep([]Item{item})
+		ended <- Run(context.Background(), options(h, w),
+			func(ctx context.Context, _ Open, keep func([]Item) error) error {
+				for i := range 300 {
+					e := message(i)
+					item, err := encode(&e, nil)
+					if err == nil {
+						err = keep([]Item{item})
+					}
+					if err != nil {
+						return err
+					}
 				}
-				if err != nil {
-					return err
-				}
-			}
-			close(kept)
-			return nil
-		})
+				close(kept)
+				return nil
+			})
 		w.Close()
 	}()
 	<-kept
@@ -139,7 +141,8 @@ func TestLive(t *testing.T) {
 		t.Error(err)
 	}
 	beat, err := h.ReadFile(BeatName)
-	if err != nil || !bytes.Contains(beat, []byte(`"connected_since":null`)) || bytes.Contains(beat, []byte(`"last_event_at":null`)) {
+	if err != nil || !bytes.Contains(beat, []byte(`"connected_since":null`)) ||
+		bytes.Contains(beat, []byte(`"last_event_at":null`)) {
 		t.Errorf("heartbeat %s, %v", beat, err)
 	}
 }
@@ -150,16 +153,17 @@ func TestStuckReader(t *testing.T) {
 	began := make(chan struct{})
 	ended := make(chan error, 1)
 	go func() {
-		ended <- Run(ctx, options(home(t), stuck(began)), func(_ context.Context, _ Open, keep func([]Item) error) error {
-			e := message(1)
-			item, err := encode(&e, nil)
-			if err == nil {
-				err = keep([]Item{item})
-			}
-			<-began
-			cancel()
-			return err
-		})
+		ended <- Run(ctx, options(home(t), stuck(began)),
+			func(_ context.Context, _ Open, keep func([]Item) error) error {
+				e := message(1)
+				item, err := encode(&e, nil)
+				if err == nil {
+					err = keep([]Item{item})
+				}
+				<-began
+				cancel()
+				return err
+			})
 	}()
 	select {
 	case err := <-ended:

@@ -21,18 +21,20 @@ func TestRaw(t *testing.T) {
 		o := options(h, io.Discard)
 		o.Raw = keep
 		raws := []string{"{\"a\":\n 1}", "PRIVMSG #dev :\"hi\"", ""}
-		err := Run(context.Background(), o, FromSources(map[string]chat.Source{"test": live{t.Name(), func(_ context.Context, r chat.Resume, to chat.Handler) error {
-			for range 2 {
-				for i, raw := range raws {
-					e := message(i)
-					e.Raw = []byte(raw)
-					if err := to.OnEvents(e); err != nil {
-						return err
+		err := Run(context.Background(), o,
+			FromSources(map[string]chat.Source{"test": live{t.Name(),
+				func(_ context.Context, r chat.Resume, to chat.Handler) error {
+					for range 2 {
+						for i, raw := range raws {
+							e := message(i)
+							e.Raw = []byte(raw)
+							if err := to.OnEvents(e); err != nil {
+								return err
+							}
+						}
 					}
-				}
-			}
-			return nil
-		}}}))
+					return nil
+				}}}))
 		if err != nil {
 			t.Fatal(err)
 		}

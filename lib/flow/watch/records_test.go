@@ -48,7 +48,8 @@ func TestRecords(t *testing.T) {
 {"seq":N,` + fill("1") + `,"edited_at":"x","deleted":false}
 `
 	var out bytes.Buffer
-	err := Run(context.Background(), options(nil, &out), FromRecords(stream.Input{Stdin: strings.NewReader(in)}))
+	err := Run(context.Background(), options(nil, &out),
+		FromRecords(stream.Input{Stdin: strings.NewReader(in)}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,9 +83,12 @@ func TestRecords(t *testing.T) {
 		}
 		var said []string
 		err := Run(context.Background(), options(nil, io.Discard), FromRecords(stream.Input{
-			Stdin: strings.NewReader(line), Say: func(f string, args ...any) { said = append(said, fmt.Sprintf(f, args...)) },
+			Stdin: strings.NewReader(line), Say: func(f string, args ...any) {
+				said = append(said, fmt.Sprintf(f, args...))
+			},
 		}))
-		if status, _ := sysexit.Of(err); status != sysexit.Data || !strings.Contains(strings.Join(said, "\n"), reason) {
+		if status, _ := sysexit.Of(err); status != sysexit.Data ||
+			!strings.Contains(strings.Join(said, "\n"), reason) {
 			t.Errorf("%s: said %q, %v", line, said, err)
 		}
 	}

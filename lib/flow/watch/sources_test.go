@@ -32,15 +32,16 @@ func TestSideBySide(t *testing.T) {
 	for round := range 2 {
 		sources := map[string]chat.Source{}
 		for i, name := range []string{"one", "two"} {
-			sources[name] = live{t.Name() + name, func(_ context.Context, r chat.Resume, to chat.Handler) error {
-				to.OnConnect(true)
-				if want := strings.Repeat(name, round); string(r.State) != want || len(r.Last) != round {
-					t.Errorf("round %d: %s has saved %q, and was told %v", round, name, r.State, r.Last)
-				}
-				e := message(i)
-				e.Platform = name
-				return errors.Join(to.OnEvents(e), to.Save([]byte(name)))
-			}}
+			sources[name] = live{t.Name() + name,
+				func(_ context.Context, r chat.Resume, to chat.Handler) error {
+					to.OnConnect(true)
+					if want := strings.Repeat(name, round); string(r.State) != want || len(r.Last) != round {
+						t.Errorf("round %d: %s has saved %q, and was told %v", round, name, r.State, r.Last)
+					}
+					e := message(i)
+					e.Platform = name
+					return errors.Join(to.OnEvents(e), to.Save([]byte(name)))
+				}}
 		}
 		if err := Run(context.Background(), options(h, io.Discard), FromSources(sources)); err != nil {
 			t.Fatal(err)
@@ -98,7 +99,8 @@ func TestActions(t *testing.T) {
 			"x": live{t.Name(), func(_ context.Context, _ chat.Resume, to chat.Handler) error {
 				var err error
 				for i := range 20 {
-					err = errors.Join(err, to.OnAction(event.Action{ID: fmt.Sprint(i % 10), Platform: "x", Name: "approve"}))
+					err = errors.Join(err,
+						to.OnAction(event.Action{ID: fmt.Sprint(i % 10), Platform: "x", Name: "approve"}))
 				}
 				return err
 			}},

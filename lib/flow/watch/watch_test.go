@@ -38,8 +38,9 @@ func (s source) Run(_ context.Context, _ chat.Resume, to chat.Handler) error {
 func message(i int) event.Event {
 	return event.Event{
 		Platform: "test", ChatID: "c", ChatName: "c", MessageID: fmt.Sprint(i), MsgType: "text",
-		CreateTime: time.Unix(int64(1700000000+i), 0).UTC().Format(time.RFC3339), Content: "text <&> " + strings.Repeat("é\n", i%7),
-		Sender: event.Sender{ID: "ana", Type: "user"},
+		CreateTime: time.Unix(int64(1700000000+i), 0).UTC().Format(time.RFC3339),
+		Content:    "text <&> " + strings.Repeat("é\n", i%7),
+		Sender:     event.Sender{ID: "ana", Type: "user"},
 	}
 }
 
@@ -86,7 +87,8 @@ func TestRun(t *testing.T) {
 	gone := message(4)
 	gone.Deleted, gone.Content = true, ""
 	var out bytes.Buffer
-	if err := Run(context.Background(), options(h, &out), feedOf(messages(0, 5), messages(2, 6))); err != nil {
+	if err := Run(context.Background(), options(h, &out),
+		feedOf(messages(0, 5), messages(2, 6))); err != nil {
 		t.Fatal(err)
 	}
 	first := out.String()
@@ -94,11 +96,13 @@ func TestRun(t *testing.T) {
 		t.Errorf("kept %v", ids)
 	}
 	out.Reset()
-	err := Run(context.Background(), options(h, &out), feedOf(messages(0, 6), []event.Event{edit, gone, edit, gone}, messages(5, 8)))
+	err := Run(context.Background(), options(h, &out),
+		feedOf(messages(0, 6), []event.Event{edit, gone, edit, gone}, messages(5, 8)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ids := checkSeq(t, out.Bytes()); strings.Join(ids, " ") != "0 1 2 3 4 5 3 4 6 7" || !strings.HasPrefix(out.String(), first) {
+	if ids := checkSeq(t, out.Bytes()); strings.Join(ids, " ") != "0 1 2 3 4 5 3 4 6 7" ||
+		!strings.HasPrefix(out.String(), first) {
 		t.Errorf("kept %v", ids)
 	}
 	log, err := h.ReadFile(LogName)
@@ -112,20 +116,22 @@ func TestResume(t *testing.T) {
 	h := home(t)
 	other := message(1)
 	other.ChatID, other.EditedAt = "d", "2030-01-01T00:00:00.5Z"
-	if err := Run(context.Background(), options(h, io.Discard), feedOf(messages(0, 9), []event.Event{other})); err != nil {
+	if err := Run(context.Background(), options(h, io.Discard),
+		feedOf(messages(0, 9), []event.Event{other})); err != nil {
 		t.Fatal(err)
 	}
-	err := Run(context.Background(), options(h, io.Discard), func(_ context.Context, open Open, _ func([]Item) error) error {
-		r, to, err := open("test")
-		other, _, otherErr := open("another")
-		if err != nil || otherErr != nil || to == nil || len(other.Last) != 0 {
-			t.Error("a platform is told of another's chats")
-		}
-		if len(r.Last) != 2 || r.Last["c"].Unix() != 1700000008 || r.Last["d"].Year() != 2030 {
-			t.Errorf("told %v", r.Last)
-		}
-		return nil
-	})
+	err := Run(context.Background(), options(h, io.Discard),
+		func(_ context.Context, open Open, _ func([]Item) error) error {
+			r, to, err := open("test")
+			other, _, otherErr := open("another")
+			if err != nil || otherErr != nil || to == nil || len(other.Last) != 0 {
+				t.Error("a platform is told of another's chats")
+			}
+			if len(r.Last) != 2 || r.Last["c"].Unix() != 1700000008 || r.Last["d"].Year() != 2030 {
+				t.Errorf("told %v", r.Last)
+			}
+			return nil
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,13 +190,15 @@ func TestForeignLog(t *testing.T) {
 // TestTwo: the second watcher of a home is refused with a temporary failure.
 func TestTwo(t *testing.T) {
 	h := home(t)
-	err := Run(context.Background(), options(h, io.Discard), func(context.Context, Open, func([]Item) error) error {
-		err := Run(context.Background(), options(h, io.Discard), feedOf(messages(0, 1)))
-		if status, _ := sysexit.Of(err); status != sysexit.TempFail || !errors.Is(err, durable.ErrLocked) {
-			t.Errorf("the second: %v", err)
-		}
-		return nil
-	})
+	err := Run(context.Background(), options(h, io.Discard),
+		func(context.Context, Open, func([]Item) error) error {
+			err := Run(context.Background(), options(h, io.Discard), feedOf(messages(0, 1)))
+			if status, _ := sysexit.Of(err); status != sysexit.TempFail ||
+				!errors.Is(err, durable.ErrLocked) {
+				t.Errorf("the second: %v", err)
+			}
+			return nil
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,21 +208,22 @@ func TestTwo(t *testing.T) {
 func TestConcurrent(t *testing.T) {
 	h := home(t)
 	var out bytes.Buffer
-	err := Run(context.Background(), options(h, &out), func(_ context.Context, _ Open, keep func([]Item) error) error {
-		var wg sync.WaitGroup
-		for g := range 8 {
-			wg.Go(func() {
-				for i := range 40 {
-					e := message(i + g*20)
-					if item, err := encode(&e, nil); err != nil || keep([]Item{item}) != nil {
-						t.Error("not kept")
+	err := Run(context.Background(), options(h, &out),
+		func(_ context.Context, _ Open, keep func([]Item) error) error {
+			var wg sync.WaitGroup
+			for g := range 8 {
+				wg.Go(func() {
+					for i := range 40 {
+						e := message(i + g*20)
+						if item, err := encode(&e, nil); err != nil || keep([]Item{item}) != nil {
+							t.Error("not kept")
+						}
 					}
-				}
-			})
-		}
-		wg.Wait()
-		return nil
-	})
+				})
+			}
+			wg.Wait()
+			return nil
+		})
 	if ids := checkSeq(t, out.Bytes()); err != nil || len(ids) != 180 {
 		t.Errorf("kept %d of 180, %v", len(ids), err)
 	}

@@ -85,7 +85,8 @@ func hub(t *testing.T, here string, hosts map[string]string) (agent.Agent, agent
 		on += " " + host
 	}
 	fakeSSH(t, script+"esac\necho no route to $host >&2; exit 255\n")
-	a := remote.New(config.Agent{Agent: "listener", On: on, Codebases: []config.Codebase{{Name: "api", Path: here}}}, "off", agent.Abilities(listener{}))
+	a := remote.New(config.Agent{Agent: "listener", On: on,
+		Codebases: []config.Codebase{{Name: "api", Path: here}}}, "off", agent.Abilities(listener{}))
 	return a, agent.Task{
 		Prompt: "what?", Codebase: here, Dir: t.TempDir(), SessionID: "0b6f6f5e-6c1d-4d8e-9a43-0f6f3f8f2a10",
 		Schema: []byte(`{}`), Check: func([]byte) error { return nil },
@@ -101,7 +102,8 @@ func TestWord(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(there, "api", "a.txt"), []byte("changed"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a, task := hub(t, here, map[string]string{"one": repository(t, "other"), "two": filepath.Join(there, "api")})
+	a, task := hub(t, here, map[string]string{"one": repository(t, "other"),
+		"two": filepath.Join(there, "api")})
 	words := make(chan agent.Word, 1)
 	var said time.Time
 	var heard, refused string
@@ -117,7 +119,8 @@ func TestWord(t *testing.T) {
 	}
 	task.Heard = func(id, how string) { heard += id + how }
 	res, err := a.Run(t.Context(), task)
-	if err != nil || string(res.Value) != `{"code":"committed","word":"only \u001b[31mauth"}` || heard != "w1now" {
+	if err != nil || string(res.Value) != `{"code":"committed","word":"only \u001b[31mauth"}` ||
+		heard != "w1now" {
 		t.Errorf("%s, heard %q, %v", res.Value, heard, err)
 	}
 	if took := time.Since(said); took > time.Second {
@@ -157,12 +160,14 @@ func TestNobody(t *testing.T) {
 	here := repository(t, "x")
 	a, task := hub(t, here, map[string]string{"one": ""})
 	_, err := a.Run(t.Context(), task)
-	if status, _ := sysexit.Of(err); status != sysexit.Unavailable || !strings.Contains(err.Error(), `no codebase "api"`) {
+	if status, _ := sysexit.Of(err); status != sysexit.Unavailable ||
+		!strings.Contains(err.Error(), `no codebase "api"`) {
 		t.Errorf("%v", err)
 	}
 	fakeSSH(t, "#!/bin/sh\necho no route >&2; exit 255\n")
 	_, err = a.Run(t.Context(), task)
-	if status, _ := sysexit.Of(err); status != sysexit.Unavailable || !strings.Contains(err.Error(), "no route") {
+	if status, _ := sysexit.Of(err); status != sysexit.Unavailable ||
+		!strings.Contains(err.Error(), "no route") {
 		t.Errorf("%v", err)
 	}
 }
@@ -182,17 +187,20 @@ func TestChanged(t *testing.T) {
 			fakeSSH(t, `#!/bin/bash
 id=$(head -1 | sed 's/.*"id":"\([0-9a-f]*\)".*/\1/')
 { echo '{"file":{"name":"transcript.ndjson","data":"aGkK"}}'
-echo '{"result":{"id":"'$id'","value":"Mg==","usage":{},"sha256":"`+sumOf("2")+`","files":[{"name":"transcript.ndjson","bytes":3,"sha256":"98ea6e4f216f2fb4b69fff9b3a44842c38686ca685f3f55dc48c5d3fb1107be4"}]}}'
+echo '{"result":{"id":"'$id'","value":"Mg==","usage":{},"sha256":"`+sumOf("2")+
+				`","files":[{"name":"transcript.ndjson","bytes":3,"sha256":"98ea6e4f216f2fb4b69fff9b3a44842c38686ca685f3f55dc48c5d3fb1107be4"}]}}'
 } `+tt.change+"\n")
 			a := remote.New(config.Agent{Agent: "exec", On: "ssh one"}, "off", agent.Ability{})
-			task := agent.Task{Prompt: "?", Codebase: here, Dir: t.TempDir(), Schema: []byte(`{}`), Check: func([]byte) error { return nil }}
+			task := agent.Task{Prompt: "?", Codebase: here, Dir: t.TempDir(), Schema: []byte(`{}`),
+				Check: func([]byte) error { return nil }}
 			res, err := a.Run(t.Context(), task)
 			if tt.want == "" {
 				if err != nil || string(res.Value) != "2" {
 					t.Fatalf("%s, %v", res.Value, err)
 				}
 				task.Check = func([]byte) error { return errors.New("not so") }
-				if res, err = a.Run(t.Context(), task); err == nil || res.Value != nil || agent.FailureKind(err) != agent.Abort {
+				if res, err = a.Run(t.Context(), task); err == nil || res.Value != nil ||
+					agent.FailureKind(err) != agent.Abort {
 					t.Errorf("a value that does not pass: %s, %v", res.Value, err)
 				}
 				return

@@ -53,7 +53,8 @@ type Presence struct {
 // Run takes jobs until ctx ends, and finishes those in hand.
 func (q *Queue) Run(ctx context.Context, version string) error {
 	stop, err := q.Conn.Answer(func() []byte {
-		p := Presence{Worker: q.Worker.Name, Version: version, Slots: q.Slots, Running: int(q.busy.Load()), Codebases: []string{}}
+		p := Presence{Worker: q.Worker.Name, Version: version, Slots: q.Slots, Running: int(q.busy.Load()),
+			Codebases: []string{}}
 		for _, b := range q.Worker.Config.Codebases {
 			p.Codebases = append(p.Codebases, b.Name)
 		}
@@ -125,7 +126,8 @@ func (q *Queue) do(ctx context.Context, j *broker.Job) error {
 }
 
 func (q *Queue) result(id string, err error) *remote.Result {
-	r := &remote.Result{ID: id, Worker: q.Worker.Name, Error: remote.FaultOf(sysexit.With(sysexit.Unavailable, err))}
+	r := &remote.Result{ID: id, Worker: q.Worker.Name,
+		Error: remote.FaultOf(sysexit.With(sysexit.Unavailable, err))}
 	r.Usage.TokensUnknown = true
 	r.SHA256 = r.Sum()
 	return r

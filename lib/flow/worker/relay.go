@@ -96,7 +96,8 @@ func (r *Relay) wait(ctx context.Context, data []byte, canceled <-chan struct{})
 		case <-r.news:
 		case <-canceled:
 			canceled, ended = nil, time.Now()
-			_ = r.hub.Withdraw(ctx, r.order.ID) // a job that stays in the queue has a result later, which nobody reads
+			// a job that stays in the queue has a result later, which nobody reads
+			_ = r.hub.Withdraw(ctx, r.order.ID)
 		}
 	}
 }

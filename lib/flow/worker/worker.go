@@ -116,7 +116,8 @@ func (w *Worker) agent(o *remote.Order) (agent.Agent, error) {
 	if o.Sandbox != "off" {
 		sandbox = o.Sandbox
 	}
-	for _, cfg := range []config.Agent{w.Config.Investigator, w.Config.Validator, w.Config.Box.Agent, {Agent: "search"}} {
+	for _, cfg := range []config.Agent{w.Config.Investigator, w.Config.Validator, w.Config.Box.Agent,
+		{Agent: "search"}} {
 		if cfg.Agent != o.Agent || cfg.On != "" {
 			continue
 		}
@@ -183,10 +184,13 @@ func (j *job) run(ctx context.Context, a agent.Agent) *remote.Result {
 	defer cancel()
 	o := j.order
 	t := agent.Task{
-		Prompt: o.Prompt, Question: o.Question, Messages: o.Messages, Schema: o.Schema, Tools: o.Tools, Hidden: o.Hidden,
+		Prompt: o.Prompt, Question: o.Question, Messages: o.Messages, Schema: o.Schema, Tools: o.Tools,
+		Hidden:    o.Hidden,
 		SessionID: o.SessionID, MaxTurns: o.MaxTurns, MaxCostUSD: o.MaxCostUSD,
 		Codebase: j.at.codebase, Dir: j.at.dir, Watch: j.see,
-		Heard: func(id, how string) { _ = j.link.Send(remote.Message{Heard: &remote.Heard{ID: id, How: how}}) },
+		Heard: func(id, how string) {
+			_ = j.link.Send(remote.Message{Heard: &remote.Heard{ID: id, How: how}})
+		},
 	}
 	if o.Check {
 		t.Check = func(value []byte) error { return j.check(ctx, value) }
@@ -205,8 +209,9 @@ func (j *job) run(ctx context.Context, a agent.Agent) *remote.Result {
 	go j.alive(ctx)
 	res, err := a.Run(ctx, t)
 	r := &remote.Result{
-		ID: o.ID, Worker: j.w.Name, Value: res.Value, Text: res.Text, Model: res.Model, SessionID: res.SessionID,
-		Usage: res.Usage, Error: remote.FaultOf(err),
+		ID: o.ID, Worker: j.w.Name, Value: res.Value, Text: res.Text, Model: res.Model,
+		SessionID: res.SessionID,
+		Usage:     res.Usage, Error: remote.FaultOf(err),
 	}
 	if ctx.Err() != nil && err != nil {
 		r.Error.Is = remote.Canceled

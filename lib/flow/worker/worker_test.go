@@ -44,7 +44,8 @@ func beFar(text string) error {
 	if err := json.Unmarshal([]byte(text), &f); err != nil {
 		return err
 	}
-	w := &Worker{Name: "far", Config: &config.Config{Sandbox: f.Sandbox, Investigator: config.Agent{Agent: f.Agent, Command: f.Argv, Env: []string{agenttest.Variable}}},
+	w := &Worker{Name: "far", Config: &config.Config{Sandbox: f.Sandbox,
+		Investigator: config.Agent{Agent: f.Agent, Command: f.Argv, Env: []string{agenttest.Variable}}},
 		New: func(cfg config.Agent, sandbox string) (agent.Agent, error) {
 			switch f.Agent {
 			case "listener":
@@ -55,7 +56,9 @@ func beFar(text string) error {
 			return exec.New(cfg, sandbox)
 		},
 		place: func(o *remote.Order) (place, error) {
-			return place{codebase: o.Codebase, dir: filepath.Join(f.Runs, o.Run), remove: func() error { return nil }}, nil
+			return place{codebase: o.Codebase, dir: filepath.Join(f.Runs, o.Run), remove: func() error {
+				return nil
+			}}, nil
 		},
 	}
 	if f.Home != "" {

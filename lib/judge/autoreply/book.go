@@ -68,7 +68,8 @@ const CanaryFile = "canaries.ndjson"
 
 // NewBook returns an empty book.
 func NewBook(p *Policy) *Book {
-	return &Book{policy: p, at: map[string]*Draft{}, asked: map[string][]Asked{}, judged: map[round]Judged{}, said: map[string][]remark{}}
+	return &Book{policy: p, at: map[string]*Draft{}, asked: map[string][]Asked{}, judged: map[round]Judged{},
+		said: map[string][]remark{}}
 }
 
 // Asked records a message that a thread took up.
@@ -137,7 +138,8 @@ func (d *Draft) take(r *decision.Record, at time.Time) {
 			wrong = "edited: " + diff(from, to)
 		}
 	case decision.Dismiss, decision.Redo, decision.Escalate:
-		wrong = map[string]string{decision.Dismiss: "dismissed", decision.Redo: "sent back", decision.Escalate: "sent on"}[r.Kind]
+		wrong = map[string]string{decision.Dismiss: "dismissed", decision.Redo: "sent back",
+			decision.Escalate: "sent on"}[r.Kind]
 		if r.Note != "" {
 			wrong += ": " + r.Note
 		}

@@ -119,7 +119,8 @@ func (p *Policy) Preconditions(a Asked, j Judged, at time.Time) []Condition {
 	return []Condition{
 		{"mention", a.Mention, said(a.Mention, "we were mentioned", "we were not mentioned")},
 		{"confidence", j.Confidence == "high", "confidence is " + or(j.Confidence, "unknown")},
-		{"first-round", j.Verdict == verdict.Pass && j.Round == 1, fmt.Sprintf("%s in round %d", or(j.Verdict, "no verdict"), j.Round)},
+		{"first-round", j.Verdict == verdict.Pass && j.Round == 1,
+			fmt.Sprintf("%s in round %d", or(j.Verdict, "no verdict"), j.Round)},
 		{"risk", j.Risk == verdict.Passes, "the risk gate says " + or(j.Risk, "nothing")},
 		{"question-type", allowed && len(a.Never) == 0, or(kind, "unknown")},
 		{"hours", p.Hours.Hold(at), p.Hours.say(at)},

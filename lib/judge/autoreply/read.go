@@ -73,11 +73,13 @@ func (b *Book) event(key string, e, facts gjson.Result, at time.Time) {
 		b.Deleted(key, at)
 	case own, e.Get("sender.type").String() == "bot":
 	default:
-		b.Said(key, or(or(e.Get("sender.name").String(), e.Get("sender.id").String()), "somebody"), text, instant(e.Get("create_time").String()))
+		b.Said(key, or(or(e.Get("sender.name").String(), e.Get("sender.id").String()), "somebody"), text,
+			instant(e.Get("create_time").String()))
 		if e.Get("classification").String() != event.Actionable {
 			return
 		}
-		a := Asked{Key: key, MessageID: e.Get("message_id").String(), At: at, Mention: e.Get("is_bot_mention").Bool(), Type: facts.Get("question_type").String()}
+		a := Asked{Key: key, MessageID: e.Get("message_id").String(), At: at,
+			Mention: e.Get("is_bot_mention").Bool(), Type: facts.Get("question_type").String()}
 		a.Never, a.Production = b.policy.Rules([]byte(e.Raw), text)
 		b.Asked(a)
 	}

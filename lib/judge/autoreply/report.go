@@ -72,10 +72,12 @@ type Wrong struct {
 
 // Report computes the current report.
 func (b *Book) Report(now time.Time) *Report {
-	r := &Report{At: now.UTC().Format(time.RFC3339), Enabled: b.policy.Enabled, ProductionKnown: b.policy.HasProduction(), Wrong: []Wrong{}, Missed: []Canary{}, Missing: []string{}}
+	r := &Report{At: now.UTC().Format(time.RFC3339), Enabled: b.policy.Enabled,
+		ProductionKnown: b.policy.HasProduction(), Wrong: []Wrong{}, Missed: []Canary{}, Missing: []string{}}
 	for i := range Weeks {
 		to := now.Add(-time.Duration(Weeks-1-i) * week)
-		r.Weeks = append(r.Weeks, Week{From: to.Add(-week).UTC().Format(time.RFC3339), To: to.UTC().Format(time.RFC3339)})
+		r.Weeks = append(r.Weeks, Week{From: to.Add(-week).UTC().Format(time.RFC3339),
+			To: to.UTC().Format(time.RFC3339)})
 	}
 	for _, d := range b.drafts {
 		b.count(r, d, now)
@@ -132,7 +134,8 @@ func (b *Book) count(r *Report, d *Draft, now time.Time) {
 	}
 	if why != "" {
 		w.Wrong++
-		r.Wrong = append(r.Wrong, Wrong{d.Key, d.Cycle, d.Decided.UTC().Format(time.RFC3339), why, len(asked.Production) > 0})
+		r.Wrong = append(r.Wrong, Wrong{d.Key, d.Cycle, d.Decided.UTC().Format(time.RFC3339), why,
+			len(asked.Production) > 0})
 	}
 	conditions := b.policy.Preconditions(asked, judged, d.At)
 	for i, c := range conditions {
@@ -167,16 +170,19 @@ func (r *Report) missing() []string {
 		name := "the week to " + w.To[:len("2006-01-02")]
 		switch {
 		case w.Judged < MinWeek:
-			out = append(out, fmt.Sprintf("%s has %d judged drafts, at least %d are needed", name, w.Judged, MinWeek))
+			out = append(out, fmt.Sprintf("%s has %d judged drafts, at least %d are needed", name,
+				w.Judged, MinWeek))
 		case w.Rate > MaxRate:
-			out = append(out, fmt.Sprintf("%s has %.1f%% false positives, at most %.0f%% are allowed", name, 100*w.Rate, 100*MaxRate))
+			out = append(out, fmt.Sprintf("%s has %.1f%% false positives, at most %.0f%% are allowed", name,
+				100*w.Rate, 100*MaxRate))
 		}
 	}
 	switch {
 	case !r.ProductionKnown:
 		out = append(out, "no rule in auto_reply.production says what touches production")
 	case r.Production.Hits > 0:
-		out = append(out, fmt.Sprintf("%d false positives touched production, none is allowed", r.Production.Hits))
+		out = append(out, fmt.Sprintf("%d false positives touched production, none is allowed",
+			r.Production.Hits))
 	}
 	return out
 }

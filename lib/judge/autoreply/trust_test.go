@@ -38,7 +38,8 @@ func TestHours(t *testing.T) {
 			t.Errorf("%q in %q at %s: %v, %v", tt.text, tt.zone, tt.at, h.Hold(at), err)
 		}
 	}
-	for _, text := range []string{"Mon", "Mon-Fri", "09:00-17:00", "Mon 9-17", "Mon 17:00-09:00", "Mon 09:00-09:00", "Mo 09:00-17:00", "Mon 09:00-25:00", "Mon 09:00-17:00,"} {
+	for _, text := range []string{"Mon", "Mon-Fri", "09:00-17:00", "Mon 9-17", "Mon 17:00-09:00",
+		"Mon 09:00-09:00", "Mo 09:00-17:00", "Mon 09:00-25:00", "Mon 09:00-17:00,"} {
 		if _, err := ParseHours(text, ""); err == nil {
 			t.Errorf("%q is taken", text)
 		}
@@ -76,7 +77,8 @@ func TestChanged(t *testing.T) {
 			t.Errorf("%q is the same", other)
 		}
 	}
-	for _, pair := range [][2]string{{"a < 3", "a > 3"}, {"使える", "使えない"}, {"use -f", "use f"}, {"legal typical", "legal atypical"}, {"maximum", "minimum"}} {
+	for _, pair := range [][2]string{{"a < 3", "a > 3"}, {"使える", "使えない"}, {"use -f", "use f"},
+		{"legal typical", "legal atypical"}, {"maximum", "minimum"}} {
 		if a, b := Changed(pair[0], pair[1]); len(a)+len(b) == 0 {
 			t.Errorf("%q is the same", pair)
 		}
@@ -84,12 +86,14 @@ func TestChanged(t *testing.T) {
 }
 
 func TestCorrects(t *testing.T) {
-	for _, yes := range []string{"that's wrong", "That is not right, it is five", "no, it is the other", "Actually it is 5", "itu salah", "Das stimmt nicht.", "違います", "this isn't correct"} {
+	for _, yes := range []string{"that's wrong", "That is not right, it is five", "no, it is the other",
+		"Actually it is 5", "itu salah", "Das stimmt nicht.", "違います", "this isn't correct"} {
 		if !Corrects(yes) {
 			t.Errorf("%q corrects nothing", yes)
 		}
 	}
-	for _, no := range []string{"thanks!", "what went wrong there?", "that's right", "now it works", "nothing else", "ok", "is there a correct way?"} {
+	for _, no := range []string{"thanks!", "what went wrong there?", "that's right", "now it works",
+		"nothing else", "ok", "is there a correct way?"} {
 		if Corrects(no) {
 			t.Errorf("%q corrects", no)
 		}
@@ -99,7 +103,9 @@ func TestCorrects(t *testing.T) {
 func policy(t *testing.T, edit func(*config.Config)) *Policy {
 	t.Helper()
 	cfg := config.Default()
-	cfg.AutoReply = config.AutoReply{Enabled: true, Hours: "Mon-Sun 00:00-24:00", Production: []config.Condition{{Name: "deploys", When: "(?i)deploy"}}, Never: []config.Condition{{Name: "incidents", When: ".content | test(\"outage\")"}}}
+	cfg.AutoReply = config.AutoReply{Enabled: true, Hours: "Mon-Sun 00:00-24:00",
+		Production: []config.Condition{{Name: "deploys", When: "(?i)deploy"}},
+		Never:      []config.Condition{{Name: "incidents", When: ".content | test(\"outage\")"}}}
 	cfg.Gate.Chat.ChatID = "ops"
 	if edit != nil {
 		edit(cfg)
@@ -154,7 +160,8 @@ type history struct {
 }
 
 func (h *history) word(kind, key, text string, at time.Time, note string) {
-	r := decision.Record{At: at.Format(time.RFC3339), Kind: kind, By: "ana", Key: key, Cycle: 1, Text: text, Note: note, DraftSHA256: decision.Sum(text)}
+	r := decision.Record{At: at.Format(time.RFC3339), Kind: kind, By: "ana", Key: key, Cycle: 1, Text: text,
+		Note: note, DraftSHA256: decision.Sum(text)}
 	if kind == decision.Offer {
 		r.Meta = &decision.Meta{ValidatorVerdict: "pass", InvestigatorRounds: 1}
 		r.Target = &decision.Target{ReplyToID: key}
@@ -190,7 +197,8 @@ func good(t *testing.T, perWeek int) *history {
 
 func TestGateOpens(t *testing.T) {
 	r := good(t, 12).Report(now)
-	if !r.Open || r.Would != 48 || r.WouldWrong != 0 || len(r.Preconditions) != 7 || r.Weeks[3].Judged != 12 || r.Weeks[3].High < 0.1 {
+	if !r.Open || r.Would != 48 || r.WouldWrong != 0 || len(r.Preconditions) != 7 ||
+		r.Weeks[3].Judged != 12 || r.Weeks[3].High < 0.1 {
 		t.Errorf("%+v", r)
 	}
 	for _, n := range []int{0, 9} {
@@ -215,24 +223,33 @@ func TestWhatIsAFalsePositive(t *testing.T) {
 		"nothing":         {func(*history) {}, ""},
 		"nobody decided":  {func(h *history) { h.draft(at, "", "", "") }, ""},
 		"edit of wording": {func(h *history) { h.draft(at, decision.Edit, "Hi Ben, it is 3!", "") }, ""},
-		"edit of meaning": {func(h *history) { h.draft(at, decision.Edit, "It is 4.", "") }, `edited: "3" became "4"`},
-		"dismissal":       {func(h *history) { h.draft(at, decision.Dismiss, "", "no") }, "dismissed: no"},
-		"redo":            {func(h *history) { h.draft(at, decision.Redo, "", "look again") }, "sent back: look again"},
+		"edit of meaning": {func(h *history) {
+			h.draft(at, decision.Edit, "It is 4.", "")
+		}, `edited: "3" became "4"`},
+		"dismissal": {func(h *history) { h.draft(at, decision.Dismiss, "", "no") }, "dismissed: no"},
+		"redo": {func(h *history) {
+			h.draft(at, decision.Redo, "", "look again")
+		}, "sent back: look again"},
 		"undone dismissal": {func(h *history) {
 			h.word(decision.Undo, h.draft(at, decision.Dismiss, "", ""), "", at.Add(time.Hour), "")
 		}, ""},
 		"automatic, taken back": {func(h *history) {
 			h.word(decision.Undo, h.draft(at, decision.Auto, "It is 3.", ""), "", at.Add(time.Hour), "")
 		}, "taken back"},
-		"correction": {func(h *history) { h.Said("k1", "cho", "that is wrong", now.Add(-time.Minute)) }, "corrected by cho: that is wrong"},
-		"deleted":    {func(h *history) { h.Deleted("k1", now.Add(-time.Minute)) }, "our reply was deleted"},
-		"too early":  {func(h *history) { h.Said("k1", "cho", "that is wrong", now.Add(-5*time.Hour)) }, ""},
-		"elsewhere":  {func(h *history) { h.Said("other", "cho", "that is wrong", now.Add(-time.Minute)) }, ""},
+		"correction": {func(h *history) {
+			h.Said("k1", "cho", "that is wrong", now.Add(-time.Minute))
+		}, "corrected by cho: that is wrong"},
+		"deleted":   {func(h *history) { h.Deleted("k1", now.Add(-time.Minute)) }, "our reply was deleted"},
+		"too early": {func(h *history) { h.Said("k1", "cho", "that is wrong", now.Add(-5*time.Hour)) }, ""},
+		"elsewhere": {func(h *history) {
+			h.Said("other", "cho", "that is wrong", now.Add(-time.Minute))
+		}, ""},
 	} {
 		h := good(t, 12)
 		tt.tell(h)
 		r := h.Report(now)
-		if r.Open != (tt.why == "") || (len(r.Wrong) > 0) == r.Open || len(r.Wrong) > 0 && !strings.Contains(r.Wrong[0].Why, tt.why) {
+		if r.Open != (tt.why == "") || (len(r.Wrong) > 0) == r.Open ||
+			len(r.Wrong) > 0 && !strings.Contains(r.Wrong[0].Why, tt.why) {
 			t.Errorf("%s: open %v, %+v, missing %q", name, r.Open, r.Wrong, r.Missing)
 		}
 	}
@@ -245,7 +262,8 @@ func TestProductionAndCanaries(t *testing.T) {
 	h.word(decision.Offer, "p", "It is 3.", at, "")
 	h.word(decision.Dismiss, "p", "", at.Add(time.Minute), "")
 	r := h.Report(now)
-	if r.Open || len(r.Missing) != 1 || !strings.Contains(r.Missing[0], "touched production") || r.Weeks[0].Rate > MaxRate {
+	if r.Open || len(r.Missing) != 1 || !strings.Contains(r.Missing[0], "touched production") ||
+		r.Weeks[0].Rate > MaxRate {
 		t.Errorf("%+v", r.Missing)
 	}
 	h = good(t, 12)
@@ -259,7 +277,8 @@ func TestProductionAndCanaries(t *testing.T) {
 		t.Errorf("%+v", r.Missing)
 	}
 	none := &history{Book: NewBook(policy(t, func(c *config.Config) { c.AutoReply.Production = nil }))}
-	if r := none.Report(now); !strings.Contains(strings.Join(r.Missing, " "), "no rule in auto_reply.production") {
+	if r := none.Report(now); !strings.Contains(strings.Join(r.Missing, " "),
+		"no rule in auto_reply.production") {
 		t.Error(r.Missing)
 	}
 }
@@ -287,15 +306,22 @@ func TestRead(t *testing.T) {
 	}
 	type m = map[string]any
 	put(journal.Name,
-		m{"at": at, "key": "k", "event": m{"message_id": "1", "content": "why does the deploy fail?", "classification": "actionable", "is_bot_mention": true, "sender": m{"id": "ben", "type": "user"}, "create_time": at}, "facts": m{"question_type": "technical_qa"}},
-		m{"at": at, "key": "k", "run": m{"kind": "investigate", "status": "done", "cycle": 1, "round": 1, "value": m{"confidence": "high"}}},
-		m{"at": at, "key": "k", "run": m{"kind": "validate", "status": "done", "cycle": 1, "round": 1, "value": m{"verdict": "pass", "risk_gate_check": "passes"}}},
+		m{"at": at, "key": "k", "event": m{"message_id": "1", "content": "why does the deploy fail?",
+			"classification": "actionable", "is_bot_mention": true, "sender": m{"id": "ben", "type": "user"},
+			"create_time": at}, "facts": m{"question_type": "technical_qa"}},
+		m{"at": at, "key": "k", "run": m{"kind": "investigate", "status": "done", "cycle": 1, "round": 1,
+			"value": m{"confidence": "high"}}},
+		m{"at": at, "key": "k", "run": m{"kind": "validate", "status": "done", "cycle": 1, "round": 1,
+			"value": m{"verdict": "pass", "risk_gate_check": "passes"}}},
 	)
 	put(CanaryFile, Canary{At: at, Fault: "bad_line", Verdict: "bounce"})
 	for _, r := range []decision.Record{
-		{At: at, Kind: decision.Offer, By: "tri-dispatch", Key: "k", Cycle: 1, Text: "It is 3.", DraftSHA256: decision.Sum("It is 3."), Target: &decision.Target{ReplyToID: "1"}, Meta: &decision.Meta{ValidatorVerdict: "pass", InvestigatorRounds: 1}},
+		{At: at, Kind: decision.Offer, By: "tri-dispatch", Key: "k", Cycle: 1, Text: "It is 3.",
+			DraftSHA256: decision.Sum("It is 3."), Target: &decision.Target{ReplyToID: "1"},
+			Meta: &decision.Meta{ValidatorVerdict: "pass", InvestigatorRounds: 1}},
 		{At: at, Kind: decision.Dismiss, By: "eve", Key: "k", Cycle: 1}, // may not
-		{At: at, Kind: decision.Approve, By: "ana", Key: "k", Cycle: 1, Text: "It is 3.", DraftSHA256: decision.Sum("It is 3.")},
+		{At: at, Kind: decision.Approve, By: "ana", Key: "k", Cycle: 1, Text: "It is 3.",
+			DraftSHA256: decision.Sum("It is 3.")},
 	} {
 		if _, err := decision.Append(h, r); err != nil {
 			t.Fatal(err)
@@ -306,7 +332,8 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := b.Report(now)
-	if r.Would != 1 || r.Weeks[3].Judged != 1 || r.Weeks[3].Wrong != 0 || r.Production.N != 1 || r.Weeks[3].Canaries.N != 1 {
+	if r.Would != 1 || r.Weeks[3].Judged != 1 || r.Weeks[3].Wrong != 0 || r.Production.N != 1 ||
+		r.Weeks[3].Canaries.N != 1 {
 		t.Errorf("%+v", r)
 	}
 }

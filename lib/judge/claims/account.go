@@ -19,14 +19,16 @@ const maxSentence = 300
 // no source is covered by none. own are the draft's own words, the first text of src is the question, and
 // traced is the result of Trace. places reports whether all references claim only that names occur, as
 // those of a search do; then a sentence that repeats the question's words adds nothing.
-func Account(own *evidence.Text, src safety.Sources, found []evidence.Finding, traced []Traced) (all []verdict.Sentence, places bool) {
+func Account(own *evidence.Text, src safety.Sources, found []evidence.Finding,
+	traced []Traced) (all []verdict.Sentence, places bool) {
 	places = len(found) > 0
 	for _, f := range found {
 		places = places && f.Claim.Lists()
 	}
 	asked := evidence.FromText("the question", src.Texts[0])
 	for _, p := range own.Account(found) {
-		s := verdict.Sentence{Text: text.Visible(prompt.Cut(p.Text, maxSentence)), State: verdict.Unbacked, Share: math.Round(p.Share*100) / 100, Ref: p.Ref + 1}
+		s := verdict.Sentence{Text: text.Visible(prompt.Cut(p.Text, maxSentence)), State: verdict.Unbacked,
+			Share: math.Round(p.Share*100) / 100, Ref: p.Ref + 1}
 		lost := slices.IndexFunc(traced, func(t Traced) bool { return t.To == "" && t.In(p.Text) })
 		switch {
 		case lost >= 0:
@@ -43,7 +45,8 @@ func Account(own *evidence.Text, src safety.Sources, found []evidence.Finding, t
 		case !p.English && places:
 			s.State, s.Ref = verdict.Unstated, 0
 		case !p.English:
-			s.State, s.Ref, s.Note = verdict.Uncompared, 0, "no word tells its language: only its names and numbers are compared"
+			s.State, s.Ref, s.Note = verdict.Uncompared, 0,
+				"no word tells its language: only its names and numbers are compared"
 		default:
 			s.Ref, s.Note = 0, text.Visible(p.String())
 		}
@@ -55,7 +58,8 @@ func Account(own *evidence.Text, src safety.Sources, found []evidence.Finding, t
 				s.Undecided = append(s.Undecided, "condition")
 			}
 			if lacking := slices.Concat(p.Missing, p.Beside); s.State == verdict.About && len(lacking) > 0 {
-				s.Undecided, s.Note = append(s.Undecided, "wording"), text.Visible("not in the lines: "+strings.Join(lacking, ", "))
+				s.Undecided, s.Note = append(s.Undecided, "wording"),
+					text.Visible("not in the lines: "+strings.Join(lacking, ", "))
 			}
 		}
 		all = append(all, s)

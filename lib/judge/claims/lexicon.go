@@ -59,7 +59,8 @@ const (
 )
 
 var sectionNames = [nSections]string{
-	"opener", "smell", "hedge", "apology", "certain", "surer", "shaky", "advice", "behind", "then", "change", "rollback", "revert", "remove", "data",
+	"opener", "smell", "hedge", "apology", "certain", "surer", "shaky", "advice", "behind", "then", "change",
+	"rollback", "revert", "remove", "data",
 	"operate", "production", "act", "restrict", "customer", "handle", "secret", "weaken", "guard", "drift",
 	"doubt", "knowing", "self", "denial", "chance", "astray", "assured", "dispute",
 }
@@ -161,7 +162,9 @@ func (l *lexicon) add(key int, line string) {
 			l.letters[first] = append(l.letters[first], wording{key: key, text: phrase})
 			continue
 		}
-		w := wording{key: key, words: strings.FieldsFunc(phrase, func(r rune) bool { return !isWordRune(r) && r != '*' })}
+		w := wording{key: key, words: strings.FieldsFunc(phrase, func(r rune) bool {
+			return !isWordRune(r) && r != '*'
+		})}
 		if stem, ok := strings.CutSuffix(w.words[0], "*"); ok {
 			two := firstTwo(stem)
 			l.stems[two] = append(l.stems[two], w)
@@ -371,11 +374,13 @@ func (r *reading) advised(lang int, s section) []span {
 	var found []span
 	for _, verb := range r.spans[s.of(lang)] {
 		told := verb.begins || slices.ContainsFunc(r.spans[then.of(lang)], func(t span) bool {
-			return t.begins && t.sentence == verb.sentence && strings.TrimSpace(r.text[min(t.to, verb.from):verb.from]) == "" && t.to <= verb.from
+			return t.begins && t.sentence == verb.sentence &&
+				strings.TrimSpace(r.text[min(t.to, verb.from):verb.from]) == "" && t.to <= verb.from
 		})
 		before := func(a span) bool { return a.to <= verb.from && r.near(a, verb) }
 		after := func(a span) bool { return a.to >= verb.to && r.near(verb, a) }
-		if told || slices.ContainsFunc(r.spans[advice.of(lang)], before) || slices.ContainsFunc(r.spans[behind.of(lang)], after) {
+		if told || slices.ContainsFunc(r.spans[advice.of(lang)], before) ||
+			slices.ContainsFunc(r.spans[behind.of(lang)], after) {
 			found = append(found, verb)
 		}
 	}

@@ -42,7 +42,8 @@ func Drifted(body string, own *evidence.Text, s safety.Sources, found []evidence
 	if why := strayed(safety.OwnWords(body, s, false), folded(all)); why != "" {
 		return why
 	}
-	about := evidence.Finding{Stands: true, Places: []*evidence.Text{evidence.FromText("what was asked and cited", all)}}
+	about := evidence.Finding{Stands: true,
+		Places: []*evidence.Text{evidence.FromText("what was asked and cited", all)}}
 	for _, f := range found {
 		about.Around = append(about.Around, f.Around...)
 	}

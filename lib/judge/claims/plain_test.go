@@ -56,12 +56,14 @@ func TestPlainProse(t *testing.T) {
 }
 
 func TestStrayed(t *testing.T) {
-	for _, text := range []string{"While we're at it, rename the module.", "A cleaner architecture would use events.", "As an aside, the linter is old."} {
+	for _, text := range []string{"While we're at it, rename the module.",
+		"A cleaner architecture would use events.", "As an aside, the linter is old."} {
 		if strayed(text, "") == "" {
 			t.Errorf("%q does not stray", text)
 		}
 	}
-	if got := strayed("A better design would be two queues.", "what would a better design be? a better design would be good"); got != "" {
+	if got := strayed("A better design would be two queues.",
+		"what would a better design be? a better design would be good"); got != "" {
 		t.Errorf("strays, though it was asked: %q", got)
 	}
 }

@@ -25,7 +25,8 @@ func doubts(at func(section) int) bool {
 // assures reports whether a sentence expresses more certainty than is possible.
 func assures(at func(section) int) bool {
 	no := at(denial)
-	return no >= 0 && at(dispute) >= 0 || at(assured) >= 0 && (no < 0 || no > at(assured)) // not: it is not sure
+	// not: it is not sure
+	return no >= 0 && at(dispute) >= 0 || at(assured) >= 0 && (no < 0 || no > at(assured))
 }
 
 // remarks lists the remarks of a text for which judges holds, each short enough for a note.
@@ -52,7 +53,8 @@ func (r *reading) remarks(s safety.Sources, judges func(at func(section) int) bo
 		if about == nil {
 			about = evidence.FromText("what was asked and cited", subject(s))
 		}
-		if q := r.quote(from, to); len(evidence.FromText("a remark", r.without(from, to)).Shared(about)) == 0 && !slices.Contains(found, q) {
+		if q := r.quote(from, to); len(evidence.FromText("a remark",
+			r.without(from, to)).Shared(about)) == 0 && !slices.Contains(found, q) {
 			found = append(found, q)
 		}
 	}

@@ -11,8 +11,9 @@ import (
 func TestRemarks(t *testing.T) {
 	src := safety.Sources{
 		Texts: []string{"does the watcher lose events?"},
-		Refs: []draft.Ref{{Ref: "watch.go:7", SupportsClaim: "The queue may be wrong about an event that it dropped.",
-			Quote: "// guess whether the event is certain to be in the queue"}},
+		Refs: []draft.Ref{{Ref: "watch.go:7",
+			SupportsClaim: "The queue may be wrong about an event that it dropped.",
+			Quote:         "// guess whether the event is certain to be in the queue"}},
 	}
 	for text, doubts := range map[string]bool{
 		"I wouldn't bet on it.":                            true,

@@ -20,8 +20,11 @@ func TestHostileIsQuick(t *testing.T) {
 	}
 	cost(t, "a", 100) // reads the lexicons
 	for _, unit := range []string{
-		"a", "a.", "a-", "i guess. ", "no doubt. ", "@", "@**", "<@", "<!", "://", "a://", "x:y@", "password=", "token: a1", "`", "```", "```\n", "1", "1,", "1.", "1:", "a/", "./", "../",
-		"lines 1 ", "line 1, 2", "you should ", "you should delete data ", "请先删除数据", "please a ", "\n- ", "a.b:1 ", "\u200d", "👩\u200d", "\U000E0041", "重试", "-", "--a ", "$a ", "_", "aA", "eyJaaaaaaaa.", "1xx/",
+		"a", "a.", "a-", "i guess. ", "no doubt. ", "@", "@**", "<@", "<!", "://", "a://", "x:y@",
+		"password=", "token: a1", "`", "```", "```\n", "1", "1,", "1.", "1:", "a/", "./", "../",
+		"lines 1 ", "line 1, 2", "you should ", "you should delete data ", "请先删除数据", "please a ", "\n- ",
+		"a.b:1 ", "\u200d", "👩\u200d", "\U000E0041", "重试", "-", "--a ", "$a ", "_", "aA",
+		"eyJaaaaaaaa.", "1xx/",
 	} {
 		short, long := cost(t, unit, draft.MaxDraftRunes/4), cost(t, unit, draft.MaxDraftRunes)
 		t.Logf("%q %v, a quarter of it %v", unit, long, short)
@@ -44,7 +47,8 @@ func cost(t *testing.T, unit string, runes int) time.Duration {
 	body := strings.Repeat(unit, runes/len([]rune(unit)))
 	refs := []draft.Ref{{Kind: draft.KindFile, Ref: "a.go:1", Quote: body[:min(len(body), runes)]}}
 	src := safety.Sources{Texts: []string{body}, Refs: refs, Secrets: []string{"correct horse battery"}}
-	found := []evidence.Finding{{Path: "a.go", Start: 1, End: 1, Text: strings.Repeat("some line of the file\n", 2000)}}
+	found := []evidence.Finding{{Path: "a.go", Start: 1, End: 1,
+		Text: strings.Repeat("some line of the file\n", 2000)}}
 	start := used(t)
 	safety.Check(body, src)
 	Smell(body, src)

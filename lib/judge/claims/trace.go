@@ -66,7 +66,8 @@ func nearby(s safety.Sources, found []evidence.Finding) []*evidence.Text {
 		out = append(out, f.Places...)
 		// A quote is a source if code has found it where it is cited.
 		if f.Stands && i < len(s.Refs) && s.Refs[i].Quote != "" {
-			out = append(out, evidence.FromText(fmt.Sprintf("the quote of reference %d", i+1), s.Refs[i].Quote))
+			out = append(out, evidence.FromText(fmt.Sprintf("the quote of reference %d", i+1),
+				s.Refs[i].Quote))
 		}
 	}
 	for i, t := range s.Texts {
@@ -129,7 +130,8 @@ func withoutRefs(text string, refs []draft.Ref) string {
 	return text
 }
 
-var slashed = lazyregexp.New(`(?:^|[\s(\[,"'` + "`" + `])([A-Za-z][\w-]*(?:/[\w-]+)+)(?:[\s)\],;:"'` + "`" + `]|\.(?:\s|$)|$)`)
+var slashed = lazyregexp.New(`(?:^|[\s(\[,"'` + "`" + `])([A-Za-z][\w-]*(?:/[\w-]+)+)(?:[\s)\],;:"'` + "`" +
+	`]|\.(?:\s|$)|$)`)
 
 // bare traces paths without an extension, which only the folders of the codebase distinguish from phrases
 // such as and/or.
@@ -141,7 +143,9 @@ func bare(text string, s safety.Sources, found []evidence.Finding) []Traced {
 	for _, m := range slashed.FindAllStringSubmatch(withoutRefs(text, s.Refs), 20) {
 		p := m[1]
 		first, _, _ := strings.Cut(p, "/")
-		named := slices.ContainsFunc(found, func(f evidence.Finding) bool { return strings.HasPrefix(f.Path, first+"/") })
+		named := slices.ContainsFunc(found, func(f evidence.Finding) bool {
+			return strings.HasPrefix(f.Path, first+"/")
+		})
 		if !named {
 			continue
 		}
@@ -181,7 +185,8 @@ func asked(s safety.Sources) []evidence.Place {
 // quotedAt finds a citation verbatim in the evidence: a comment that cites another file's line.
 func quotedAt(c string, near []*evidence.Text) string {
 	for _, e := range near {
-		if i := strings.Index(e.String(), c); i >= 0 && !strings.ContainsAny(e.String()[i+len(c):min(i+len(c)+1, len(e.String()))], "0123456789") {
+		if i := strings.Index(e.String(), c); i >= 0 &&
+			!strings.ContainsAny(e.String()[i+len(c):min(i+len(c)+1, len(e.String()))], "0123456789") {
 			return e.Place()
 		}
 	}
@@ -220,7 +225,8 @@ func citing(path string, line int, s safety.Sources, found []evidence.Finding) (
 			}
 		}
 		for _, p := range cited {
-			if end := p.End + evidence.Around; p.Start > 0 && line >= p.Start-evidence.Around && line <= end && end > last {
+			if end := p.End + evidence.Around; p.Start > 0 && line >= p.Start-evidence.Around &&
+				line <= end && end > last {
 				ref, last = i, end
 			}
 		}
@@ -237,7 +243,9 @@ func (t Traced) In(sentence string) bool {
 	default:
 		return slices.Contains(evidence.Tokens(sentence), evidence.Token{Kind: t.Kind, Text: t.Text})
 	}
-	return slices.ContainsFunc(evidence.Citations(sentence), func(c evidence.Place) bool { return citation(c) == t.Text })
+	return slices.ContainsFunc(evidence.Citations(sentence), func(c evidence.Place) bool {
+		return citation(c) == t.Text
+	})
 }
 
 // Why says why t is in no source: for a place, what is cited instead.
@@ -247,7 +255,8 @@ func (t Traced) Why(refs []draft.Ref) string {
 	}
 	p, err := evidence.Parse(t.Text)
 	for i, r := range refs {
-		if q, errOther := evidence.Parse(r.Ref); err == nil && errOther == nil && evidence.Names(q.Path, p.Path) {
+		if q, errOther := evidence.Parse(r.Ref); err == nil && errOther == nil &&
+			evidence.Names(q.Path, p.Path) {
 			return fmt.Sprintf("names %s, reference %d is %s", t.Text, i+1, r.Ref)
 		}
 	}

@@ -70,12 +70,16 @@ var risks = []struct {
 	{"deletion of data", func(r *reading, lang int) (string, bool) {
 		return r.beside(lang, r.advised(lang, remove), data)
 	}, safety.Compile(
-		`\bdrop (?:the )?(?:table|database|index|schema|collection|column)\b`, `\btruncate (?:the )?\w+`, `\bdelete from\b`, `\brm -\w*[rf]`, `\bflush(?:all|db)\b`,
-		`\bkubectl delete\b`, `\bdocker (?:volume|system|image) (?:rm|prune)\b`, `\bgit push (?:\S+ )*(?:--force|-f)\b`, `\bgit clean -\w*f`, `\bterraform destroy\b`, `\bmkfs\b`, `\bdd if=`,
+		`\bdrop (?:the )?(?:table|database|index|schema|collection|column)\b`, `\btruncate (?:the )?\w+`,
+		`\bdelete from\b`, `\brm -\w*[rf]`, `\bflush(?:all|db)\b`,
+		`\bkubectl delete\b`, `\bdocker (?:volume|system|image) (?:rm|prune)\b`,
+		`\bgit push (?:\S+ )*(?:--force|-f)\b`, `\bgit clean -\w*f`, `\bterraform destroy\b`,
+		`\bmkfs\b`, `\bdd if=`,
 	)},
 	{"work on production", func(r *reading, lang int) (string, bool) {
 		return r.beside(lang, r.advised(lang, operate), production)
-	}, safety.Compile(`\b(?:systemctl|service) (?:restart|stop|kill)\b|\bsystemctl \w+ (?:restart|stop)\b`, `\bkubectl (?:rollout|scale|drain|cordon|apply|exec)\b`)},
+	}, safety.Compile(`\b(?:systemctl|service) (?:restart|stop|kill)\b|\bsystemctl \w+ (?:restart|stop)\b`,
+		`\bkubectl (?:rollout|scale|drain|cordon|apply|exec)\b`)},
 	{"an action for one customer", func(r *reading, lang int) (string, bool) {
 		return r.beside(lang, slices.Concat(r.spans[act.of(lang)], r.advised(lang, restrict)), customer)
 	}, nil},
@@ -84,7 +88,8 @@ var risks = []struct {
 			return found, ok
 		}
 		return r.beside(lang, r.advised(lang, weaken), guard)
-	}, safety.Compile(`\bchmod (?:-r )?0?777\b`, `--no-verify\b|--insecure\b`, `\b(?:curl|wget)\b[^|\n]*\|\s*(?:sudo )?(?:ba|z)?sh\b`, `\bsudo\b`)},
+	}, safety.Compile(`\bchmod (?:-r )?0?777\b`, `--no-verify\b|--insecure\b`,
+		`\b(?:curl|wget)\b[^|\n]*\|\s*(?:sudo )?(?:ba|z)?sh\b`, `\bsudo\b`)},
 }
 
 func (r *reading) firstOf(spans []span) (string, bool) {

@@ -9,7 +9,8 @@ import (
 	"tri/lib/record/draft"
 )
 
-var quoting = safety.Sources{Refs: []draft.Ref{{Kind: draft.KindFile, Ref: "a.sql:1", Quote: "DELETE FROM jobs WHERE done; -- always\nI'd be happy to help"}}}
+var quoting = safety.Sources{Refs: []draft.Ref{{Kind: draft.KindFile, Ref: "a.sql:1",
+	Quote: "DELETE FROM jobs WHERE done; -- always\nI'd be happy to help"}}}
 
 func TestSmell(t *testing.T) {
 	for text, want := range map[string]string{
@@ -30,7 +31,8 @@ func TestSmell(t *testing.T) {
 		"It says:\n> I'd be happy to help\nin that file.":                                "",
 		"I searched the code for this. These lines seem to answer it best:\n\na.go:1\nx": "",
 	} {
-		if got := strings.Join(Smell(text, quoting), " "); (got == "") != (want == "") || !strings.Contains(got, want) {
+		if got := strings.Join(Smell(text, quoting), " "); (got == "") != (want == "") ||
+			!strings.Contains(got, want) {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}
@@ -87,7 +89,8 @@ func TestRisk(t *testing.T) {
 		"The token is validated before each call.":                "",
 		"Set RETRIES=5 in the environment to try more often.":     "",
 	} {
-		if got := strings.Join(Risk(text, quoting), " "); (got == "") != (want == "") || !strings.Contains(got, want) {
+		if got := strings.Join(Risk(text, quoting), " "); (got == "") != (want == "") ||
+			!strings.Contains(got, want) {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}
@@ -107,17 +110,18 @@ func TestUntraced(t *testing.T) {
 		{Result: evidence.Uncheckable},
 	}
 	for text, want := range map[string]string{
-		"`MaxRetries` is 3 (lib/retry.go:2), `Fetch` stops.":        "",
-		"three tries, retry.MaxRetries, and `retry.go`":             "",
-		"It gives up after 5.":                                      "5",
-		"It sleeps 99 ms.":                                          "99 ms",
-		"It is `MaxTries`.":                                         "MaxTries",
-		"See lib/other.go.":                                         "lib/other.go",
-		"See lib/retry.go:2-4 and lib/retry.go:40.":                 "lib/retry.go:40",
-		"On line 2, then line 77.":                                  "line 77",
-		"Pass --retries to it.":                                     "--retries",
-		"FetchAll fails after 7 tries.":                             "",
-		"It fails with status 504 after 30 s.":                      "504 30 s", // only the quote of a log has them, which code did not see
+		"`MaxRetries` is 3 (lib/retry.go:2), `Fetch` stops.": "",
+		"three tries, retry.MaxRetries, and `retry.go`":      "",
+		"It gives up after 5.":                               "5",
+		"It sleeps 99 ms.":                                   "99 ms",
+		"It is `MaxTries`.":                                  "MaxTries",
+		"See lib/other.go.":                                  "lib/other.go",
+		"See lib/retry.go:2-4 and lib/retry.go:40.":          "lib/retry.go:40",
+		"On line 2, then line 77.":                           "line 77",
+		"Pass --retries to it.":                              "--retries",
+		"FetchAll fails after 7 tries.":                      "",
+		// only the quote of a log has them, which code did not see
+		"It fails with status 504 after 30 s.":                      "504 30 s",
 		"1. first `MaxRetries`\n2. then `Fetch`":                    "",
 		"```go\nconst MaxRetries = 3\n```":                          "",
 		"```go\nconst MaxRetries = 8\n```":                          "8",
@@ -135,11 +139,14 @@ func TestUntraced(t *testing.T) {
 func TestTrace(t *testing.T) {
 	lines := strings.Split("package retry\n\n// Wait is the pause between two tries.\nconst Wait = 30 * time.Second\n", "\n")
 	s := safety.Sources{
-		Texts:  []string{"why does --slow take 7 tries?"},
-		Refs:   []draft.Ref{{Kind: draft.KindFile, Ref: "lib/retry.go:4", SupportsClaim: "Wait is half a minute."}},
+		Texts: []string{"why does --slow take 7 tries?"},
+		Refs: []draft.Ref{{Kind: draft.KindFile, Ref: "lib/retry.go:4",
+			SupportsClaim: "Wait is half a minute."}},
 		Exists: func(p string) bool { return p == "lib/fetch.go" || p == "lib/fetch" },
 	}
-	found := []evidence.Finding{{Path: "lib/retry.go", Start: 4, End: 4, Lines: lines[3:4], Text: strings.Join(lines, "\n"), Places: []*evidence.Text{evidence.FromLines("lib/retry.go", lines, 1)}}}
+	found := []evidence.Finding{{Path: "lib/retry.go", Start: 4, End: 4, Lines: lines[3:4],
+		Text:   strings.Join(lines, "\n"),
+		Places: []*evidence.Text{evidence.FromLines("lib/retry.go", lines, 1)}}}
 	for text, want := range map[string]string{
 		"`Wait` is 30s.":                 "name Wait: lib/retry.go:3, number 30s: lib/retry.go:4",
 		"It waits 30 minutes.":           "number 30 minutes: ",
@@ -161,7 +168,8 @@ func TestTrace(t *testing.T) {
 // TestOpposed: a draft that says otherwise than its lines, as far as code can tell.
 func TestOpposed(t *testing.T) {
 	lines := []string{"// Jobs are never retried by the worker.", "const slots = 5"}
-	found := []evidence.Finding{{Result: evidence.Supports, Places: []*evidence.Text{evidence.FromLines("q.go", lines, 1)}}}
+	found := []evidence.Finding{{Result: evidence.Supports,
+		Places: []*evidence.Text{evidence.FromLines("q.go", lines, 1)}}}
 	for text, want := range map[string]string{
 		"The worker has 5 slots, and jobs are not retried by it.": "",
 		"They are not retried.":                                   "",

@@ -65,7 +65,8 @@ func New(o Options) (*Classifier, error) {
 }
 
 func compile(o Options) (*Classifier, error) {
-	c := &Classifier{bots: set(o.Config.BotIDs), members: set(o.Team.Members), helpers: set(o.Team.Helpers), now: o.Now, seed: maphash.MakeSeed()}
+	c := &Classifier{bots: set(o.Config.BotIDs), members: set(o.Team.Members), helpers: set(o.Team.Helpers),
+		now: o.Now, seed: maphash.MakeSeed()}
 	c.pool.New = func() any { return new(scratch) }
 	c.say = o.Say
 	if c.now == nil {
@@ -235,7 +236,9 @@ func (c *Classifier) judge(m *message, t *reading, v *verdict) {
 	c.judgeText(unaddressed(m.content, m.mentions), t, v)
 	v.question = v.question && !(m.bot && v.mute)
 	v.member = c.members[string(m.sender)]
-	if !v.mention && v.member && slices.ContainsFunc(m.mentions, func(id []byte) bool { return c.members[string(id)] }) {
+	if !v.mention && v.member && slices.ContainsFunc(m.mentions, func(id []byte) bool {
+		return c.members[string(id)]
+	}) {
 		v.chatter = true
 		v.because(whyChatter)
 	}

@@ -47,7 +47,8 @@ func run(t testing.TB, c *Classifier, lines string) []event.Classified {
 func raw(t testing.TB, c *Classifier, lines string) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	_, err := stream.Run(t.Context(), stream.Input{Stdin: strings.NewReader(lines), After: -1}, stream.Output{Stdout: &out}, c.Stage())
+	_, err := stream.Run(t.Context(), stream.Input{Stdin: strings.NewReader(lines), After: -1},
+		stream.Output{Stdout: &out}, c.Stage())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,8 +63,10 @@ func says(content string) string {
 
 // ev is an event with what a test needs of it; later members replace earlier ones.
 func ev(members ...string) string {
-	m := map[string]any{"platform": "p", "chat_id": "c", "message_id": "m", "create_time": "2026-01-01T00:00:00Z",
-		"content": "hm well", "thread_id": nil, "sender": map[string]string{"id": "ana", "type": "user"}, "mentions": []string{}}
+	m := map[string]any{"platform": "p", "chat_id": "c", "message_id": "m",
+		"create_time": "2026-01-01T00:00:00Z",
+		"content":     "hm well", "thread_id": nil, "sender": map[string]string{"id": "ana", "type": "user"},
+		"mentions": []string{}}
 	for _, s := range members {
 		if err := json.Unmarshal([]byte("{"+s+"}"), &m); err != nil {
 			panic(err)
@@ -77,19 +80,23 @@ func ev(members ...string) string {
 }
 
 func TestWho(t *testing.T) {
-	o := Options{Config: config.Classifier{BotID: "tri", BotIDs: []string{"tri2"}}, Team: config.Team{Members: []string{"bob", "eve"}}}
+	o := Options{Config: config.Classifier{BotID: "tri", BotIDs: []string{"tri2"}},
+		Team: config.Team{Members: []string{"bob", "eve"}}}
 	q := `"content":"why is it down?"`
 	for _, tt := range []struct{ name, in, class, flags string }{
 		{"a person asks", ev(q), "actionable", "question"},
 		{"the bot is called", ev(`"mentions":["bob","tri2"]`), "actionable", "mention"},
 		{"the bot is thanked", ev(`"mentions":["tri"],"content":"thanks"`), "actionable", "mention ack"},
 		{"our own question", ev(q, `"sender":{"id":"tri","type":"user"}`), "ambient", "question"},
-		{"our own, mentioning us", ev(q, `"sender":{"id":"tri2","type":"bot"},"mentions":["tri"]`), "ambient", "mention"},
+		{"our own, mentioning us", ev(q, `"sender":{"id":"tri2","type":"bot"},"mentions":["tri"]`),
+			"ambient", "mention"},
 		{"another bot", ev(q, `"sender":{"id":"ci","type":"bot"}`), "ambient", ""},
 		{"deleted", ev(q, `"deleted":true`), "ambient", "question"},
 		{"edited", ev(q, `"edited_at":"2026-01-01T00:01:00Z"`), "actionable", "question"},
-		{"team to team", ev(q, `"sender":{"id":"bob","type":"user"},"mentions":["eve"]`), "ambient", "question chatter"},
-		{"team to bot", ev(`"sender":{"id":"bob","type":"user"},"mentions":["eve","tri"]`), "actionable", "mention"},
+		{"team to team", ev(q, `"sender":{"id":"bob","type":"user"},"mentions":["eve"]`), "ambient",
+			"question chatter"},
+		{"team to bot", ev(`"sender":{"id":"bob","type":"user"},"mentions":["eve","tri"]`),
+			"actionable", "mention"},
 		{"guest to team", ev(`"mentions":["eve"]`), "ambient", ""},
 		{"team to guest", ev(`"sender":{"id":"bob","type":"user"},"mentions":["ana"]`), "ambient", ""},
 		{"thread_id missing, mentions null", ev(`"mentions":null`), "ambient", ""},
@@ -99,17 +106,20 @@ func TestWho(t *testing.T) {
 		for _, f := range []struct {
 			name string
 			set  bool
-		}{{"mention", e.IsBotMention}, {"question", e.IsQuestion}, {"ack", e.IsAckOrEmoji}, {"chatter", e.IsInternalChatter}} {
+		}{{"mention", e.IsBotMention}, {"question", e.IsQuestion}, {"ack", e.IsAckOrEmoji},
+			{"chatter", e.IsInternalChatter}} {
 			if f.set {
 				flags = append(flags, f.name)
 			}
 		}
 		if got := strings.Join(flags, " "); e.Classification != tt.class || got != tt.flags {
-			t.Errorf("%s: %s (%s) %v, want %s (%s)", tt.name, e.Classification, got, e.Reasons, tt.class, tt.flags)
+			t.Errorf("%s: %s (%s) %v, want %s (%s)", tt.name, e.Classification, got, e.Reasons,
+				tt.class, tt.flags)
 		}
 	}
 	o.Config.OtherBots = "classify"
-	if e := run(t, classifier(t, o), ev(q, `"sender":{"id":"ci","type":"bot"}`))[0]; e.Classification != "actionable" {
+	if e := run(t, classifier(t, o),
+		ev(q, `"sender":{"id":"ci","type":"bot"}`))[0]; e.Classification != "actionable" {
 		t.Error("other_bots: classify is not heeded")
 	}
 }
@@ -117,7 +127,8 @@ func TestWho(t *testing.T) {
 func TestThreadInFlight(t *testing.T) {
 	c := classifier(t, Options{Config: config.Classifier{BotID: "tri"}})
 	at := func(seq int, id, thread, content, when string) string {
-		return ev(fmt.Sprintf(`"seq":%d,"message_id":%q,"thread_id":%s,"content":%q,"create_time":%q`, seq, id, thread, content, when))
+		return ev(fmt.Sprintf(`"seq":%d,"message_id":%q,"thread_id":%s,"content":%q,"create_time":%q`, seq,
+			id, thread, content, when))
 	}
 	const day1, day2, day3 = "2026-01-01T08:00:00Z", "2026-01-02T08:00:00Z", "2026-01-02T08:00:01Z"
 	out := run(t, c,
@@ -149,7 +160,8 @@ func TestSplice(t *testing.T) {
 		`{"content":"hm",` + need + `}`,
 		` { "x" : 1.50 , "content" : "h\u006d" , ` + need + ` } `,
 		`{"lang":"xx","reasons":[],"content":"hm",` + need + `}`,
-		`{"content":"hm","classification":"ack",` + need + `,"classifier_version":"1","other":{"lang":"kept"}}`,
+		`{"content":"hm","classification":"ack",` + need +
+			`,"classifier_version":"1","other":{"lang":"kept"}}`,
 	} {
 		once := raw(t, c, in+"\n")
 		if err := ndjson.Check(bytes.TrimSpace(once)); err != nil {
@@ -165,8 +177,10 @@ func TestSplice(t *testing.T) {
 		}
 	}
 	got := string(raw(t, c, `{"content":"hm",`+need+`}`+"\n"))
-	want := `{"content":"hm",` + need + `,"is_bot_mention":false,"is_question":false,"is_ack_or_emoji":true,"is_internal_chatter":false,"mentions_thread_with_inflight":false,` +
-		`"classification":"ack","classifier_confidence":0.95,"classifier_version":"` + c.Version() + `","classified_at":"2026-01-02T12:00:00Z","reasons":["ack:words"]}` + "\n"
+	want := `{"content":"hm",` + need +
+		`,"is_bot_mention":false,"is_question":false,"is_ack_or_emoji":true,"is_internal_chatter":false,"mentions_thread_with_inflight":false,` +
+		`"classification":"ack","classifier_confidence":0.95,"classifier_version":"` + c.Version() +
+		`","classified_at":"2026-01-02T12:00:00Z","reasons":["ack:words"]}` + "\n"
 	if got != want {
 		t.Errorf("got  %swant %s", got, want)
 	}
@@ -176,12 +190,18 @@ func TestRefusals(t *testing.T) {
 	c := classifier(t, Options{})
 	for in, want := range map[string]string{
 		ev(`"content":5`): "content is not a string", ev(`"content":null`): "content is not a string",
-		`{}`: "platform is missing", ev(`"sender":"ana"`): "sender is not an object", ev(`"sender":{"name":"x"}`): "sender.id is missing",
-		ev(`"sender":{"id":7}`): "sender.id is not a string", ev(`"mentions":[1]`): "mentions is not a list of strings",
-		ev(`"thread_id":7`): "thread_id is not a string", ev(`"create_time":"yesterday"`): `create_time "yesterday" is not an RFC 3339 time`,
+		`{}`: "platform is missing", ev(`"sender":"ana"`): "sender is not an object",
+		ev(`"sender":{"name":"x"}`):     "sender.id is missing",
+		ev(`"sender":{"id":7}`):         "sender.id is not a string",
+		ev(`"mentions":[1]`):            "mentions is not a list of strings",
+		ev(`"thread_id":7`):             "thread_id is not a string",
+		ev(`"create_time":"yesterday"`): `create_time "yesterday" is not an RFC 3339 time`,
 	} {
 		var said string
-		_, err := stream.Run(t.Context(), stream.Input{Stdin: strings.NewReader(in), After: -1, Say: func(f string, a ...any) { said = fmt.Sprintf(f, a...) }},
+		_, err := stream.Run(t.Context(),
+			stream.Input{Stdin: strings.NewReader(in), After: -1, Say: func(f string, a ...any) {
+				said = fmt.Sprintf(f, a...)
+			}},
 			stream.Output{Stdout: new(bytes.Buffer)}, c.Stage())
 		if err == nil || said != "stdin:1: "+want {
 			t.Errorf("%s: %q, %v; want %q", in, said, err, want)
@@ -191,7 +211,8 @@ func TestRefusals(t *testing.T) {
 
 // FuzzJudge: no text breaks the rules, and an ack asks nothing.
 func FuzzJudge(f *testing.F) {
-	for _, s := range []string{"ok?", "<@U1> why", "`x", "```", "> q\n> r", ":+1:", "为什么", "’s", "+1", "a://b", "\u200d\ufe0f", "e\u0301"} {
+	for _, s := range []string{"ok?", "<@U1> why", "`x", "```", "> q\n> r", ":+1:", "为什么", "’s", "+1",
+		"a://b", "\u200d\ufe0f", "e\u0301"} {
 		f.Add(s)
 	}
 	c, err := New(Options{})

@@ -46,7 +46,8 @@ func checkSet(values map[string]any) error {
 	for key, value := range values {
 		ok := false
 		switch key {
-		case "is_bot_mention", "is_question", "is_ack_or_emoji", "is_internal_chatter", "mentions_thread_with_inflight":
+		case "is_bot_mention", "is_question", "is_ack_or_emoji", "is_internal_chatter",
+			"mentions_thread_with_inflight":
 			_, ok = value.(bool)
 		case "classification":
 			ok = value == event.Actionable || value == event.Ambient || value == event.Ack
@@ -77,7 +78,8 @@ func number(v any) (float64, error) {
 // isField reports whether the classifier writes a field of that name.
 func isField(key []byte) bool {
 	switch string(key) {
-	case "is_bot_mention", "is_question", "is_ack_or_emoji", "is_internal_chatter", "mentions_thread_with_inflight",
+	case "is_bot_mention", "is_question", "is_ack_or_emoji", "is_internal_chatter",
+		"mentions_thread_with_inflight",
 		"classification", "classifier_confidence", "classifier_version", "classified_at", "reasons", "lang":
 		return true
 	}

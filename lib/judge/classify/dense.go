@@ -38,7 +38,8 @@ func (c *cutter) dense() {
 			}
 			rest := run[i+len(p.text):]
 			c.scripts.votes(p.langs)
-			told = c.ask(p, i, told, atEnd && i >= covered && (closed || p.kinds&more == 0) && c.lex.trails(rest))
+			told = c.ask(p, i, told, atEnd && i >= covered && (closed || p.kinds&more == 0) &&
+				c.lex.trails(rest))
 			if i >= covered {
 				c.push(unknown, p.kinds)
 				covered, name = i+len(p.text), 0

@@ -90,7 +90,8 @@ func (d *drawing) differs(name, letters string) string {
 	}
 	for i, m := range d.made {
 		if i >= len(letters) || m.letter() != letters[i] {
-			return fmt.Sprintf("%s, message %d is\n%s\nwas another, letter %.1s; before it\n%s", d.name, i, m, letters[min(i, len(letters)):], strings.Join(d.said[max(0, i-12):i+1], "\n"))
+			return fmt.Sprintf("%s, message %d is\n%s\nwas another, letter %.1s; before it\n%s", d.name, i, m,
+				letters[min(i, len(letters)):], strings.Join(d.said[max(0, i-12):i+1], "\n"))
 		}
 	}
 	return d.name + " is shorter"

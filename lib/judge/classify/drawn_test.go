@@ -90,25 +90,44 @@ func (f *feeder) feed(t *testing.T, line string) made {
 
 // The parts of messages in drawn rooms: openings, middles and endings.
 var (
-	drawnHeads = []string{"", "", "", "", "", "", "hi, ", "hello all, ", "ok, ", "thanks, ", "well ", "maybe ", "no, ", "yes ", "lol ", "*", "!", "good morning ", "so "}
-	drawnSays  = []string{
-		"why is the build red", "how do i restart it", "is it down for you too", "does anyone know where the log is", "can you send me the log", "could you also add it", "which version do you use",
-		"my build fails since today", "it does not work for me", "i'm getting a timeout when i deploy", "it crashes again", "the server is down", "it says error 42", "i have 3 GB free though", "i get a segfault",
-		"did you restart it", "what does it say", "are you sure", "have you tried another browser", "show me the log", "try another browser", "you should run make clean", "update to 1.3", "you need to set the flag",
-		"thanks", "thank you so much", "thanks a lot bob", "that was it", "it works now", "never mind, found it", "solved", "got it", "great", "ok", "ok bob", "yes", "no", "sure", "right", "lol", "hm", "nice", "cool", "indeed", "yes please", "no idea",
+	drawnHeads = []string{"", "", "", "", "", "", "hi, ", "hello all, ", "ok, ", "thanks, ", "well ",
+		"maybe ", "no, ", "yes ", "lol ", "*", "!", "good morning ", "so "}
+	drawnSays = []string{
+		"why is the build red", "how do i restart it", "is it down for you too",
+		"does anyone know where the log is", "can you send me the log", "could you also add it",
+		"which version do you use",
+		"my build fails since today", "it does not work for me", "i'm getting a timeout when i deploy",
+		"it crashes again", "the server is down", "it says error 42", "i have 3 GB free though",
+		"i get a segfault",
+		"did you restart it", "what does it say", "are you sure", "have you tried another browser",
+		"show me the log", "try another browser", "you should run make clean", "update to 1.3",
+		"you need to set the flag",
+		"thanks", "thank you so much", "thanks a lot bob", "that was it", "it works now",
+		"never mind, found it", "solved", "got it", "great", "ok", "ok bob", "yes", "no", "sure", "right",
+		"lol", "hm", "nice", "cool", "indeed", "yes please", "no idea",
 		"i will look later", "will do", "i'll ask", "let me check", "later", "one moment", "brb",
-		"hi", "hello", "good morning", "hi, i am new here", "hey bob", "i am new here and i want to learn how this works before i begin",
-		"lunch at noon", "the new release is out", "deploy in five minutes", "i wrote the docs yesterday", "i have installed the new one", "it is in the wiki", "git blame", "same here", "we use two of them", "there is a link below the form",
-		"maybe it is full", "perhaps the disk", "bob", "?", "👍", "👍👍", ":)", "...", "", "`x`", "x", "1.2", "anyone", "the lock",
+		"hi", "hello", "good morning", "hi, i am new here", "hey bob",
+		"i am new here and i want to learn how this works before i begin",
+		"lunch at noon", "the new release is out", "deploy in five minutes", "i wrote the docs yesterday",
+		"i have installed the new one", "it is in the wiki", "git blame", "same here", "we use two of them",
+		"there is a link below the form",
+		"maybe it is full", "perhaps the disk", "bob", "?", "👍", "👍👍", ":)", "...", "", "`x`", "x", "1.2",
+		"anyone", "the lock",
 	}
-	drawnMore = []string{"", "", "", "", "", " and then", " in main.go on the other machine", " since i changed the file of the one that you wrote", " but not for them, it was there and so were we and all of us and nobody saw it",
+	drawnMore = []string{"", "", "", "", "", " and then", " in main.go on the other machine",
+		" since i changed the file of the one that you wrote",
+		" but not for them, it was there and so were we and all of us and nobody saw it",
 		" and so on and so on until it is as long as it gets and nobody reads it any more, which is not what one wants and not what one gets and that is all"}
-	drawnTails = []string{"", "", "", "", "", "?", "?", "?", "!", " :)", " https://x.test/a", " `x`", ", right?", ", thanks", " please", " 👍", "...", " i think", "??", " it fails", "*", " (why?)"}
+	drawnTails = []string{"", "", "", "", "", "?", "?", "?", "!", " :)", " https://x.test/a", " `x`",
+		", right?", ", thanks", " please", " 👍", "...", " i think", "??", " it fails", "*", " (why?)"}
 	drawnNames = []string{"ann", "bob", "cyd", "dan", "eve", "fay", "gus", "al"}
 	// Seconds, at and around the bounds of the rules.
-	drawnSteps = []int64{0, 1, 10, 20, 30, 59, 60, 61, 90, 119, 120, 121, 179, 180, 181, 239, 240, 241, 299, 300, 301, 599, 600, 601, 1200, 2399, 2400, 2401, 10799, 10800, 10801, 86399, 86400, 86401, -1, -60, -86401}
+	drawnSteps = []int64{0, 1, 10, 20, 30, 59, 60, 61, 90, 119, 120, 121, 179, 180, 181, 239, 240, 241, 299,
+		300, 301, 599, 600, 601, 1200, 2399, 2400, 2401, 10799, 10800, 10801, 86399, 86400, 86401,
+		-1, -60, -86401}
 	// Bytes, at and around the bounds of the folds.
-	drawnPlaces = []int64{1, 200, 40_000, generation / 4, generation - 1, generation, generation + 1, 2*generation - 1, 2 * generation, 2*generation + 1, 3 * generation, -500}
+	drawnPlaces = []int64{1, 200, 40_000, generation / 4, generation - 1, generation, generation + 1,
+		2*generation - 1, 2 * generation, 2*generation + 1, 3 * generation, -500}
 )
 
 func pick[T any](rnd *rand.Rand, of []T) T { return of[rnd.IntN(len(of))] }
@@ -143,7 +162,8 @@ func drawTalk(t *testing.T, seed uint64) drawing {
 	c := drawnClassifier(t, o, kind)
 	st := feeds(c)
 	d := drawing{name: name}
-	r := &drawnRoom{rnd: rnd, now: 1_700_000_000 + int64(rnd.IntN(1000)), people: drawnNames[:2+rnd.IntN(len(drawnNames)-1)], threads: threads,
+	r := &drawnRoom{rnd: rnd, now: 1_700_000_000 + int64(rnd.IntN(1000)),
+		people: drawnNames[:2+rnd.IntN(len(drawnNames)-1)], threads: threads,
 		quick: 2 + rnd.IntN(12), far: seed%7 == 3}
 	for i := range 20 + rnd.IntN(3)*40 {
 		line := r.next(i)
@@ -239,7 +259,8 @@ func (r *drawnRoom) next(i int) string {
 		chat = "d"
 	}
 	return fmt.Sprintf(`{"seq":%d,"platform":"p","chat_id":%q,"message_id":"%d","create_time":%q,"content":%s,"thread_id":%s,"sender":{"id":%q,"type":%q},"mentions":[%s]%s}`+"\n",
-		r.at, chat, i, time.Unix(r.now, 0).UTC().Format(time.RFC3339), ndjson.AppendString(nil, text), thread, from, kind, mentions, more)
+		r.at, chat, i, time.Unix(r.now, 0).UTC().Format(time.RFC3339), ndjson.AppendString(nil, text), thread,
+		from, kind, mentions, more)
 }
 
 // drawTexts are texts of words of all languages, with signs between them.
@@ -261,7 +282,8 @@ func drawTexts(t *testing.T) (rows []drawing) {
 		d := drawing{name: "texts " + strings.TrimSuffix(filepath.Base(files[i]), ".tuned.tsv")}
 		st := feeds(drawnClassifier(t, Options{}, 4))
 		for j := range 300 {
-			line := strings.Replace(says(drawText(rnd, words[i])), `"dev"`, fmt.Sprintf(`"%d"`, j), 1) // a room each
+			// a room each
+			line := strings.Replace(says(drawText(rnd, words[i])), `"dev"`, fmt.Sprintf(`"%d"`, j), 1)
 			d.made, d.said = append(d.made, st.feed(t, line)), append(d.said, line)
 		}
 		rows = append(rows, d)
@@ -285,13 +307,21 @@ func drawMarks(t *testing.T) drawing {
 	return d
 }
 
-var drawnMarks = append(append(strings.Split("::==^<>>>>@`*_-+().!?;,{}[]#$%&\\|/'\"~  \n\n", ""), strings.Split("oDdpPO3)1U", "")...), "؟", "⁇", "⁈", "⁉", "⸮", "፧", "﹖", "❓", "❔",
-	"。", "．", "！", "；", "¡", "؛", "۔", "।", "։", "，", "、", "،", "՞", "γ", "hm?", "why", "is", "ok", "thanks", "not", "```", "\n>", "<@", "<#", "<:", "<a:", "<!", "<3", ":)", ":o)", ":-)", ":'(",
-	":ok:", "://", "\t", "？", "¿", "’", "é", "行", "吗", "の", "ไ", "나요", "ㅠㅠ", "ㅋ", "👍", "…", "\u200d", "ooookay", "pleaseee", "whyyy", "OK", "Why", "it", "?;", "+1", "-1", "2")
+var drawnMarks = append(append(strings.Split("::==^<>>>>@`*_-+().!?;,{}[]#$%&\\|/'\"~  \n\n", ""),
+	strings.Split("oDdpPO3)1U", "")...), "؟", "⁇", "⁈", "⁉", "⸮", "፧", "﹖", "❓", "❔",
+	"。", "．", "！", "；", "¡", "؛", "۔", "।", "։", "，", "、", "،", "՞", "γ", "hm?", "why", "is", "ok", "thanks",
+	"not", "```", "\n>", "<@", "<#", "<:", "<a:", "<!", "<3", ":)", ":o)", ":-)", ":'(",
+	":ok:", "://", "\t", "？", "¿", "’", "é", "行", "吗", "の", "ไ", "나요", "ㅠㅠ", "ㅋ", "👍", "…", "\u200d",
+	"ooookay", "pleaseee", "whyyy", "OK", "Why", "it", "?;", "+1", "-1", "2")
 
-var drawnSigns = []string{" ", " ", " ", " ", " ", " ", " ", " ", " ", ", ", ". ", "? ", "! ", ": ", "; ", " - ", "-", "/", "'", "’", "\n", "\n> ", "\n>", " (", ") ", " \"", "\" ", "`", " ` ", "```", " <", "> ", "<@U1> ", "<#C1|x> ", "<:a:1> ",
-	"@", "#", "*", "_", "=", "&", "%", "$", "^", "^^", "\\", "|", "{", "}", "[", "]", " :) ", ":-)", " ;) ", " :+1: ", " +1 ", " -1 ", "+", " 1 ", "42", "?", "??", "?!", "?;", "?=", "?*", "？", "。", "、", "！", "…", "...", " 👍 ", "👍", "❤️", "\u200d", "\u200c", "\u00a0", "\ufe0f",
-	" https://x.test/why?a=1 ", " http://", "a://b ", " x.test ", " me@x.test ", " <3 ", " >.> ", " o/ ", "~", " e\u0301", " É", " Ü", " ı", "ß", "ﬁ", "Ａ", "é", "\t", "   "}
+var drawnSigns = []string{" ", " ", " ", " ", " ", " ", " ", " ", " ", ", ", ". ", "? ", "! ", ": ", "; ",
+	" - ", "-", "/", "'", "’", "\n", "\n> ", "\n>", " (", ") ", " \"", "\" ", "`", " ` ", "```", " <", "> ",
+	"<@U1> ", "<#C1|x> ", "<:a:1> ",
+	"@", "#", "*", "_", "=", "&", "%", "$", "^", "^^", "\\", "|", "{", "}", "[", "]", " :) ", ":-)", " ;) ",
+	" :+1: ", " +1 ", " -1 ", "+", " 1 ", "42", "?", "??", "?!", "?;", "?=", "?*", "？", "。", "、", "！", "…",
+	"...", " 👍 ", "👍", "❤️", "\u200d", "\u200c", "\u00a0", "\ufe0f",
+	" https://x.test/why?a=1 ", " http://", "a://b ", " x.test ", " me@x.test ", " <3 ", " >.> ", " o/ ", "~",
+	" e\u0301", " É", " Ü", " ı", "ß", "ﬁ", "Ａ", "é", "\t", "   "}
 
 func drawText(rnd *rand.Rand, words []string) string {
 	var b strings.Builder

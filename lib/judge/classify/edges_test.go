@@ -49,7 +49,8 @@ func TestLexiconLimits(t *testing.T) {
 	}{
 		{"most words", maxPhrases - 2, 0, "x", false}, {"one more", maxPhrases - 1, 0, "x", true},
 		{"most phrases", 0, maxPhrases, "x", false}, {"one phrase more", 0, maxPhrases + 1, "x", true},
-		{"longest line", 0, 0, strings.Repeat("x ", maxLine/2), false}, {"a byte more", 0, 0, strings.Repeat("x ", maxLine/2) + "x", true},
+		{"longest line", 0, 0, strings.Repeat("x ", maxLine/2), false},
+		{"a byte more", 0, 0, strings.Repeat("x ", maxLine/2) + "x", true},
 	} {
 		l := empty()
 		l.words = append(l.words, make([]string, tt.words)...)
@@ -59,7 +60,8 @@ func TestLexiconLimits(t *testing.T) {
 			l.slots = make([]uint16, 2*len(l.slots))
 		}
 		grown := make([]kind, tt.words)
-		l.common, l.of = append(l.common, make([]uint32, tt.words)...), append(l.of, make([]uint32, tt.words)...)
+		l.common, l.of = append(l.common, make([]uint32, tt.words)...),
+			append(l.of, make([]uint32, tt.words)...)
 		l.first, l.below = append(l.first, make([]int32, tt.words)...), append(l.below, grown...)
 		if err := l.add(tt.line, anywhere); (err != nil) != tt.fails {
 			t.Errorf("%s: %v", tt.name, err)
@@ -82,7 +84,8 @@ func TestExplainsNoLanguage(t *testing.T) {
 	for said, want := range map[string]bool{"xyzzy": false, "where is the retry limit": true} {
 		var out bytes.Buffer
 		in := stream.Input{Stdin: strings.NewReader(says(said)), After: -1}
-		if _, err := stream.Run(t.Context(), in, stream.Output{Stdout: &out}, classifier(t, Options{}).Explain()); err != nil {
+		if _, err := stream.Run(t.Context(), in, stream.Output{Stdout: &out},
+			classifier(t, Options{}).Explain()); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Contains(out.String(), "language"); got != want {
@@ -109,7 +112,8 @@ func TestSignsOfOthers(t *testing.T) {
 		x.read(c.lex, []byte("why"+string(ch)+" not"))
 		asks, parts := strings.ContainsRune("？؟⁇⁈⁉⸮፧﹖❓❔", ch), strings.ContainsRune("，、،", ch)
 		begins := asks || strings.ContainsRune("。．！；…¿¡؛۔।։", ch)
-		if len(x.words) != 2 || x.mark != (asks || ch == '¿') || x.words[1].begins != begins || x.words[1].comma != parts || x.emoji {
+		if len(x.words) != 2 || x.mark != (asks || ch == '¿') || x.words[1].begins != begins ||
+			x.words[1].comma != parts || x.emoji {
 			t.Errorf("%c: %+v, mark %t, emoji %t", ch, x.words, x.mark, x.emoji)
 		}
 	}
@@ -120,7 +124,8 @@ func TestSignsOfOthers(t *testing.T) {
 func TestKnownWords(t *testing.T) {
 	var x reading
 	c := classifier(t, Options{})
-	for said, want := range map[string]string{"whyyy": "why", "willl": "will", "wwwhy": "why", "soooo": "so", "xyzzzz": "", "why": "why", "Whyyy": "why"} {
+	for said, want := range map[string]string{"whyyy": "why", "willl": "will", "wwwhy": "why", "soooo": "so",
+		"xyzzzz": "", "why": "why", "Whyyy": "why"} {
 		x.read(c.lex, []byte(said))
 		if len(x.words) != 1 || c.lex.words[x.words[0].id] != want {
 			t.Errorf("%q: %+v, want %q", said, x.words, want)
@@ -136,9 +141,13 @@ func TestFaces(t *testing.T) {
 		emoji bool
 		words int
 	}{
-		":)": {true, 0}, ":o)": {true, 0}, ":x)": {false, 1}, ":o": {true, 0}, ":-)": {true, 0}, ":-x": {false, 1}, ":'(": {true, 0}, "=)": {true, 0}, ":)))": {true, 0}, ":)x": {false, 1}, ":).": {true, 0},
-		":ok:": {true, 0}, ":a": {false, 1}, "::": {false, 0}, ":a:": {false, 1}, ":ab:": {true, 0}, ":a_b-c+1:": {true, 0}, "=ok:": {false, 1}, "<3": {true, 0}, "<": {false, 0}, "<4": {false, 1},
-		">.> why": {true, 1}, ">.>> why": {true, 1}, "> why": {false, 0}, "> why\nnot": {false, 1}, "<:a:1> b": {true, 1}, "<a:a:1> b": {true, 1}, "<b:a:1> b": {false, 4}, "^^": {false, 0},
+		":)": {true, 0}, ":o)": {true, 0}, ":x)": {false, 1}, ":o": {true, 0}, ":-)": {true, 0},
+		":-x": {false, 1}, ":'(": {true, 0}, "=)": {true, 0}, ":)))": {true, 0}, ":)x": {false, 1},
+		":).":  {true, 0},
+		":ok:": {true, 0}, ":a": {false, 1}, "::": {false, 0}, ":a:": {false, 1}, ":ab:": {true, 0},
+		":a_b-c+1:": {true, 0}, "=ok:": {false, 1}, "<3": {true, 0}, "<": {false, 0}, "<4": {false, 1},
+		">.> why": {true, 1}, ">.>> why": {true, 1}, "> why": {false, 0}, "> why\nnot": {false, 1},
+		"<:a:1> b": {true, 1}, "<a:a:1> b": {true, 1}, "<b:a:1> b": {false, 4}, "^^": {false, 0},
 	} {
 		if x.read(c.lex, []byte(said)); x.emoji != want.emoji || len(x.words) != want.words {
 			t.Errorf("%q: %d words, emoji %t", said, len(x.words), x.emoji)
@@ -160,7 +169,8 @@ func TestAnnounces(t *testing.T) {
 
 // TestFolded: signs that people leave out are not there, and no others in their place.
 func TestFolded(t *testing.T) {
-	for word, want := range map[string]string{"a\u200db": "ab", "don’t": "don't", "Ёж": "еж", "ok": "ok", "": ""} {
+	for word, want := range map[string]string{"a\u200db": "ab", "don’t": "don't", "Ёж": "еж",
+		"ok": "ok", "": ""} {
 		if got := folded(word); got != want {
 			t.Errorf("%q: %q, want %q", word, got, want)
 		}
@@ -170,7 +180,8 @@ func TestFolded(t *testing.T) {
 // TestTrails: drawn-out ends and particles of Japanese change nothing, words do.
 func TestTrails(t *testing.T) {
 	c := classifier(t, Options{})
-	for rest, want := range map[string]bool{"": true, "ー": true, "っ": true, "ッ": true, "ーっッ": true, "東": false, "ッ東": false} {
+	for rest, want := range map[string]bool{"": true, "ー": true, "っ": true, "ッ": true, "ーっッ": true,
+		"東": false, "ッ東": false} {
 		if got := c.lex.trails([]byte(rest)); got != want {
 			t.Errorf("%q: %t", rest, got)
 		}

@@ -17,13 +17,15 @@ func TestEnglish(t *testing.T) {
 			e := run(t, c, says(s.text))[0]
 			asks.add(s.kind == "question", e.IsQuestion && !e.IsAckOrEmoji)
 			acks.add(s.kind == "ack", e.IsAckOrEmoji)
-			if half.name == "tuned" && (s.kind == "question" != e.IsQuestion || s.kind == "ack" != e.IsAckOrEmoji) {
+			if half.name == "tuned" && (s.kind == "question" != e.IsQuestion ||
+				s.kind == "ack" != e.IsAckOrEmoji) {
 				t.Logf("%s %q: %v", s.kind, s.text, e.Reasons)
 			}
 		}
 		t.Logf("%-9s question %.3f %+v  ack %.3f %+v", half.name, asks.f1(), asks, acks.f1(), acks)
 		if len(all) < 300 || asks.f1() < half.least || acks.f1() < half.least {
-			t.Errorf("%s: F1 of questions %.2f, of acks %.2f, want %.2f", half.name, asks.f1(), acks.f1(), half.least)
+			t.Errorf("%s: F1 of questions %.2f, of acks %.2f, want %.2f", half.name, asks.f1(),
+				acks.f1(), half.least)
 		}
 	}
 }

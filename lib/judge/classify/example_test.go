@@ -20,7 +20,8 @@ func ExampleClassifier_Stage() {
 	in := fmt.Sprintf(line, 1, "where is the retry limit set?") + fmt.Sprintf(line, 2, "thanks, got it")
 	c, err := classify.New(classify.Options{Now: time.Now})
 	var out bytes.Buffer
-	_, err2 := stream.Run(context.Background(), stream.Input{Stdin: strings.NewReader(in), After: -1}, stream.Output{Stdout: &out}, c.Stage())
+	_, err2 := stream.Run(context.Background(), stream.Input{Stdin: strings.NewReader(in), After: -1},
+		stream.Output{Stdout: &out}, c.Stage())
 	for l := range strings.Lines(out.String()) {
 		fmt.Println(gjson.Get(l, "classification"), gjson.Get(l, "reasons.0"))
 	}

@@ -38,7 +38,8 @@ func (c *Classifier) words(e *Event, line []byte) string {
 	if said[2].Exists() {
 		lang = ", language " + text.Visible(said[2].String())
 	}
-	return fmt.Sprintf("%s: %s\n    %s (%s%s): %s\n", oneLine(string(e.from), 30), oneLine(string(e.says), 100),
+	return fmt.Sprintf("%s: %s\n    %s (%s%s): %s\n", oneLine(string(e.from), 30),
+		oneLine(string(e.says), 100),
 		said[0].String(), said[1].Raw, lang, strings.Join(why, "; "))
 }
 
@@ -56,18 +57,23 @@ func oneLine(s string, n int) string {
 }
 
 var reasonWords = [whySign]string{
-	whyMention: "it mentions the bot", whyEndMark: "it ends with a question mark", whyMark: "it has a question mark",
-	whyIdle: "it is small talk, which asks nothing", whyAck: "it is short and only acknowledges", whyEmoji: "it has no words, only signs",
+	whyMention: "it mentions the bot", whyEndMark: "it ends with a question mark",
+	whyMark: "it has a question mark",
+	whyIdle: "it is small talk, which asks nothing", whyAck: "it is short and only acknowledges",
+	whyEmoji:  "it has no words, only signs",
 	whyThanks: "it gives thanks and asks nothing", whySettles: "who was helped says that it is settled",
 	whyChatter: "a team member talks to a team member", whyTeam: "and nobody else asked",
 	whyInflight: "its thread was opened by a question a while ago",
 	whyFollows:  "it goes on with what its writer is being helped with",
-	whyProblem:  "its writer tells of a problem", whyNewcomer: "somebody new tells something", whyToHelper: "it speaks to somebody who mostly helps",
-	whyAnswers: "it answers somebody who asked", whyClarifies: "it asks back, of somebody who asked",
-	whyHelps: "its writer is helping somebody", whyHelper: "its writer mostly helps others", whyLater: "it promises, and says nothing yet",
+	whyProblem:  "its writer tells of a problem", whyNewcomer: "somebody new tells something",
+	whyToHelper: "it speaks to somebody who mostly helps",
+	whyAnswers:  "it answers somebody who asked", whyClarifies: "it asks back, of somebody who asked",
+	whyHelps: "its writer is helping somebody", whyHelper: "its writer mostly helps others",
+	whyLater:     "it promises, and says nothing yet",
 	whyRemark:    "its writer is being helped, but it adds little",
 	whyAnnounces: "its writer only passes on links",
-	whyOwn:       "it is the bot's own", whyBot: "another bot wrote it", whyDeleted: "it was deleted", whyNone: "nothing in it asks",
+	whyOwn:       "it is the bot's own", whyBot: "another bot wrote it", whyDeleted: "it was deleted",
+	whyNone: "nothing in it asks",
 }
 
 // inWords describes a reason for a person.

@@ -31,7 +31,8 @@ func contains(jq string) (Matcher, error) {
 func TestReasonsInWords(t *testing.T) {
 	c := classifier(t, Options{Compile: contains, Config: config.Classifier{
 		AckPatterns: []string{"^jos$", "^yo$"}, QuestionKeywords: []string{"piye carane"},
-		Rules: []config.Rule{{Name: "bills", When: "x", Set: map[string]any{"is_question": true}}, {Name: "seen", When: "y", Set: map[string]any{"is_question": true}}},
+		Rules: []config.Rule{{Name: "bills", When: "x", Set: map[string]any{"is_question": true}},
+			{Name: "seen", When: "y", Set: map[string]any{"is_question": true}}},
 	}})
 	st := c.state()
 	seen := map[string]int{}
@@ -46,7 +47,9 @@ func TestReasonsInWords(t *testing.T) {
 		}
 		seen[words] = n
 	}
-	for _, words := range []string{`the words "piye carane" ask`, "ack_patterns[1] of the configuration matches", `the rule "bills" of the configuration holds`, `the rule "seen" of the configuration failed`} {
+	for _, words := range []string{`the words "piye carane" ask`,
+		"ack_patterns[1] of the configuration matches", `the rule "bills" of the configuration holds`,
+		`the rule "seen" of the configuration failed`} {
 		if _, ok := seen[words]; !ok {
 			t.Errorf("nothing is told as %s", words)
 		}
@@ -63,7 +66,8 @@ func TestReasonsInWords(t *testing.T) {
 
 func TestOneLine(t *testing.T) {
 	for in, want := range map[string]string{
-		"": "", "abc": "abc", "a  b\n\tc": "a b c", "abcdefgh": "abcde…", "abcde": "abcde", "👨‍👩‍👧👨‍👩‍👧👨‍👩‍👧👨‍👩‍👧👨‍👩‍👧👨‍👩‍👧": "👨‍👩‍👧👨‍👩‍👧👨‍👩‍👧👨‍👩‍👧👨‍👩‍👧…",
+		"": "", "abc": "abc", "a  b\n\tc": "a b c", "abcdefgh": "abcde…", "abcde": "abcde",
+		"👨‍👩‍👧👨‍👩‍👧👨‍👩‍👧👨‍👩‍👧👨‍👩‍👧👨‍👩‍👧": "👨‍👩‍👧👨‍👩‍👧👨‍👩‍👧👨‍👩‍👧👨‍👩‍👧…",
 		"a\x1bb": "a<U+001B>b", "a\xffb": "ab", strings.Repeat(" ", 300) + "late": "",
 	} {
 		if got := oneLine(in, 5); got != want {
@@ -75,14 +79,17 @@ func TestOneLine(t *testing.T) {
 // TestRuleThatFails: it does not hold, is reported once, and the message keeps what other rules have set.
 func TestRuleThatFails(t *testing.T) {
 	var said []string
-	o := Options{Compile: contains, Say: func(f string, a ...any) { said = append(said, fmt.Sprintf(f, a...)) }, Config: config.Classifier{Rules: []config.Rule{
+	o := Options{Compile: contains, Say: func(f string, a ...any) {
+		said = append(said, fmt.Sprintf(f, a...))
+	}, Config: config.Classifier{Rules: []config.Rule{
 		{Name: "bills", When: "invoice", Set: map[string]any{"lang": "xx", "classifier_confidence": 0.25}},
 		{Name: "sick", When: "fails", Set: map[string]any{"is_question": true}},
 		{Name: "other", When: "nothing like it", Set: map[string]any{"is_ack_or_emoji": true}},
 	}}}
 	c := classifier(t, o)
 	for _, e := range run(t, c, says("here is the invoice")+says("the invoice again")) {
-		if got := strings.Join(e.Reasons[len(e.Reasons)-2:], " "); got != "rule:bills rule-failed:sick" || e.Lang != "xx" || e.ClassifierConfidence != 0.25 || e.IsQuestion || e.IsAckOrEmoji {
+		if got := strings.Join(e.Reasons[len(e.Reasons)-2:], " "); got != "rule:bills rule-failed:sick" ||
+			e.Lang != "xx" || e.ClassifierConfidence != 0.25 || e.IsQuestion || e.IsAckOrEmoji {
 			t.Errorf("%+v", e)
 		}
 	}
@@ -90,29 +97,38 @@ func TestRuleThatFails(t *testing.T) {
 		t.Errorf("said %q", said)
 	}
 	o.Say = nil
-	if e := run(t, classifier(t, o), says("hm"))[0]; e.Reasons[len(e.Reasons)-1] != "rule-failed:sick" || len(e.Reasons) != 2 {
+	if e := run(t, classifier(t, o), says("hm"))[0]; e.Reasons[len(e.Reasons)-1] != "rule-failed:sick" ||
+		len(e.Reasons) != 2 {
 		t.Errorf("%+v", e)
 	}
 }
 
 func TestRulesOfAConfiguration(t *testing.T) {
 	cfg := &config.Config{}
-	cfg.Classifier.Rules = []config.Rule{{Name: "bills", When: "invoice", Set: map[string]any{"classification": "actionable"}}}
+	cfg.Classifier.Rules = []config.Rule{{Name: "bills", When: "invoice",
+		Set: map[string]any{"classification": "actionable"}}}
 	filter, err := Rules(cfg, contains)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := filter(t.Context(), stream.Input{Stdin: strings.NewReader(says("the invoice")), After: -1}, &out); err != nil || !strings.Contains(out.String(), `"classification":"actionable"`) {
+	if err := filter(t.Context(), stream.Input{Stdin: strings.NewReader(says("the invoice")), After: -1},
+		&out); err != nil || !strings.Contains(out.String(), `"classification":"actionable"`) {
 		t.Errorf("%s, %v", out.String(), err)
 	}
 	for want, rule := range map[string]config.Rule{
-		"classifier.rules[0]: name is missing": {When: "x", Set: map[string]any{"lang": "x"}}, "classifier.rules[0].when: broken": {Name: "x", When: "broken", Set: map[string]any{"lang": "x"}},
-		"classifier.rules[0].set: sets nothing":                             {Name: "x", When: "y"},
-		"classifier.rules[0].set: classifier_confidence cannot be NaN":      {Name: "x", When: "y", Set: map[string]any{"classifier_confidence": math.NaN()}},
-		"classifier.rules[0].set: classifier_confidence cannot be -0.1":     {Name: "x", When: "y", Set: map[string]any{"classifier_confidence": -0.1}},
-		"classifier.rules[0].set: lang cannot be 5":                         {Name: "x", When: "y", Set: map[string]any{"lang": 5}},
-		"classifier.rules[0].set: version is not a field of the classifier": {Name: "x", When: "y", Set: map[string]any{"version": 5}},
+		"classifier.rules[0]: name is missing": {When: "x", Set: map[string]any{"lang": "x"}},
+		"classifier.rules[0].when: broken": {Name: "x", When: "broken",
+			Set: map[string]any{"lang": "x"}},
+		"classifier.rules[0].set: sets nothing": {Name: "x", When: "y"},
+		"classifier.rules[0].set: classifier_confidence cannot be NaN": {Name: "x", When: "y",
+			Set: map[string]any{"classifier_confidence": math.NaN()}},
+		"classifier.rules[0].set: classifier_confidence cannot be -0.1": {Name: "x", When: "y",
+			Set: map[string]any{"classifier_confidence": -0.1}},
+		"classifier.rules[0].set: lang cannot be 5": {Name: "x", When: "y",
+			Set: map[string]any{"lang": 5}},
+		"classifier.rules[0].set: version is not a field of the classifier": {Name: "x", When: "y",
+			Set: map[string]any{"version": 5}},
 	} {
 		cfg.Classifier.Rules[0] = rule
 		if _, err := Rules(cfg, contains); err == nil || err.Error() != want {
@@ -120,7 +136,8 @@ func TestRulesOfAConfiguration(t *testing.T) {
 		}
 	}
 	for _, ok := range []any{0, 1, 0.5} {
-		cfg.Classifier.Rules[0] = config.Rule{Name: "x", When: "y", Set: map[string]any{"classifier_confidence": ok, "is_bot_mention": false}}
+		cfg.Classifier.Rules[0] = config.Rule{Name: "x", When: "y",
+			Set: map[string]any{"classifier_confidence": ok, "is_bot_mention": false}}
 		if _, err := Rules(cfg, contains); err != nil {
 			t.Errorf("%v: %v", ok, err)
 		}
@@ -145,7 +162,8 @@ func TestResumed(t *testing.T) {
 	c := classifier(t, Options{})
 	for _, make := range []func() stream.Stage[Event]{c.Stage, c.Explain} {
 		var whole bytes.Buffer
-		if _, err := stream.Run(t.Context(), stream.Input{Files: []string{from}, After: -1}, stream.Output{Stdout: &whole}, make()); err != nil {
+		if _, err := stream.Run(t.Context(), stream.Input{Files: []string{from}, After: -1},
+			stream.Output{Stdout: &whole}, make()); err != nil {
 			t.Fatal(err)
 		}
 		lines := strings.SplitAfter(strings.TrimSuffix(in.String(), "\n"), "\n")
@@ -155,7 +173,9 @@ func TestResumed(t *testing.T) {
 				t.Fatal(err)
 			}
 			var rest bytes.Buffer
-			if _, err := stream.Run(t.Context(), stream.Input{Files: []string{from}, After: e.Seq, Window: Window}, stream.Output{Stdout: &rest}, make()); err != nil {
+			if _, err := stream.Run(t.Context(),
+				stream.Input{Files: []string{from}, After: e.Seq, Window: Window},
+				stream.Output{Stdout: &rest}, make()); err != nil {
 				t.Fatal(err)
 			}
 			if rest.Len() == 0 || !strings.HasSuffix(whole.String(), rest.String()) {

@@ -100,7 +100,8 @@ func (s *state) append(dst []byte, e *Event, changes map[string]any) []byte {
 // flags are the boolean fields, in order.
 type flags [5]bool
 
-var flagFields = [len(flags{})]string{`,"is_bot_mention":`, `,"is_question":`, `,"is_ack_or_emoji":`, `,"is_internal_chatter":`, `,"mentions_thread_with_inflight":`}
+var flagFields = [len(flags{})]string{`,"is_bot_mention":`, `,"is_question":`, `,"is_ack_or_emoji":`,
+	`,"is_internal_chatter":`, `,"mentions_thread_with_inflight":`}
 
 // number encodes flags as an integer.
 func (f flags) number() (n int) {

@@ -17,7 +17,8 @@ import (
 	"tri/lib/base/ndjson"
 )
 
-var fitWeights = flag.Bool("fit", false, "fit the weights of the signs anew and print them, with what they come to on rooms left out")
+var fitWeights = flag.Bool("fit", false,
+	"fit the weights of the signs anew and print them, with what they come to on rooms left out")
 
 // fitted is a labelled message: the signs that hold of it, and what readers say.
 type fitted struct {
@@ -74,7 +75,8 @@ func TestFit(t *testing.T) {
 				}
 			}
 		}
-		t.Logf("rooms left out: %d%% called (from %.0f points): %.2f misses per 100 dropped, F1 %.3f", percent, 100*out[called-1].points,
+		t.Logf("rooms left out: %d%% called (from %.0f points): %.2f misses per 100 dropped, F1 %.3f",
+			percent, 100*out[called-1].points,
 			100*float64(want-hits)/float64(len(out)-called), 2*float64(hits)/float64(called+want))
 	}
 	w := logistic(all, func(*fitted) bool { return true })
@@ -264,18 +266,21 @@ func roomMessages(t *testing.T, path string, tuned, untouched map[string]bool) (
 			t.Fatal(err)
 		}
 		e := new(Event)
-		if err := c.Prepare(ndjson.Record{Bytes: line, Members: scan.Members, Seq: -1, Offset: offset}, e); err != nil {
+		if err := c.Prepare(ndjson.Record{Bytes: line, Members: scan.Members, Seq: -1, Offset: offset},
+			e); err != nil {
 			t.Fatal(err)
 		}
 		offset += int64(len(line))
 		st.place(e)
 		s := e.verdict.stand.weighed
-		f := fitted{room: filepath.Base(path), signs: s, bound: s == 0, kept: e.verdict.classification() == "actionable", much: 1}
+		f := fitted{room: filepath.Base(path), signs: s, bound: s == 0,
+			kept: e.verdict.classification() == "actionable", much: 1}
 		want, labelled := tuned[m.ID]
 		switch {
 		case labelled:
 			f.want = want
-		case untouched[m.ID] || m.Thread == nil || f.bound || talks[*m.Thread].said < 3 || len(talks[*m.Thread].people) < 2:
+		case untouched[m.ID] || m.Thread == nil || f.bound || talks[*m.Thread].said < 3 ||
+			len(talks[*m.Thread].people) < 2:
 			continue
 		default:
 			f.want, f.much = talks[*m.Thread].opener == m.Sender.ID, 0.3

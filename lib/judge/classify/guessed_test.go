@@ -38,8 +38,10 @@ func TestGuessedThreads(t *testing.T) {
 		}
 		want := run(t, c, bare.String())
 		for i, got := range run(t, c, guessed.String()) {
-			if got.Classification != want[i].Classification || fmt.Sprint(got.Reasons) != fmt.Sprint(want[i].Reasons) {
-				t.Errorf("%s: %q is %s %v, without a guess %s %v", filepath.Base(name), lines[i].text, got.Classification, got.Reasons, want[i].Classification, want[i].Reasons)
+			if got.Classification != want[i].Classification ||
+				fmt.Sprint(got.Reasons) != fmt.Sprint(want[i].Reasons) {
+				t.Errorf("%s: %q is %s %v, without a guess %s %v", filepath.Base(name), lines[i].text,
+					got.Classification, got.Reasons, want[i].Classification, want[i].Reasons)
 			}
 		}
 	}
@@ -62,7 +64,8 @@ func TestGuessedThreadOfAQuestion(t *testing.T) {
 	}
 	got := run(t, classifier(t, Options{}), in.String())
 	if !got[3].MentionsThreadWithInflight || got[3].Classification != "actionable" {
-		t.Errorf("the answer to what was asked back is %s %v, in flight: %t", got[3].Classification, got[3].Reasons, got[3].MentionsThreadWithInflight)
+		t.Errorf("the answer to what was asked back is %s %v, in flight: %t", got[3].Classification,
+			got[3].Reasons, got[3].MentionsThreadWithInflight)
 	}
 }
 
@@ -70,11 +73,14 @@ func TestGuessedThreadOfAQuestion(t *testing.T) {
 func TestTeamTells(t *testing.T) {
 	const now, hour = 1_700_000_000, 60 * 60
 	said := []utterance{
-		{at: now, from: "mira", text: "morning all, back from two weeks off. 214 unread threads, I will pretend I did not see them"},
+		{at: now, from: "mira",
+			text: "morning all, back from two weeks off. 214 unread threads, I will pretend I did not see them"},
 		{at: now + hour, from: "bayu", text: "why is the build red?"},
 		{at: now + hour + 60, from: "mira", text: "bayu: the runner has no disk left"},
-		{at: now + 6*hour, from: "bayu", text: "schedule of next week: haruka until Wednesday, then me, and mira on the weekend"},
-		{at: now + 30*hour, from: "bayu", text: "maintenance of the network tonight from one to three, nothing will be noticed"},
+		{at: now + 6*hour, from: "bayu",
+			text: "schedule of next week: haruka until Wednesday, then me, and mira on the weekend"},
+		{at: now + 30*hour, from: "bayu",
+			text: "maintenance of the network tonight from one to three, nothing will be noticed"},
 	}
 	want := []string{"ambient", "actionable", "ambient", "ambient", "ambient"}
 	var in strings.Builder
@@ -95,7 +101,8 @@ func TestJoiningParticle(t *testing.T) {
 		"どうするの": true, "これ見たの。": true, "もう食べたの！": true,
 		"runbook の gateway を見ました": false, "runbook の「gateway」を見ました": false, "キャッシュが温まるまでの一時的なものでした": false,
 	} {
-		e := run(t, classifier(t, Options{}), utterance{at: 1_700_000_000, id: "1", from: "a", text: text}.event())[0]
+		e := run(t, classifier(t, Options{}),
+			utterance{at: 1_700_000_000, id: "1", from: "a", text: text}.event())[0]
 		if e.IsQuestion != want {
 			t.Errorf("%q: question %t %v", text, e.IsQuestion, e.Reasons)
 		}

@@ -47,9 +47,11 @@ const (
 )
 
 var reasonNames = [whySign]string{
-	"mention:bot", "question:ends-with-mark", "question:mark-inside", "no-question:small-talk", "ack:words", "ack:emoji", "ack:thanks",
+	"mention:bot", "question:ends-with-mark", "question:mark-inside", "no-question:small-talk", "ack:words",
+	"ack:emoji", "ack:thanks",
 	"internal:team-to-team", "thread:in-flight", "own-message", "other-bot", "deleted",
-	"follow-up", "problem", "answers-someone", "clarifies", "goes-on-helping", "helper", "team-talk", "settles", "later", "announces", "newcomer", "to-helper", "remark", "nothing-asked",
+	"follow-up", "problem", "answers-someone", "clarifies", "goes-on-helping", "helper", "team-talk",
+	"settles", "later", "announces", "newcomer", "to-helper", "remark", "nothing-asked",
 }
 
 // longTag is the number of words of "is that so?"; longer ones are small talk.
@@ -183,7 +185,8 @@ func isShort(body []byte) bool {
 	if len(body) >= 2*maxAck && ascii(body[:2*maxAck]) {
 		return false // even if every character were a line end of two
 	}
-	return len(body) < maxAck || len(body) <= most*maxAck && uniseg.GraphemeClusterCount(string(body)) < maxAck
+	return len(body) < maxAck || len(body) <= most*maxAck &&
+		uniseg.GraphemeClusterCount(string(body)) < maxAck
 }
 
 func ascii(b []byte) bool {
@@ -245,7 +248,8 @@ func (l *lexicon) leads(words []word) bool {
 // you".
 func (l *lexicon) half(words []word) bool {
 	last := words[len(words)-1]
-	return l.first[last.id] != 0 && (len(words) == 1 || l.covers(words[:len(words)-1], lead, lead)) && last.below&lead != 0
+	return l.first[last.id] != 0 && (len(words) == 1 || l.covers(words[:len(words)-1], lead, lead)) &&
+		last.below&lead != 0
 }
 
 // covers reports whether the words consist entirely of phrases of the given kinds, at least one of them of
@@ -306,7 +310,8 @@ func unaddressed(body []byte, names [][]byte) []byte {
 		if n == 0 {
 			return body
 		}
-		if body = bytes.TrimLeft(rest[n:], " \t"); len(body) > 0 && (body[0] == ',' || body[0] == '>' || body[0] == ':' && smiley(body) == 0) {
+		if body = bytes.TrimLeft(rest[n:], " \t"); len(body) > 0 &&
+			(body[0] == ',' || body[0] == '>' || body[0] == ':' && smiley(body) == 0) {
 			body = bytes.TrimLeft(body[1:], " \t")
 		}
 	}
@@ -366,7 +371,8 @@ func (c *Classifier) listen(t *reading, v *verdict) {
 		}
 		kinds |= found
 	}
-	v.first, v.second, v.thanks, v.later, v.guess = kinds&first != 0, kinds&second != 0, kinds&thanks != 0, kinds&later != 0, kinds&guess != 0
+	v.first, v.second, v.thanks, v.later, v.guess = kinds&first != 0, kinds&second != 0, kinds&thanks != 0,
+		kinds&later != 0, kinds&guess != 0
 	v.solved, v.advice, v.fact = kinds&solved != 0, kinds&advice != 0, kinds&fact != 0
 	v.linked, v.words = t.linked, len(t.words)
 	v.emoji, v.code = t.emoji, t.other
@@ -378,7 +384,8 @@ func (c *Classifier) listen(t *reading, v *verdict) {
 		n, end := c.lex.match(t.words[:1], ack)
 		v.brief = n == 1 && end.kinds&reply == 0
 	}
-	v.filler = v.words > 0 && v.words <= short && !t.other && c.lex.covers(t.words, idle|lead|more, idle|lead|more)
+	v.filler = v.words > 0 && v.words <= short && !t.other &&
+		c.lex.covers(t.words, idle|lead|more, idle|lead|more)
 }
 
 // begins examines how the message begins.

@@ -30,10 +30,12 @@ func TestJudgements(t *testing.T) {
 	}
 	for _, o := range []Options{
 		{Config: config.Classifier{BotID: "u6"}},
-		{Config: config.Classifier{BotID: "tri", OtherBots: "classify"}, Team: config.Team{Helpers: []string{"u0", "u1"}}},
+		{Config: config.Classifier{BotID: "tri", OtherBots: "classify"},
+			Team: config.Team{Helpers: []string{"u0", "u1"}}},
 		{Team: config.Team{Members: []string{"u0", "u1", "u2"}}},
 	} {
-		fmt.Fprintf(&got, "\nbot %s, helpers %v, members %v\n", o.Config.BotID, o.Team.Helpers, o.Team.Members)
+		fmt.Fprintf(&got, "\nbot %s, helpers %v, members %v\n", o.Config.BotID, o.Team.Helpers,
+			o.Team.Members)
 		lines := append(chatter(150, 200), criss()...)
 		var in strings.Builder
 		for _, l := range lines {
@@ -42,7 +44,8 @@ func TestJudgements(t *testing.T) {
 		c := classifier(t, o)
 		st := feeds(c)
 		for i, e := range run(t, c, in.String()) {
-			fmt.Fprintf(&got, "%s\t%s\t%s %q\n", said(e), st.feed(t, lines[i].event()).madeOf(), lines[i].from, lines[i].text)
+			fmt.Fprintf(&got, "%s\t%s\t%s %q\n", said(e), st.feed(t, lines[i].event()).madeOf(),
+				lines[i].from, lines[i].text)
 		}
 	}
 	characters(t, plain, &got)
@@ -70,9 +73,13 @@ func characters(t *testing.T, c *Classifier, got *bytes.Buffer) {
 	var in strings.Builder
 	var all []rune
 	for r := rune(1); r < 0x20000; r++ {
-		if r < 0x3400 || 0x4dc0 <= r && r < 0x4e10 || 0x9ff0 <= r && r < 0xac10 || 0xd790 <= r && r < 0xd800 || 0xe000 <= r && r < 0xe010 || 0xf8f0 <= r && r < 0x10010 || 0x1f000 <= r && r < 0x1fb00 {
+		if r < 0x3400 || 0x4dc0 <= r && r < 0x4e10 || 0x9ff0 <= r && r < 0xac10 ||
+			0xd790 <= r && r < 0xd800 || 0xe000 <= r && r < 0xe010 || 0xf8f0 <= r && r < 0x10010 ||
+			0x1f000 <= r && r < 0x1fb00 {
 			all = append(all, r)
-			in.WriteString(strings.Replace(says(fmt.Sprintf("ok%cis it", r)), `"dev"`, fmt.Sprintf(`"%x"`, r), 1)) // a room each
+			// a room each
+			in.WriteString(strings.Replace(says(fmt.Sprintf("ok%cis it", r)), `"dev"`,
+				fmt.Sprintf(`"%x"`, r), 1))
 		}
 	}
 	fmt.Fprintln(got)
@@ -90,12 +97,14 @@ func characters(t *testing.T, c *Classifier, got *bytes.Buffer) {
 
 func said(e event.Classified) string {
 	flags := []byte("-----")
-	for i, set := range []bool{e.IsBotMention, e.IsQuestion, e.IsAckOrEmoji, e.IsInternalChatter, e.MentionsThreadWithInflight} {
+	for i, set := range []bool{e.IsBotMention, e.IsQuestion, e.IsAckOrEmoji, e.IsInternalChatter,
+		e.MentionsThreadWithInflight} {
 		if set {
 			flags[i] = "mqaci"[i]
 		}
 	}
-	return fmt.Sprintf("%s %s %.2f %s %s", e.Classification, flags, e.ClassifierConfidence, e.Lang, strings.Join(e.Reasons, ","))
+	return fmt.Sprintf("%s %s %.2f %s %s", e.Classification, flags, e.ClassifierConfidence, e.Lang,
+		strings.Join(e.Reasons, ","))
 }
 
 // texts are those of the tuned halves, and some with what people put around them.
@@ -111,25 +120,40 @@ func texts(t *testing.T) (all []string) {
 		}
 	}
 	for _, text := range []string{
-		"why is it down", "thanks", "ok bob", "how do I restart it?", "it fails with error 42", "did you try to restart it", "i will look later", "yes",
-		"lol", "you should run make clean", "i have installed the new one", "maybe it is full?", "right", "it works now, thank you", "hello all",
+		"why is it down", "thanks", "ok bob", "how do I restart it?", "it fails with error 42",
+		"did you try to restart it", "i will look later", "yes",
+		"lol", "you should run make clean", "i have installed the new one", "maybe it is full?", "right",
+		"it works now, thank you", "hello all",
 		"なぜ動かないのですか", "terima kasih rani", "为什么不行", "can you", "please",
 	} {
 		for _, around := range []string{
-			"%s", "%s?", "%s!", "%s...", "%s ??", "%s :)", "%s 👍", "%s?!", "  %s  ", "> %s", "> quoted why?\n%s", "`%s`", "```\n%s\n```", "see `why?` %s", "bob: %s", "@bob, %s", "bob %s",
-			"<@U1> %s", "%s https://x.test/why?a=1", "https://x.test/%[1]s", "*%s", "%s*", "!%s", "(%s)", "1. %s", "- %s", "well, %s", "hi, %s", "hey bob, %s", "ok, %s", "%s, right?",
-			"%s and so on and so forth until it is no short text any more", "%s\nwhat now", "so\n\n%s", "%s 12345", "“%s”", "%s :+1:", "i wonder %s", "no idea. %s", "%s. thanks", "%s yet", "\u200d%s\ufe0f", "é́%s",
+			"%s", "%s?", "%s!", "%s...", "%s ??", "%s :)", "%s 👍", "%s?!", "  %s  ", "> %s",
+			"> quoted why?\n%s", "`%s`", "```\n%s\n```", "see `why?` %s", "bob: %s", "@bob, %s", "bob %s",
+			"<@U1> %s", "%s https://x.test/why?a=1", "https://x.test/%[1]s", "*%s", "%s*", "!%s", "(%s)",
+			"1. %s", "- %s", "well, %s", "hi, %s", "hey bob, %s", "ok, %s", "%s, right?",
+			"%s and so on and so forth until it is no short text any more", "%s\nwhat now", "so\n\n%s",
+			"%s 12345", "“%s”", "%s :+1:", "i wonder %s", "no idea. %s", "%s. thanks", "%s yet",
+			"\u200d%s\ufe0f", "é́%s",
 		} {
 			all = append(all, fmt.Sprintf(around, text))
 		}
 	}
-	all = append(all, "", " ", "?", "??", "!", ":+1:", "👍👍", "👨‍👩‍👧", "...", "@bob", "bob:", "bob", "`x", "```", "<@U1>", "http://", "a://b", "1", "+1", "-1", "’s", "e\u0301",
-		"چرا کار نمی\u200cکند", "یہ کیوں نہیں چلتا", "لماذا لا يعمل", "чому це не працює", "почему это не работает", "неші рет", "зошто не работи", "је ли то тачно",
-		"build deploy 失敗", "the build 失敗しました", "测试", "测试不行了吗", "東京", "가나다", "ทำไม", "क्यों", "मला मदत करा", "don’t know why", "don't", "l’erreur est là", "où est l'erreur",
-		"why "+strings.Repeat("word ", 7000), strings.Repeat("word ", 7000)+"why", "x"+strings.Repeat("y", 300)+" why", strings.Repeat("y", 300), "WHY IS IT DOWN", "Why Is It Down", "w h y", "why_not", "why-not", "a/b/c", "C:\\why", "/why", "#why", "~why", "why\u00a0not",
-		"me@x.test why", "why.", "why,", "why;", "wow", "w?h?y", "is it? no", "no? is it", "is it? it is", "\"why\"", "'why'", "«why»", "¿por qué no?", "¿por qué no", "why？", "为什么？", "好的。", "ok。", "ok、",
-		"<why>", "<https://x.test|why>", "<#C1|why>", "<!here> why", ":why:", ":why: is it", "why :(", ";)", "xD", "<3", "^^", "¯\\_(ツ)_/¯", "1?", "$?", "a == b ? c : d", "if (x) return;", "> why\n>> not\nthat", "~~why~~", "_why_", "**why**",
-		strings.Repeat("ok ", 15), strings.Repeat("thanks ", 12), strings.Repeat("👍", 29), strings.Repeat("👍", 30), strings.Repeat("a", 29)+" ok", "why "+strings.Repeat("so ", 400))
+	all = append(all, "", " ", "?", "??", "!", ":+1:", "👍👍", "👨‍👩‍👧", "...", "@bob", "bob:", "bob", "`x",
+		"```", "<@U1>", "http://", "a://b", "1", "+1", "-1", "’s", "e\u0301",
+		"چرا کار نمی\u200cکند", "یہ کیوں نہیں چلتا", "لماذا لا يعمل", "чому це не працює",
+		"почему это не работает", "неші рет", "зошто не работи", "је ли то тачно",
+		"build deploy 失敗", "the build 失敗しました", "测试", "测试不行了吗", "東京", "가나다", "ทำไม", "क्यों", "मला मदत करा",
+		"don’t know why", "don't", "l’erreur est là", "où est l'erreur",
+		"why "+strings.Repeat("word ", 7000), strings.Repeat("word ", 7000)+"why",
+		"x"+strings.Repeat("y", 300)+" why", strings.Repeat("y", 300), "WHY IS IT DOWN", "Why Is It Down",
+		"w h y", "why_not", "why-not", "a/b/c", "C:\\why", "/why", "#why", "~why", "why\u00a0not",
+		"me@x.test why", "why.", "why,", "why;", "wow", "w?h?y", "is it? no", "no? is it", "is it? it is",
+		"\"why\"", "'why'", "«why»", "¿por qué no?", "¿por qué no", "why？", "为什么？", "好的。", "ok。", "ok、",
+		"<why>", "<https://x.test|why>", "<#C1|why>", "<!here> why", ":why:", ":why: is it", "why :(", ";)",
+		"xD", "<3", "^^", "¯\\_(ツ)_/¯", "1?", "$?", "a == b ? c : d", "if (x) return;", "> why\n>> not\nthat",
+		"~~why~~", "_why_", "**why**",
+		strings.Repeat("ok ", 15), strings.Repeat("thanks ", 12), strings.Repeat("👍", 29),
+		strings.Repeat("👍", 30), strings.Repeat("a", 29)+" ok", "why "+strings.Repeat("so ", 400))
 	return all
 }
 

@@ -13,7 +13,8 @@ import (
 
 // talk is an event log of n messages in threads, more than one Window of it.
 func talk(n int) []byte {
-	said := []string{"why is it down?", "it says timeout", "ok thanks", "anyone know where the log is", "lunch at noon", "👍"}
+	said := []string{"why is it down?", "it says timeout", "ok thanks", "anyone know where the log is",
+		"lunch at noon", "👍"}
 	rnd := rand.New(rand.NewPCG(1, 2))
 	var b []byte
 	for i := range n {
@@ -21,8 +22,10 @@ func talk(n int) []byte {
 		if i%5 == 0 {
 			root = "null"
 		}
-		b = fmt.Appendf(b, `{"seq":%d,"platform":"local","chat_id":"dev","message_id":"%d","create_time":%q,"content":%q,"thread_id":%s,"sender":{"id":"u%d","type":"user"},"mentions":[]}`+"\n",
-			len(b), i, time.Unix(int64(i)*20, 0).UTC().Format(time.RFC3339), said[rnd.IntN(len(said))], root, rnd.IntN(9))
+		b = fmt.Appendf(b,
+			`{"seq":%d,"platform":"local","chat_id":"dev","message_id":"%d","create_time":%q,"content":%q,"thread_id":%s,"sender":{"id":"u%d","type":"user"},"mentions":[]}`+"\n",
+			len(b), i, time.Unix(int64(i)*20, 0).UTC().Format(time.RFC3339), said[rnd.IntN(len(said))],
+			root, rnd.IntN(9))
 	}
 	return b
 }
@@ -39,6 +42,7 @@ func TestKilled(t *testing.T) {
 		t.Error("hardly anything is in flight: the window is not tested")
 	}
 	if !bytes.Equal(unstamped(got), unstamped(want)) {
-		t.Errorf("%d lines, want %d, or others", bytes.Count(got, []byte("\n")), bytes.Count(want, []byte("\n")))
+		t.Errorf("%d lines, want %d, or others", bytes.Count(got, []byte("\n")),
+			bytes.Count(want, []byte("\n")))
 	}
 }

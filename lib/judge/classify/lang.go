@@ -39,14 +39,19 @@ var scriptRanges = []struct {
 	from, to rune
 	script   script
 }{
-	{0x0370, 0x03ff, greek}, {0x0400, 0x052f, cyrillic}, {0x0531, 0x058f, armenian}, {0x0590, 0x05ff, hebrew}, {0x0600, 0x06ff, arabic}, {0x0750, 0x077f, arabic},
-	{0x0900, 0x097f, devanagari}, {0x0a00, 0x0a7f, gurmukhi}, {0x0a80, 0x0aff, gujarati}, {0x0b80, 0x0bff, tamil}, {0x0c00, 0x0c7f, telugu}, {0x0c80, 0x0cff, kannada},
-	{0x0d00, 0x0d7f, malayalam}, {0x0d80, 0x0dff, sinhala}, {0x0e00, 0x0e7f, thai}, {0x0e80, 0x0eff, lao}, {0x1000, 0x109f, burmese}, {0x10a0, 0x10ff, georgian},
-	{0x1100, 0x11ff, hangul}, {0x1780, 0x17ff, khmer}, {0x1f00, 0x1fff, greek}, {0x3041, 0x30ff, kana}, {0x3131, 0x318e, hangul}, {0x31f0, 0x31ff, kana}, {0xac00, 0xd7a3, hangul},
+	{0x0370, 0x03ff, greek}, {0x0400, 0x052f, cyrillic}, {0x0531, 0x058f, armenian}, {0x0590, 0x05ff, hebrew},
+	{0x0600, 0x06ff, arabic}, {0x0750, 0x077f, arabic},
+	{0x0900, 0x097f, devanagari}, {0x0a00, 0x0a7f, gurmukhi}, {0x0a80, 0x0aff, gujarati},
+	{0x0b80, 0x0bff, tamil}, {0x0c00, 0x0c7f, telugu}, {0x0c80, 0x0cff, kannada},
+	{0x0d00, 0x0d7f, malayalam}, {0x0d80, 0x0dff, sinhala}, {0x0e00, 0x0e7f, thai}, {0x0e80, 0x0eff, lao},
+	{0x1000, 0x109f, burmese}, {0x10a0, 0x10ff, georgian},
+	{0x1100, 0x11ff, hangul}, {0x1780, 0x17ff, khmer}, {0x1f00, 0x1fff, greek}, {0x3041, 0x30ff, kana},
+	{0x3131, 0x318e, hangul}, {0x31f0, 0x31ff, kana}, {0xac00, 0xd7a3, hangul},
 }
 
 var scriptLangs = [nScripts]string{
-	kana: "ja", greek: "el", hangul: "ko", thai: "th", lao: "lo", khmer: "km", burmese: "my", hebrew: "he", armenian: "hy", georgian: "ka",
+	kana: "ja", greek: "el", hangul: "ko", thai: "th", lao: "lo", khmer: "km", burmese: "my", hebrew: "he",
+	armenian: "hy", georgian: "ka",
 	gurmukhi: "pa", gujarati: "gu", tamil: "ta", telugu: "te", kannada: "kn", malayalam: "ml", sinhala: "si",
 }
 
@@ -99,7 +104,8 @@ func (s *scripts) letter(lex *lexicon, r rune) {
 		switch unicode.ToLower(r) {
 		case 'ы', 'э', 'ё', 'щ':
 			s.russian = true
-		case 'і', 'ї', 'є', 'ґ', 'ў', 'ј', 'љ', 'њ', 'ћ', 'ђ', 'џ', 'ә', 'ң', 'ө', 'ү', 'ұ', 'қ', 'ғ', 'һ', 'ѓ', 'ќ', 'ѕ':
+		case 'і', 'ї', 'є', 'ґ', 'ў', 'ј', 'љ', 'њ', 'ћ', 'ђ', 'џ', 'ә', 'ң', 'ө', 'ү', 'ұ', 'қ', 'ғ', 'һ',
+			'ѓ', 'ќ', 'ѕ':
 			s.foreign = true
 		}
 	case r >= 0x0600 && r < 0x0700:

@@ -87,18 +87,22 @@ func TestLanguages(t *testing.T) {
 				for _, sum := range []*score{&acks, &allAcks} {
 					sum.add(s.acks(), e.IsAckOrEmoji)
 				}
-				if half.name == "tuned" && (s.asks() != (e.IsQuestion && !e.IsAckOrEmoji) || s.acks() != e.IsAckOrEmoji) {
+				if half.name == "tuned" && (s.asks() != (e.IsQuestion && !e.IsAckOrEmoji) ||
+					s.acks() != e.IsAckOrEmoji) {
 					t.Logf("%s %s %q: %v", lang, s.kind, s.text, e.Reasons)
 				}
 			}
-			t.Logf("%-9s %-3s question %.2f  ack %.2f  language %d of %d", half.name, lang, asks.f1(), acks.f1(), langs, n)
+			t.Logf("%-9s %-3s question %.2f  ack %.2f  language %d of %d", half.name, lang, asks.f1(),
+				acks.f1(), langs, n)
 			if asks.f1() < half.least || acks.f1() < half.least {
-				t.Errorf("%s, %s: F1 of questions %.2f, of acks %.2f, want %.2f", lang, half.name, asks.f1(), acks.f1(), half.least)
+				t.Errorf("%s, %s: F1 of questions %.2f, of acks %.2f, want %.2f", lang, half.name, asks.f1(),
+					acks.f1(), half.least)
 			}
 		}
 		t.Logf("%-9s all question %.3f  ack %.3f", half.name, allAsks.f1(), allAcks.f1())
 		if allAsks.f1() < half.leastOverall || allAcks.f1() < half.leastOverall {
-			t.Errorf("%s: F1 of questions %.2f, of acks %.2f, want %.2f", half.name, allAsks.f1(), allAcks.f1(), half.leastOverall)
+			t.Errorf("%s: F1 of questions %.2f, of acks %.2f, want %.2f", half.name, allAsks.f1(),
+				allAcks.f1(), half.leastOverall)
 		}
 	}
 }

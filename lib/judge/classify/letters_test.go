@@ -91,7 +91,8 @@ func TestHanAlone(t *testing.T) {
 	for _, tt := range []struct {
 		ja, zh, han uint16
 		want        string
-	}{{0, 0, 4, ""}, {0, 0, 5, "zh"}, {0, 1, 1, "zh"}, {1, 0, 5, "ja"}, {1, 1, 1, "zh"}, {2, 1, 5, "ja"}, {1, 2, 5, "zh"}} {
+	}{{0, 0, 4, ""}, {0, 0, 5, "zh"}, {0, 1, 1, "zh"}, {1, 0, 5, "ja"}, {1, 1, 1, "zh"}, {2, 1, 5, "ja"},
+		{1, 2, 5, "zh"}} {
 		var x reading
 		x.scripts.count[han] = tt.han
 		x.scripts.wide = true

@@ -70,8 +70,10 @@ func newLexicon(packs []pack, questions []string) (*lexicon, error) {
 	const words, nodes = roomWords, roomNodes
 	l := &lexicon{
 		dictionary: newDictionary(words), letters: map[rune]uint32{},
-		common: make([]uint32, 2, words), of: make([]uint32, 2, words), first: make([]int32, 2, words), below: make([]kind, 2, words),
-		nodes: make([]node, 1, nodes), phrases: make([]int32, 0, nodes), dense: make(map[rune][]densePhrase, 512),
+		common: make([]uint32, 2, words), of: make([]uint32, 2, words), first: make([]int32, 2, words),
+		below: make([]kind, 2, words),
+		nodes: make([]node, 1, nodes), phrases: make([]int32, 0, nodes),
+		dense: make(map[rune][]densePhrase, 512),
 	}
 	for _, p := range packs {
 		if err := l.addPack(p); err != nil {
@@ -182,7 +184,8 @@ func (l *lexicon) readLine(text string, plain bool) (accents bool, err error) {
 // isPlain reports whether a word is compared unchanged.
 func isPlain(word string) bool {
 	for i := 0; i < len(word); i++ {
-		if ch := word[i]; ch >= utf8.RuneSelf || (classes[ch] != letter || 'A' <= ch && ch <= 'Z') && ch != '\'' && ch != '*' {
+		if ch := word[i]; ch >= utf8.RuneSelf || (classes[ch] != letter || 'A' <= ch && ch <= 'Z') &&
+			ch != '\'' && ch != '*' {
 			return false
 		}
 	}

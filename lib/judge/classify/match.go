@@ -25,7 +25,8 @@ func (l *lexicon) walk(at int32, rest []word, kinds kind, depth int) (n int, end
 		if i == 0 {
 			continue
 		}
-		if m, e := l.walk(i, rest[1:], kinds, depth+1); m > n || m == n && m > depth && e.kinds&kinds&told != 0 {
+		if m, e := l.walk(i, rest[1:], kinds, depth+1); m > n ||
+			m == n && m > depth && e.kinds&kinds&told != 0 {
 			n, end = m, e
 		}
 	}

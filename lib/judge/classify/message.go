@@ -69,7 +69,8 @@ func (m *message) complete(created []byte) error {
 	for _, f := range [...]struct {
 		name  string
 		value []byte
-	}{{"platform", m.platform}, {"chat_id", m.chat}, {"message_id", m.id}, {"content", m.content}, {"create_time", created}, {"sender", m.sender}} {
+	}{{"platform", m.platform}, {"chat_id", m.chat}, {"message_id", m.id}, {"content", m.content},
+		{"create_time", created}, {"sender", m.sender}} {
 		if f.value == nil {
 			return fmt.Errorf("%s is missing", f.name)
 		}

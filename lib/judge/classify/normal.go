@@ -30,7 +30,8 @@ func normal(b []byte) []byte {
 	if norm.NFC.QuickSpan(b[at:]) < len(b)-at {
 		b = norm.NFC.Bytes(b)
 	}
-	return bytes.ReplaceAll(bytes.ReplaceAll(b, []byte("เเ"), []byte("แ")), []byte("ํา"), []byte("ำ")) // Thai typing errors
+	// Thai typing errors
+	return bytes.ReplaceAll(bytes.ReplaceAll(b, []byte("เเ"), []byte("แ")), []byte("ํา"), []byte("ำ"))
 }
 
 // isOtherShape reports whether the rune is a compatibility form of a letter or digit: full and half width,
@@ -41,7 +42,8 @@ func isOtherShape(r rune) bool {
 		return false
 	case r <= 0xfdfb, r >= 0xfe70 && r <= 0xfefc:
 		return true
-	case r >= 0xff10 && r <= 0xff19, r >= 0xff21 && r <= 0xff3a, r >= 0xff41 && r <= 0xff5a, r >= 0xff66 && r <= 0xffdc:
+	case r >= 0xff10 && r <= 0xff19, r >= 0xff21 && r <= 0xff3a, r >= 0xff41 && r <= 0xff5a,
+		r >= 0xff66 && r <= 0xffdc:
 		return true
 	}
 	return r >= 0x1d400 && r <= 0x1d7ff

@@ -45,9 +45,11 @@ const (
 )
 
 var sections = map[string]kind{
-	"anywhere": anywhere, "start": start, "clause": start | clause, "told": told, "end": end, "lead": lead, "idle": idle,
-	"ack": ack, "thanks": ack | thanks, "more": more,
-	"problem": problem, "solved": solved, "first": first, "second": second, "later": later, "reply": reply, "guess": guess, "advice": advice, "fact": fact, "common": 0, "letters": 0,
+	"anywhere": anywhere, "start": start, "clause": start | clause, "told": told, "end": end, "lead": lead,
+	"idle": idle,
+	"ack":  ack, "thanks": ack | thanks, "more": more,
+	"problem": problem, "solved": solved, "first": first, "second": second, "later": later, "reply": reply,
+	"guess": guess, "advice": advice, "fact": fact, "common": 0, "letters": 0,
 }
 
 // pack is the text of one language's phrases, built in or a team's.
@@ -111,7 +113,8 @@ func named(packs []pack, languages []string) ([]pack, error) {
 	var kept []pack
 	for _, lang := range languages {
 		if !slices.Contains(have, lang) {
-			return nil, fmt.Errorf("classifier.languages: language %q: no such pack; there are: %s", lang, strings.Join(have, " "))
+			return nil, fmt.Errorf("classifier.languages: language %q: no such pack; there are: %s", lang,
+				strings.Join(have, " "))
 		}
 		for _, p := range packs {
 			if p.lang == lang {

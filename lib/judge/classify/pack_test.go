@@ -29,7 +29,8 @@ func TestPacksAreNormal(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(l.words) > roomWords || len(l.nodes) > roomNodes {
-		t.Errorf("%d words, %d nodes; there is room for %d and %d", len(l.words), len(l.nodes), roomWords, roomNodes)
+		t.Errorf("%d words, %d nodes; there is room for %d and %d", len(l.words), len(l.nodes),
+			roomWords, roomNodes)
 	}
 }
 
@@ -74,7 +75,8 @@ func TestTeamPacks(t *testing.T) {
 		t.Errorf("lang %q, want nl", e.Lang)
 	}
 	plain := classifier(t, Options{})
-	if same := classifier(t, Options{Config: config.Classifier{PacksDir: folder(t)}}); same.Version() != plain.Version() {
+	if same := classifier(t,
+		Options{Config: config.Classifier{PacksDir: folder(t)}}); same.Version() != plain.Version() {
 		t.Error("an empty folder changes the version")
 	}
 	if c.Version() == plain.Version() {
@@ -113,7 +115,8 @@ func TestFaultyTeamPacks(t *testing.T) {
 	for i := range 40 {
 		many = append(many, "x"+string(rune('a'+i%26))+string(rune('a'+i/26))+".txt", "[ack]\nx\n")
 	}
-	if _, err := New(Options{Config: config.Classifier{PacksDir: folder(t, many...)}}); err == nil || !strings.Contains(err.Error(), "languages, at most 32") {
+	if _, err := New(Options{Config: config.Classifier{PacksDir: folder(t, many...)}}); err == nil ||
+		!strings.Contains(err.Error(), "languages, at most 32") {
 		t.Errorf("too many languages: %v", err)
 	}
 }

@@ -23,8 +23,11 @@ func own(t *testing.T, text string) *lexicon {
 func TestPhrases(t *testing.T) {
 	l := own(t, "[anywhere]\nhow about\n[start]\nwhat now\nwhat about it\n[told]\nwhat about *\nhow *\n[lead]\nhi\ngood day\n")
 	for said, want := range map[string]string{
-		"what now": "what now", "so what now": "", "hi hi hi hi hi hi what now": "what now", "hi hi hi hi hi hi hi what now": "",
-		"good day what now": "what now", "now good what now": "", "what about it": "", "how about": "", "about how about": "how about",
+		"what now": "what now", "so what now": "", "hi hi hi hi hi hi what now": "what now",
+		"hi hi hi hi hi hi hi what now": "",
+		"good day what now":             "what now", "now good what now": "", "what about it": "",
+		"how about":       "",
+		"about how about": "how about",
 	} {
 		var x reading
 		x.read(l, []byte(said))
@@ -76,7 +79,8 @@ func TestManyPhrases(t *testing.T) {
 func TestSmallTalkOfTheFirstPhrase(t *testing.T) {
 	dir := folder(t, "xx.txt", "[anywhere]\nhow goes\n[idle]\nhow goes\n")
 	c := classifier(t, Options{Config: config.Classifier{PacksDir: dir, Languages: []string{"xx"}}})
-	if e := run(t, c, says("how goes"))[0]; e.IsQuestion || !slices.Contains(e.Reasons, "no-question:small-talk") {
+	if e := run(t, c, says("how goes"))[0]; e.IsQuestion ||
+		!slices.Contains(e.Reasons, "no-question:small-talk") {
 		t.Errorf("question %v, %q", e.IsQuestion, e.Reasons)
 	}
 }
@@ -85,8 +89,10 @@ func TestSmallTalkOfTheFirstPhrase(t *testing.T) {
 func TestShortOnes(t *testing.T) {
 	c := classifier(t, Options{Config: config.Classifier{AckPatterns: []string{`^hm$`}}})
 	for text, want := range map[string]string{
-		strings.Repeat("okay ", 9) + "okay": "ack:words", strings.Repeat("okay ", 10) + "okay": "", strings.Repeat(":) ", 9): "ack:emoji", strings.Repeat(":) ", 20): "",
-		"bob, hm": "ack:pattern:0", "bob> hm": "ack:pattern:0", "bob: hm": "ack:pattern:0", "bob :)": "ack:emoji", "bob :hm": "ack:pattern:0",
+		strings.Repeat("okay ", 9) + "okay": "ack:words", strings.Repeat("okay ", 10) + "okay": "",
+		strings.Repeat(":) ", 9): "ack:emoji", strings.Repeat(":) ", 20): "",
+		"bob, hm": "ack:pattern:0", "bob> hm": "ack:pattern:0", "bob: hm": "ack:pattern:0",
+		"bob :)": "ack:emoji", "bob :hm": "ack:pattern:0",
 	} {
 		line := strings.Replace(says(text), `"mentions":[]`, `"mentions":["bob"]`, 1)
 		e := run(t, c, line)[0]
@@ -116,7 +122,8 @@ func TestHardlyQuoted(t *testing.T) {
 func TestNewcomer(t *testing.T) {
 	c := classifier(t, Options{})
 	for text, want := range map[string]bool{"hello frobnitz quux": false, "hello frobnitz quux zork": true} {
-		lines := strings.Repeat(strings.Replace(says("lunch was good at noon"), `"ana"`, `"ben"`, 1), 60) + says(text)
+		lines := strings.Repeat(strings.Replace(says("lunch was good at noon"), `"ana"`, `"ben"`, 1),
+			60) + says(text)
 		if e := run(t, c, lines)[60]; slices.Contains(e.Reasons, "newcomer") != want {
 			t.Errorf("%q: %q", text, e.Reasons)
 		}
@@ -145,7 +152,8 @@ func TestWhatLooksShort(t *testing.T) {
 
 // TestPacksOfOneLanguage are one language; and what stands before [replace] counts.
 func TestPacksOfOneLanguage(t *testing.T) {
-	l, err := newLexicon([]pack{{lang: "xx", text: []byte("[ack]\nja\n")}, {lang: "xx", text: []byte("[ack]\njo\n")}}, nil)
+	l, err := newLexicon([]pack{{lang: "xx", text: []byte("[ack]\nja\n")},
+		{lang: "xx", text: []byte("[ack]\njo\n")}}, nil)
 	if err != nil || len(l.langs) != 1 {
 		t.Errorf("%q, %v", l.langs, err)
 	}
@@ -162,7 +170,8 @@ func TestMaybeNames(t *testing.T) {
 	c := classifier(t, Options{})
 	room := func(content string) facts {
 		var f facts
-		m := message{platform: []byte("p"), chat: []byte("c"), sender: []byte("u"), id: []byte("1"), content: []byte(content)}
+		m := message{platform: []byte("p"), chat: []byte("c"), sender: []byte("u"), id: []byte("1"),
+			content: []byte(content)}
 		m.facts(c.seed, nil, &f)
 		return f
 	}
@@ -197,9 +206,11 @@ func TestOneRuleFails(t *testing.T) {
 		}), nil
 	}}
 	for _, when := range []string{"fails", "holds"} {
-		o.Config.Rules = append(o.Config.Rules, config.Rule{Name: when, When: when, Set: map[string]any{"lang": "xx"}})
+		o.Config.Rules = append(o.Config.Rules,
+			config.Rule{Name: when, When: when, Set: map[string]any{"lang": "xx"}})
 	}
-	if e := run(t, classifier(t, o), says("hm"))[0]; e.Lang != "xx" || !slices.Contains(e.Reasons, "rule:holds") || !slices.Contains(e.Reasons, "rule-failed:fails") {
+	if e := run(t, classifier(t, o), says("hm"))[0]; e.Lang != "xx" ||
+		!slices.Contains(e.Reasons, "rule:holds") || !slices.Contains(e.Reasons, "rule-failed:fails") {
 		t.Errorf("%q, %q", e.Lang, e.Reasons)
 	}
 }
@@ -215,14 +226,16 @@ func TestPassesOnLinks(t *testing.T) {
 	for range 5 {
 		lines.WriteString(says("the new release is out https://x.test/a"))
 	}
-	if e := run(t, c, lines.String()+says("my build fails since today"))[9]; !slices.Contains(e.Reasons, "announces") || e.ClassifierConfidence != 0.95 {
+	if e := run(t, c, lines.String()+says("my build fails since today"))[9]; !slices.Contains(e.Reasons,
+		"announces") || e.ClassifierConfidence != 0.95 {
 		t.Errorf("a program that tells: %v, %q", e.ClassifierConfidence, e.Reasons)
 	}
 	asks := says("is it what you want? https://x.test/a")
 	if e := run(t, c, lines.String()+asks)[9]; e.IsQuestion || !slices.Contains(e.Reasons, "announces") {
 		t.Errorf("a program that asks: question %v, %q", e.IsQuestion, e.Reasons)
 	}
-	if e := all[3]; !slices.Contains(e.Reasons, "announces") || e.ClassifierConfidence != 0.95 || slices.Contains(all[2].Reasons, "announces") {
+	if e := all[3]; !slices.Contains(e.Reasons, "announces") || e.ClassifierConfidence != 0.95 ||
+		slices.Contains(all[2].Reasons, "announces") {
 		t.Errorf("%q, before it %q", e.Reasons, all[2].Reasons)
 	}
 }

@@ -99,7 +99,8 @@ func (t *turn) enter() {
 	t.newcomer = p.said == 0
 	t.helper = v.helper || v.unlisted && p.isHelper()
 	t.guest = p.isGuest()
-	t.tells = v.problem && (v.first || p.asks > 0 || t.newcomer && t.nto == 0 && !v.second && !v.linked && v.words >= 4)
+	t.tells = v.problem && (v.first || p.asks > 0 ||
+		t.newcomer && t.nto == 0 && !v.second && !v.linked && v.words >= 4)
 	switch {
 	case t.target != nobody || t.nto > 0 || t.byPlatform || t.ofOwn():
 	case !t.inThread:
@@ -125,7 +126,8 @@ func (t *turn) ofOwn() bool {
 	case !t.guest && p.asks <= p.breadth:
 		return false
 	}
-	return t.tells || v.greets || t.greeted() || t.newcomer && v.first && v.words >= longTalk && (!t.r.asked || v.words >= 2*longTalk)
+	return t.tells || v.greets || t.greeted() || t.newcomer && v.first && v.words >= longTalk &&
+		(!t.r.asked || v.words >= 2*longTalk)
 }
 
 // greeted reports whether the writer has just greeted the room: their next message is why they came.
@@ -173,7 +175,8 @@ func (t *turn) returns() bool {
 func (t *turn) answered() int32 {
 	r, p, at := t.r, t.p, t.e.time
 	fresh := at-r.askedAt <= freshTime && r.said-r.askedSaid <= freshSaid
-	if t.v.filler || r.asker == nobody || r.asker == t.me || !fresh || t.own && (at-p.last < quietTime || p.last > r.askedAt) {
+	if t.v.filler || r.asker == nobody || r.asker == t.me || !fresh ||
+		t.own && (at-p.last < quietTime || p.last > r.askedAt) {
 		return nobody
 	}
 	return r.asker
@@ -202,7 +205,8 @@ func (t *turn) answers() bool {
 	case t.own && p.helpers.has(t.target):
 		return p.noted != 0 && q.toRoom && q.opened > p.opened // the roles are reversed now
 	case t.own && t.named:
-		return p.partner != t.target || !p.wanted && (p.breadth > q.breadth || p.breadth == q.breadth && q.opened > p.opened && q.toRoom)
+		return p.partner != t.target || !p.wanted &&
+			(p.breadth > q.breadth || p.breadth == q.breadth && q.opened > p.opened && q.toRoom)
 	}
 	return q.breadth <= p.breadth+1
 }

@@ -26,7 +26,8 @@ func InWords(reason string) string {
 	case strings.HasPrefix(reason, "question:word:"):
 		return fmt.Sprintf("the words %q ask", strings.TrimPrefix(what, "word:"))
 	case strings.HasPrefix(reason, "ack:pattern:"):
-		return fmt.Sprintf("ack_patterns[%s] of the configuration matches", strings.TrimPrefix(what, "pattern:"))
+		return fmt.Sprintf("ack_patterns[%s] of the configuration matches",
+			strings.TrimPrefix(what, "pattern:"))
 	}
 	return reason
 }

@@ -45,7 +45,8 @@ func (c *cutter) sign(ch byte) {
 		c.other = true // probably code
 		c.i++
 	case '+', '-':
-		if len(rest) >= 2 && rest[1] == '1' && (len(rest) == 2 || rest[2] >= utf8.RuneSelf || classes[rest[2]] != letter) && (c.i == 0 || c.b[c.i-1] <= ' ') {
+		if len(rest) >= 2 && rest[1] == '1' && (len(rest) == 2 || rest[2] >= utf8.RuneSelf ||
+			classes[rest[2]] != letter) && (c.i == 0 || c.b[c.i-1] <= ' ') {
 			c.i += 2
 			c.push(c.lex.lookup(rest[:2]), 0)
 			return
@@ -87,7 +88,8 @@ func joined(b []byte) bool {
 
 // quote skips quoted lines.
 func (c *cutter) quote() {
-	if rest := c.b[c.i:]; len(rest) > 2 && rest[0] == '>' && bytes.IndexByte([]byte("._:<("), rest[1]) >= 0 && bytes.IndexByte([]byte("><(.)_D/"), rest[2]) >= 0 {
+	if rest := c.b[c.i:]; len(rest) > 2 && rest[0] == '>' && bytes.IndexByte([]byte("._:<("), rest[1]) >= 0 &&
+		bytes.IndexByte([]byte("><(.)_D/"), rest[2]) >= 0 {
 		c.emoji = true // >.> and similar
 		c.i += 3
 		return
@@ -157,7 +159,8 @@ func (c *cutter) name() {
 // none.
 func smiley(b []byte) int {
 	i := 1
-	for i < len(b) && (classes[b[i]&0x7f] == letter || b[i] == '_' || b[i] == '+' || b[i] == '-') && b[i] < utf8.RuneSelf {
+	for i < len(b) && (classes[b[i]&0x7f] == letter || b[i] == '_' || b[i] == '+' || b[i] == '-') &&
+		b[i] < utf8.RuneSelf {
 		i++
 	}
 	if b[0] == ':' && i > 2 && i < len(b) && b[i] == ':' {

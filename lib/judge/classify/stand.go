@@ -60,7 +60,8 @@ func (t *turn) outsider() bool { return t.inflight && !t.persons[t.th.opener].me
 // placeAck distinguishes "yes" as an answer from "yes" as an acknowledgement.
 func (t *turn) placeAck() {
 	switch {
-	case t.v.reply && t.own && (t.p.wanted || t.nto > 0 || t.r.asked && t.r.last != t.me && t.p.helpers.has(t.r.last)):
+	case t.v.reply && t.own && (t.p.wanted || t.nto > 0 ||
+		t.r.asked && t.r.last != t.me && t.p.helpers.has(t.r.last)):
 		t.ack = false
 		t.need(whyFollows, 80)
 	case t.v.reply && !t.own && (t.r.asked && t.r.last != t.me || t.target != nobody && t.named):
@@ -79,7 +80,8 @@ func (t *turn) asksForSelf() bool {
 	case !t.asks:
 		return false
 	case !t.named:
-		detail := t.r.last == t.target && !v.first && !t.newcomer && t.p.asks < t.p.breadth && v.words <= longTalk
+		detail := t.r.last == t.target && !v.first && !t.newcomer && t.p.asks < t.p.breadth &&
+			v.words <= longTalk
 		return (!v.second || v.first || t.newcomer) && !detail
 	case t.own:
 		return v.first && !v.second
@@ -154,7 +156,8 @@ func (t *turn) statement() {
 	case t.tells && (!t.helping || t.guest) && (!t.inThread || own):
 		t.need(whyProblem, 75)
 		t.opens()
-	case t.guest && t.r.known() && !t.inThread && t.nto == 0 && !t.helping && v.words >= 4 && (v.greets || t.greeted()):
+	case t.guest && t.r.known() && !t.inThread && t.nto == 0 && !t.helping && v.words >= 4 &&
+		(v.greets || t.greeted()):
 		t.need(whyNewcomer, 65)
 		t.opens()
 	case t.newcomer && !t.inThread && t.introduces():

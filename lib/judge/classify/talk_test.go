@@ -38,7 +38,8 @@ func (l utterance) event() string {
 		to = append(to, fmt.Sprintf("%q", name))
 	}
 	return fmt.Sprintf(`{"seq":%d,"platform":"p","chat_id":"c","message_id":%q,"create_time":%q,"content":%s,"thread_id":%s,"sender":{"id":%q,"type":"user"},"mentions":[%s]%s}`+"\n",
-		l.seq, l.id, time.Unix(l.at, 0).UTC().Format(time.RFC3339), ndjson.AppendString(nil, l.text), thread, l.from, strings.Join(to, ","), extra)
+		l.seq, l.id, time.Unix(l.at, 0).UTC().Format(time.RFC3339), ndjson.AppendString(nil, l.text), thread,
+		l.from, strings.Join(to, ","), extra)
 }
 
 // parseTalk reads a dialogue of testdata/talks: "class  who  text", tab-separated; a line "+N" lets N
@@ -60,7 +61,8 @@ func parseTalk(t *testing.T, text string) (lines []utterance) {
 			t.Fatalf("line %d: %q", n+1, row)
 		}
 		now += 10
-		l := utterance{seq: int64(len(lines)) * 200, at: now, id: fmt.Sprint(len(lines)), want: part[0], from: part[1], text: part[2]}
+		l := utterance{seq: int64(len(lines)) * 200, at: now, id: fmt.Sprint(len(lines)), want: part[0],
+			from: part[1], text: part[2]}
 		if rest, ok := strings.CutPrefix(l.text, "#"); ok {
 			l.thread, l.text, _ = strings.Cut(rest, " ")
 		}
@@ -98,7 +100,8 @@ func TestTalks(t *testing.T) {
 			}
 			for i, e := range run(t, classifier(t, o), in.String()) {
 				if e.Classification != lines[i].want {
-					t.Errorf("%s: %q is %s %v, want %s", lines[i].from, lines[i].text, e.Classification, e.Reasons, lines[i].want)
+					t.Errorf("%s: %q is %s %v, want %s", lines[i].from, lines[i].text, e.Classification,
+						e.Reasons, lines[i].want)
 				}
 			}
 		})
@@ -107,14 +110,17 @@ func TestTalks(t *testing.T) {
 
 // chatter is n messages of people who ask, answer, settle and chat, step bytes apart.
 func chatter(n int, step int64) []utterance {
-	said := []string{"why is the build red?", "it says error 42", "thanks, that works", "ok", "anyone know where the log is", "lunch at noon",
-		"did you restart it?", "yes", "i'm getting a timeout when i deploy", "hm, look at https://x.test/1", "right?", "never mind, found it", "let me check"}
+	said := []string{"why is the build red?", "it says error 42", "thanks, that works", "ok",
+		"anyone know where the log is", "lunch at noon",
+		"did you restart it?", "yes", "i'm getting a timeout when i deploy", "hm, look at https://x.test/1",
+		"right?", "never mind, found it", "let me check"}
 	rnd := rand.New(rand.NewPCG(5, 6))
 	var lines []utterance
 	now := int64(1_700_000_000)
 	for i := range n {
 		now += int64(rnd.IntN(120))
-		l := utterance{seq: int64(i) * step, at: now, id: fmt.Sprint(i), from: fmt.Sprintf("u%d", rnd.IntN(7)), text: said[rnd.IntN(len(said))]}
+		l := utterance{seq: int64(i) * step, at: now, id: fmt.Sprint(i),
+			from: fmt.Sprintf("u%d", rnd.IntN(7)), text: said[rnd.IntN(len(said))]}
 		if rnd.IntN(3) == 0 {
 			l.to = []string{fmt.Sprintf("u%d", rnd.IntN(7))}
 			l.text = l.to[0] + ": " + l.text
@@ -152,9 +158,12 @@ func TestWindow(t *testing.T) {
 		part := run(t, c, strings.Join(events[from:], ""))
 		for i := Window/step + 1; i < len(part); i++ {
 			got, want := part[i], whole[from+i]
-			if got.Classification != want.Classification || got.MentionsThreadWithInflight != want.MentionsThreadWithInflight ||
-				got.ClassifierConfidence != want.ClassifierConfidence || fmt.Sprint(got.Reasons) != fmt.Sprint(want.Reasons) {
-				t.Fatalf("read from %d, record %d: %s %v %v, want %s %v %v", from, from+i, got.Classification, got.ClassifierConfidence, got.Reasons,
+			if got.Classification != want.Classification ||
+				got.MentionsThreadWithInflight != want.MentionsThreadWithInflight ||
+				got.ClassifierConfidence != want.ClassifierConfidence ||
+				fmt.Sprint(got.Reasons) != fmt.Sprint(want.Reasons) {
+				t.Fatalf("read from %d, record %d: %s %v %v, want %s %v %v", from, from+i, got.Classification,
+					got.ClassifierConfidence, got.Reasons,
 					want.Classification, want.ClassifierConfidence, want.Reasons)
 			}
 		}
@@ -166,7 +175,8 @@ func TestFoldLeavesTheEvent(t *testing.T) {
 	f := newFold()
 	c := classifier(t, Options{})
 	for i, body := range []string{"why is it down?", "right?", "bob: yes", "thanks bob", "ok"} {
-		e := Event{facts: facts{room: 1, who: uint64(2 + i%2), thread: uint64(10 + i), time: int64(i), at: int64(i), maybe: [3]uint64{2, 3}, nmaybe: 2}}
+		e := Event{facts: facts{room: 1, who: uint64(2 + i%2), thread: uint64(10 + i), time: int64(i),
+			at: int64(i), maybe: [3]uint64{2, 3}, nmaybe: 2}}
 		var x reading
 		c.judgeText([]byte(body), &x, &e.verdict)
 		before := e.facts
@@ -193,7 +203,8 @@ func FuzzTalk(f *testing.F) {
 			at := int64(0)
 			for len(script) > 0 && at < 200*generation {
 				n := min(len(script), 1+int(script[0]%40))
-				e := Event{facts: facts{room: uint64(script[0] % 3), who: uint64(script[0] % 7), thread: uint64(script[0] % 11), at: at, time: at / 1000, threaded: script[0]&8 != 0}}
+				e := Event{facts: facts{room: uint64(script[0] % 3), who: uint64(script[0] % 7),
+					thread: uint64(script[0] % 11), at: at, time: at / 1000, threaded: script[0]&8 != 0}}
 				e.maybe, e.nmaybe = [3]uint64{uint64(script[0] % 5)}, 1
 				var x reading
 				c.judgeText(script[:n], &x, &e.verdict)

@@ -69,7 +69,8 @@ func (t *turn) tellsOnly() bool {
 func (t *turn) settled() bool {
 	v, p := t.v, t.p
 	switch {
-	case t.ack, v.mention, v.chatter, v.helper, t.e.threaded && !t.e.inferred, t.r.threaded(), t.why == whyAnnounces:
+	case t.ack, v.mention, v.chatter, v.helper, t.e.threaded && !t.e.inferred, t.r.threaded(),
+		t.why == whyAnnounces:
 		return true
 	case !t.wanted && t.tellsOnly():
 		return true

@@ -140,7 +140,8 @@ func (c *cutter) push(id uint16, dense kind) {
 	c.tail = 0
 	below := c.lex.below[id]
 	c.ends = c.ends || below&end != 0
-	c.words = append(c.words, word{id: id, begins: c.begins, comma: c.comma, breaks: c.begins || c.comma || c.breaks, dense: dense, below: below})
+	c.words = append(c.words, word{id: id, begins: c.begins, comma: c.comma, breaks: c.begins || c.comma ||
+		c.breaks, dense: dense, below: below})
 	c.begins, c.comma, c.breaks = false, false, false
 }
 
@@ -294,7 +295,8 @@ func laughless(w []byte) []byte {
 		if r < 'ㄱ' || r > 'ㅣ' || n == len(w) {
 			return w
 		}
-		if before, m := utf8.DecodeLastRune(w[:len(w)-n]); before >= 'ㄱ' && before <= 'ㅣ' && (before != r || m+n == len(w)) {
+		if before, m := utf8.DecodeLastRune(w[:len(w)-n]); before >= 'ㄱ' && before <= 'ㅣ' &&
+			(before != r || m+n == len(w)) {
 			return w
 		}
 		w = w[:len(w)-n]
@@ -315,9 +317,11 @@ func (c *cutter) link() {
 func (c *cutter) wide() {
 	r, n := utf8.DecodeRune(c.b[c.i:])
 	switch {
-	case r == '？' || r == '؟' || r == '⁇' || r == '⁈' || r == '⁉' || r == '⸮' || r == '፧' || r == '﹖' || r == '❓' || r == '❔':
+	case r == '？' || r == '؟' || r == '⁇' || r == '⁈' || r == '⁉' || r == '⸮' || r == '፧' || r == '﹖' ||
+		r == '❓' || r == '❔':
 		c.question(n)
-	case r == '。' || r == '．' || r == '！' || r == '；' || r == '…' || r == '¿' || r == '¡' || r == '؛' || r == '۔' || r == '।' || r == '։':
+	case r == '。' || r == '．' || r == '！' || r == '；' || r == '…' || r == '¿' || r == '¡' || r == '؛' ||
+		r == '۔' || r == '।' || r == '։':
 		c.i += n
 		c.begins = true
 		c.opened = c.opened || r == '¿'

@@ -14,7 +14,8 @@ var wordCases = []struct{ text, class, reasons string }{
 	{"WHERE IS IT", "actionable", "question:word:where is"},
 	{"anyone know why the build fails", "actionable", "question:word:anyone know"},
 	{"need help with webhooks", "actionable", "question:word:need help"},
-	{"can this be set per user? thanks in advance", "actionable", "question:mark-inside question:word:can * be"},
+	{"can this be set per user? thanks in advance", "actionable",
+		"question:mark-inside question:word:can * be"},
 	{"it broke again ?!?", "actionable", "question:ends-with-mark"},
 	{"the build is red? :)", "actionable", "question:ends-with-mark"},
 	{"bob: can i use v2 yet", "actionable", "question:word:can * use"},
@@ -147,7 +148,8 @@ func TestWords(t *testing.T) {
 		if e.Classification == "actionable" != e.IsQuestion {
 			t.Errorf("%q: is_question %v", tt.text, e.IsQuestion)
 		}
-		if e.ClassifierConfidence <= 0 || e.ClassifierConfidence > 1 || e.ClassifiedAt != "2026-01-02T12:00:00Z" {
+		if e.ClassifierConfidence <= 0 || e.ClassifierConfidence > 1 ||
+			e.ClassifiedAt != "2026-01-02T12:00:00Z" {
 			t.Errorf("%q: confidence %v at %s", tt.text, e.ClassifierConfidence, e.ClassifiedAt)
 		}
 	}
@@ -156,8 +158,11 @@ func TestWords(t *testing.T) {
 func TestLang(t *testing.T) {
 	c := classifier(t, Options{})
 	for text, want := range map[string]string{
-		"where is the retry limit": "en", "gimana cara deploy ke staging": "id", "no sé cómo hacer esto": "es",
-		"这个可以用": "zh", "設定しますか": "ja", "좋아요 감사합니다": "ko", "das ist noch nicht auf dem Server": "de", "je ne sais pas pour le serveur": "fr", "isso não está certo": "pt",
+		"where is the retry limit": "en", "gimana cara deploy ke staging": "id",
+		"no sé cómo hacer esto": "es",
+		"这个可以用":                 "zh", "設定しますか": "ja", "좋아요 감사합니다": "ko",
+		"das ist noch nicht auf dem Server": "de",
+		"je ne sais pas pour le serveur":    "fr", "isso não está certo": "pt",
 		"это не для меня": "ru", "mình đã được": "vi", "xyzzy": "", "👍": "",
 	} {
 		if e := run(t, c, says(text))[0]; e.Lang != want {

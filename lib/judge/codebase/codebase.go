@@ -100,7 +100,9 @@ func (t *Tree) Name(p string) (string, error) {
 
 // visible reports whether files and folders of that name are visible.
 func (t *Tree) visible(name string) bool {
-	return !filename.Secret(name) && !slices.ContainsFunc(t.hidden, func(h string) bool { return strings.EqualFold(h, name) })
+	return !filename.Secret(name) && !slices.ContainsFunc(t.hidden, func(h string) bool {
+		return strings.EqualFold(h, name)
+	})
 }
 
 // open opens a regular file for reading.

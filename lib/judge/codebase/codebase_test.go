@@ -17,13 +17,17 @@ func made(t testing.TB) (*Tree, string) {
 	t.Helper()
 	dir, outside := t.TempDir(), t.TempDir()
 	files := map[string]string{
-		"pay/retry.go": "package pay\n\nconst MaxRetries = 5\n", "pay/old/retry.go": "package old\n\nconst MaxRetries = 3\n", "README.md": "retries: see pay\n",
-		".env": "MaxRetries=secret", "conf/prod.pem": "MaxRetries", ".git/config": "MaxRetries", "sub/.git/hooks/x": "MaxRetries",
-		".agents/note.md": "MaxRetries", "sub/.agents/x": "MaxRetries", "node_modules/x/x.js": "MaxRetries", "bin/tool": "MaxRetries\x00",
+		"pay/retry.go":     "package pay\n\nconst MaxRetries = 5\n",
+		"pay/old/retry.go": "package old\n\nconst MaxRetries = 3\n", "README.md": "retries: see pay\n",
+		".env": "MaxRetries=secret", "conf/prod.pem": "MaxRetries", ".git/config": "MaxRetries",
+		"sub/.git/hooks/x": "MaxRetries",
+		".agents/note.md":  "MaxRetries", "sub/.agents/x": "MaxRetries", "node_modules/x/x.js": "MaxRetries",
+		"bin/tool": "MaxRetries\x00",
 	}
 	for name, text := range files {
 		name = filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755),
+			os.WriteFile(name, []byte(text), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -47,8 +51,10 @@ func made(t testing.TB) (*Tree, string) {
 func TestUnseen(t *testing.T) {
 	tree, dir := made(t)
 	for _, p := range []string{
-		".env", ".ENV", "./pay/../.env", ".git/config", ".GIT/config", "sub/.git/hooks/x", ".agents/note.md", "agents/note.md", "sub/.agents/x",
-		"conf/prod.pem", "out", "inside", "pipe", "..", "../x", "/etc/passwd", dir + "/../x", dir + "/.env", dir + "x", "a\x00b", "", "pay", "missing",
+		".env", ".ENV", "./pay/../.env", ".git/config", ".GIT/config", "sub/.git/hooks/x", ".agents/note.md",
+		"agents/note.md", "sub/.agents/x",
+		"conf/prod.pem", "out", "inside", "pipe", "..", "../x", "/etc/passwd", dir + "/../x", dir + "/.env",
+		dir + "x", "a\x00b", "", "pay", "missing",
 	} {
 		if text, err := tree.ReadFile(p); err == nil {
 			t.Errorf("%q was read: %q", p, text)
@@ -56,7 +62,8 @@ func TestUnseen(t *testing.T) {
 			t.Errorf("%q: the error says where the codebase is: %v", p, err)
 		}
 	}
-	for _, p := range []string{"pay/retry.go", "./pay/retry.go", "pay//old/../retry.go", dir + "/pay/retry.go"} {
+	for _, p := range []string{"pay/retry.go", "./pay/retry.go", "pay//old/../retry.go",
+		dir + "/pay/retry.go"} {
 		if text, err := tree.ReadFile(p); err != nil || !strings.Contains(string(text), "= 5") {
 			t.Errorf("%q: %q, %v", p, text, err)
 		}
@@ -88,7 +95,8 @@ func TestLines(t *testing.T) {
 			t.Errorf("from %d: %.40q … %q, %v", tt.from, lines[0], lines[len(lines)-1], err)
 		}
 	}
-	if text, err := tree.Lines("long.txt", 5001, 1); err != nil || len(text) > maxLine+80 || !strings.Contains(text, "é…\n") {
+	if text, err := tree.Lines("long.txt", 5001, 1); err != nil || len(text) > maxLine+80 ||
+		!strings.Contains(text, "é…\n") {
 		t.Errorf("a long line: %d bytes, %v", len(text), err)
 	}
 	for _, p := range []string{"bin/tool", "missing", "pay"} {
@@ -121,16 +129,19 @@ func TestFind(t *testing.T) {
 			t.Errorf("%q below %q: %q, %v; want %q", tt.pattern, tt.from, got, err, tt.want)
 		}
 	}
-	if got, err := tree.List("."); err != nil || strings.Join(got, " ") != "README.md bin/ conf/ node_modules/ pay/ pipe sub/" {
+	if got, err := tree.List("."); err != nil ||
+		strings.Join(got, " ") != "README.md bin/ conf/ node_modules/ pay/ pipe sub/" {
 		t.Errorf("list %q, %v", got, err)
 	}
 	for _, tt := range []struct {
 		q    Query
 		want string
 	}{
-		{Query{Pattern: "MaxRetries = [0-9]"}, "pay/old/retry.go:3: const MaxRetries = 3|pay/retry.go:3: const MaxRetries = 5"},
+		{Query{Pattern: "MaxRetries = [0-9]"},
+			"pay/old/retry.go:3: const MaxRetries = 3|pay/retry.go:3: const MaxRetries = 5"},
 		{Query{Pattern: "maxretries"}, ""},
-		{Query{Pattern: "maxretries", IgnoreCase: true, Path: "pay/old"}, "pay/old/retry.go:3: const MaxRetries = 3"},
+		{Query{Pattern: "maxretries", IgnoreCase: true, Path: "pay/old"},
+			"pay/old/retry.go:3: const MaxRetries = 3"},
 		{Query{Pattern: "MaxRetries", Path: "pay/retry.go"}, "pay/retry.go:3: const MaxRetries = 5"},
 		{Query{Pattern: "retries", Glob: "*.md"}, "README.md:1: retries: see pay"},
 	} {
@@ -139,7 +150,8 @@ func TestFind(t *testing.T) {
 			t.Errorf("%+v: %q, %v", tt.q, got, err)
 		}
 	}
-	for _, q := range []Query{{Pattern: "("}, {Pattern: "a", Glob: "["}, {Pattern: "a", Path: ".git"}, {Pattern: "a", Path: "none"}, {Pattern: "a", Glob: "**/a/**/b/**/c/**/d/**/e"}} {
+	for _, q := range []Query{{Pattern: "("}, {Pattern: "a", Glob: "["}, {Pattern: "a", Path: ".git"},
+		{Pattern: "a", Path: "none"}, {Pattern: "a", Glob: "**/a/**/b/**/c/**/d/**/e"}} {
 		if got, err := tree.Grep(ctx, q); err == nil {
 			t.Errorf("%+v: %q", q, got)
 		}
@@ -153,7 +165,8 @@ func TestFind(t *testing.T) {
 
 func TestSearchesEnd(t *testing.T) {
 	tree, dir := made(t)
-	if err := os.WriteFile(filepath.Join(dir, "many.txt"), []byte(strings.Repeat("needle\n", 10_000)), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "many.txt"), []byte(strings.Repeat("needle\n", 10_000)),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	got, err := tree.Grep(context.Background(), Query{Pattern: "needle"})
@@ -168,7 +181,8 @@ func TestSearchesEnd(t *testing.T) {
 func TestWrite(t *testing.T) {
 	tree, dir := made(t)
 	linked := filepath.Join(t.TempDir(), "linked")
-	if err := errors.Join(os.Link(filepath.Join(dir, "README.md"), linked), os.Chmod(filepath.Join(dir, "pay/retry.go"), 0o755)); err != nil {
+	if err := errors.Join(os.Link(filepath.Join(dir, "README.md"), linked),
+		os.Chmod(filepath.Join(dir, "pay/retry.go"), 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range []string{"README.md", "pay/retry.go", "new/deep/file.txt"} {
@@ -185,7 +199,8 @@ func TestWrite(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(dir, "pay/retry.go")); err != nil || info.Mode().Perm() != 0o755 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
-	for _, p := range []string{".git/hooks/pre-commit", "sub/.git/x", ".env", "out", "inside", "agents/x", "../x", "/etc/x", "pay", "pipe", "README.md/x"} {
+	for _, p := range []string{".git/hooks/pre-commit", "sub/.git/x", ".env", "out", "inside", "agents/x",
+		"../x", "/etc/x", "pay", "pipe", "README.md/x"} {
 		if err := tree.WriteFile(p, []byte("new")); err == nil {
 			t.Errorf("%s was written", p)
 		}
@@ -200,7 +215,8 @@ func TestWrite(t *testing.T) {
 // Whatever a path looks like, it names something below the folder that may be seen.
 func FuzzName(f *testing.F) {
 	tree, dir := made(f)
-	for _, p := range []string{".", "pay/retry.go", "../x", ".git/x", dir + "/pay", "//etc", "a/../../b", ".Env", "x\x00", "agents/note.md"} {
+	for _, p := range []string{".", "pay/retry.go", "../x", ".git/x", dir + "/pay", "//etc", "a/../../b",
+		".Env", "x\x00", "agents/note.md"} {
 		f.Add(p)
 	}
 	f.Fuzz(func(t *testing.T, p string) {
@@ -209,7 +225,8 @@ func FuzzName(f *testing.F) {
 			return
 		}
 		parts := strings.Split(strings.ToLower(name), "/")
-		if !filepath.IsLocal(name) || name != filepath.Clean(name) || slices.Contains(parts, ".git") || slices.Contains(parts, ".agents") || slices.Contains(parts, ".env") {
+		if !filepath.IsLocal(name) || name != filepath.Clean(name) || slices.Contains(parts, ".git") ||
+			slices.Contains(parts, ".agents") || slices.Contains(parts, ".env") {
 			t.Errorf("%q became %q", p, name)
 		}
 	})

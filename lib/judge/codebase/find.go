@@ -185,7 +185,8 @@ func grep(found []string, re *regexp.Regexp, name string, text []byte) []string 
 		text = rest
 		line = bytes.TrimSuffix(line, []byte("\r"))
 		if re.Match(line) {
-			if found = append(found, fmt.Sprintf("%s:%d: %s", name, n, clip(line, maxShown))); len(found) > maxMatches {
+			if found = append(found, fmt.Sprintf("%s:%d: %s", name, n,
+				clip(line, maxShown))); len(found) > maxMatches {
 				return found
 			}
 		}

@@ -24,7 +24,8 @@ func TestSaysMost(t *testing.T) {
 		{"behind a part of it", "retryretry retry", 2},
 		{"twice", "retry, retry", 2 * 2 * 2.2 / 3.2},
 	} {
-		if got := saysMost(words, []byte(strings.ToLower(tt.text)), usual(tt.text)); math.Abs(got-tt.want) > 1e-9 {
+		if got := saysMost(words, []byte(strings.ToLower(tt.text)),
+			usual(tt.text)); math.Abs(got-tt.want) > 1e-9 {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
 	}
@@ -57,14 +58,17 @@ func TestBlocks(t *testing.T) {
 // TestAround: who says most has 1, and so has everybody where nobody says anything.
 func TestAround(t *testing.T) {
 	x := Texts(map[string]string{"a": "the retry limit", "b": "the limit", "c": "nothing"})
-	said := around(x.typed("what is the Retry limit?"), map[string][]byte{"a": []byte("the RETRY limit"), "b": []byte("the limit"), "c": []byte("nothing")})
+	said := around(x.typed("what is the Retry limit?"),
+		map[string][]byte{"a": []byte("the RETRY limit"), "b": []byte("the limit"), "c": []byte("nothing")})
 	if said["a"] != 1 || said["b"] <= 0 || said["b"] >= 1 || said["c"] != 0 {
 		t.Errorf("%v", said)
 	}
-	if said := around(x.typed("unheard of"), map[string][]byte{"a": []byte("the retry limit")}); said["a"] != 1 {
+	if said := around(x.typed("unheard of"),
+		map[string][]byte{"a": []byte("the retry limit")}); said["a"] != 1 {
 		t.Errorf("nothing said: %v", said)
 	}
-	if words := x.typed("Retry, retry `limit`"); len(words) != 2 || string(words[0].text) != "retry" || words[0].rarity <= words[1].rarity {
+	if words := x.typed("Retry, retry `limit`"); len(words) != 2 || string(words[0].text) != "retry" ||
+		words[0].rarity <= words[1].rarity {
 		t.Errorf("%v", words)
 	}
 }

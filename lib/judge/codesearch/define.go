@@ -56,10 +56,14 @@ func (x *Index) definitions(name string) []Definition {
 			}
 		}
 	}
-	if exact := slices.DeleteFunc(slices.Clone(all), func(d Definition) bool { return d.Name != name }); len(exact) > 0 {
+	if exact := slices.DeleteFunc(slices.Clone(all), func(d Definition) bool {
+		return d.Name != name
+	}); len(exact) > 0 {
 		all = exact
 	}
-	slices.SortStableFunc(all, func(a, b Definition) int { return cmp.Compare(later(a.Aside), later(b.Aside)) })
+	slices.SortStableFunc(all, func(a, b Definition) int {
+		return cmp.Compare(later(a.Aside), later(b.Aside))
+	})
 	return all
 }
 
@@ -118,8 +122,10 @@ func (x *Index) saying(text string) []Use {
 		}
 		lines, declared := split(body), declaration.Read(e.path, body)
 		for i, line := range lines {
-			if at := strings.Index(strings.ToLower(line), low); at >= 0 && len(line) == len(strings.ToLower(line)) && strings.ContainsAny(line[:at], "\"'`") {
-				all = append(all, Use{Path: e.path, Lines: lines, Use: declaration.Use{Line: i + 1, In: declaration.Within(declared, i+1).Full()}})
+			if at := strings.Index(strings.ToLower(line), low); at >= 0 &&
+				len(line) == len(strings.ToLower(line)) && strings.ContainsAny(line[:at], "\"'`") {
+				all = append(all, Use{Path: e.path, Lines: lines,
+					Use: declaration.Use{Line: i + 1, In: declaration.Within(declared, i+1).Full()}})
 			}
 		}
 	}
@@ -137,14 +143,17 @@ func (x *Index) phrase(question string, limit int) []Hit {
 	uses := x.saying(text)
 	var hits []Hit
 	add := func(u Use, word string) {
-		if u.Aside || slices.ContainsFunc(hits, func(h Hit) bool { return h.Path == u.Path && h.Start <= u.Line && u.Line <= h.End }) {
+		if u.Aside || slices.ContainsFunc(hits, func(h Hit) bool {
+			return h.Path == u.Path && h.Start <= u.Line && u.Line <= h.End
+		}) {
 			return
 		}
 		start, end := u.Line, u.Line
 		for start > 1 && u.Line-start < 2 && strings.TrimSpace(u.Lines[start-2]) != "" {
 			start--
 		}
-		hits = append(hits, Hit{Path: u.Path, Start: start, End: end, Lines: u.Lines[start-1 : end], Words: []string{word},
+		hits = append(hits, Hit{Path: u.Path, Start: start, End: end, Lines: u.Lines[start-1 : end],
+			Words: []string{word},
 			Score: 1, Cover: 1, Count: len(words), BestStart: start, BestEnd: end, alone: 1})
 	}
 	for _, said := range uses[:min(len(uses), limit)] {
@@ -158,8 +167,10 @@ func (x *Index) phrase(question string, limit int) []Hit {
 			for _, at := range x.naming(name, limit) {
 				body, _ := x.text(at.path) // a file that has gone has no lines
 				for n, line := range split(body) {
-					if i := strings.Index(strings.ToLower(line), name); i >= 0 && len(line) <= maxLine && len(line) == len(strings.ToLower(line)) {
-						add(Use{Path: at.path, Lines: split(body), Use: declaration.Use{Line: n + 1}, Aside: at.aside()}, line[i:i+len(name)])
+					if i := strings.Index(strings.ToLower(line), name); i >= 0 && len(line) <= maxLine &&
+						len(line) == len(strings.ToLower(line)) {
+						add(Use{Path: at.path, Lines: split(body), Use: declaration.Use{Line: n + 1},
+							Aside: at.aside()}, line[i:i+len(name)])
 					}
 				}
 			}
@@ -194,7 +205,9 @@ func (x *Index) definedFirst(q *query, hits []Hit, limit int) []Hit {
 		first[i] = h
 	}
 	for _, h := range hits {
-		if !slices.ContainsFunc(first, func(f Hit) bool { return f.Path == h.Path && f.Start <= h.End && h.Start <= f.End }) {
+		if !slices.ContainsFunc(first, func(f Hit) bool {
+			return f.Path == h.Path && f.Start <= h.End && h.Start <= f.End
+		}) {
 			first = append(first, h)
 		}
 	}
@@ -209,8 +222,10 @@ func defined(d Definition, hits []Hit) Hit {
 		}
 	}
 	end := min(d.End, d.Start+maxShown-1, len(d.Lines))
-	return Hit{Path: d.Path, Start: d.Start, End: end, Lines: d.Lines[d.Start-1 : end], Words: []string{d.Name}, Defines: true,
-		Cover: hits[0].Cover, Count: hits[0].Count, BestStart: max(d.Start, d.Line-2), BestEnd: min(end, d.Line+maxQuoted-3)}
+	return Hit{Path: d.Path, Start: d.Start, End: end, Lines: d.Lines[d.Start-1 : end],
+		Words: []string{d.Name}, Defines: true,
+		Cover: hits[0].Cover, Count: hits[0].Count, BestStart: max(d.Start, d.Line-2),
+		BestEnd: min(end, d.Line+maxQuoted-3)}
 }
 
 // later orders what is set behind what is not.
@@ -258,7 +273,9 @@ func (x *Index) naming(name string, limit int) []entry {
 // retries.
 func (x *Index) spelled(name string) string {
 	var letters []byte
-	for _, part := range strings.FieldsFunc(name, func(r rune) bool { return r == ' ' || r == '_' || r == '-' }) {
+	for _, part := range strings.FieldsFunc(name, func(r rune) bool {
+		return r == ' ' || r == '_' || r == '-'
+	}) {
 		letters = append(letters, strings.ToLower(part)...)
 	}
 	if len(letters) == 0 || len(letters) > maxRun {

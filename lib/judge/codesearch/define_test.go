@@ -23,7 +23,8 @@ func TestDefinedFirst(t *testing.T) {
 		"box/fence_test.go": "package box\n\nfunc fenceText2() { fenceText(\"\") }\n",
 	}
 	hits := searched(t, texts, "why does fenceText lose the closing mark of a long text?")
-	if len(hits) == 0 || hits[0].Path != "box/fence.go" || hits[0].Start > 6 || hits[0].End < 6 || !strings.Contains(strings.Join(hits[0].Best(), "\n"), "func fenceText") {
+	if len(hits) == 0 || hits[0].Path != "box/fence.go" || hits[0].Start > 6 || hits[0].End < 6 ||
+		!strings.Contains(strings.Join(hits[0].Best(), "\n"), "func fenceText") {
 		t.Errorf("%+v", hits)
 	}
 }
@@ -36,7 +37,8 @@ func TestPhrase(t *testing.T) {
 		"a_test.go": "package a\n\nvar x = \"did you mean\"\n",
 	}
 	hits := searched(t, texts, "did you mean?")
-	if len(hits) != 2 || hits[0].Path != "a.go" || hits[1].Path != "b.go" || hits[0].Words[0] != "Did you mean" {
+	if len(hits) != 2 || hits[0].Path != "a.go" || hits[1].Path != "b.go" ||
+		hits[0].Words[0] != "Did you mean" {
 		t.Errorf("%+v", hits)
 	}
 	if hits := searched(t, texts, "what is it?"); len(hits) > 0 {
@@ -46,12 +48,15 @@ func TestPhrase(t *testing.T) {
 
 // TestWholeStatements: a quote ends behind the brackets that it opens.
 func TestWholeStatements(t *testing.T) {
-	text := "package a\n\nfunc run() {\n" + strings.Repeat("\tother()\n", 30) + "\tzebra := striped(\n\t\tone,\n\t\ttwo,\n\t\tthree,\n\t)\n" + strings.Repeat("\tother()\n", 30) + "}\n"
+	text := "package a\n\nfunc run() {\n" + strings.Repeat("\tother()\n", 30) +
+		"\tzebra := striped(\n\t\tone,\n\t\ttwo,\n\t\tthree,\n\t)\n" +
+		strings.Repeat("\tother()\n", 30) + "}\n"
 	hits := searched(t, map[string]string{"a.go": text}, "where is the striped zebra made?")
 	if len(hits) == 0 {
 		t.Fatal("nothing")
 	}
-	if best := strings.Join(hits[0].Best(), "\n"); strings.Count(best, "(") != strings.Count(best, ")") || !strings.Contains(best, "three") {
+	if best := strings.Join(hits[0].Best(), "\n"); strings.Count(best, "(") != strings.Count(best, ")") ||
+		!strings.Contains(best, "three") {
 		t.Errorf("%s", best)
 	}
 }

@@ -17,7 +17,8 @@ func large(t *testing.T) string {
 	dir := t.TempDir()
 	long := time.Now().Add(-time.Hour)
 	for _, name := range []string{"a.go", "b.go"} {
-		write(t, dir, name, "package x\n\n// flux in "+name+"\nvar flux = 1\n"+strings.Repeat("\n// some more words\nfunc more() {}\n", worthIt/30))
+		write(t, dir, name, "package x\n\n// flux in "+name+"\nvar flux = 1\n"+
+			strings.Repeat("\n// some more words\nfunc more() {}\n", worthIt/30))
 		if err := os.Chtimes(filepath.Join(dir, name), long, long); err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +55,8 @@ func TestKept(t *testing.T) {
 	}
 	write(t, dir, "c.go", "package x\n\n// The gear.\nvar gear = 2\n")
 	third := kept(t, dir, home)
-	if got := search(t, third, "where is the gear?"); len(got) != 1 || third.extra == nil || len(third.extra.files) != 1 {
+	if got := search(t, third, "where is the gear?"); len(got) != 1 || third.extra == nil ||
+		len(third.extra.files) != 1 {
 		t.Errorf("a new file: %v", got)
 	}
 	if err := os.Remove(filepath.Join(dir, "b.go")); err != nil {
@@ -124,7 +126,8 @@ func TestDamaged(t *testing.T) {
 	}
 	flipped := slices.Clone(whole)
 	flipped[len(flipped)/2] ^= 1
-	for what, text := range map[string][]byte{"empty": {}, "cut": whole[:len(whole)/2], "flipped": flipped, "other": []byte("tri index 0\nrest")} {
+	for what, text := range map[string][]byte{"empty": {}, "cut": whole[:len(whole)/2], "flipped": flipped,
+		"other": []byte("tri index 0\nrest")} {
 		if err := os.WriteFile(name, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +180,8 @@ func TestPrune(t *testing.T) {
 
 func FuzzDecode(f *testing.F) {
 	r := newReader()
-	s := assemble([]entry{{path: "a.go", size: 9}}, [][]span{r.read(0, "a.go", []byte("package a\n\n// Flux.\nfunc flux() {}\n"))}, []*reader{r})
+	s := assemble([]entry{{path: "a.go", size: 9}},
+		[][]span{r.read(0, "a.go", []byte("package a\n\n// Flux.\nfunc flux() {}\n"))}, []*reader{r})
 	f.Add(s.encode())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		s, err := decode(b)

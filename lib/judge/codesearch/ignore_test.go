@@ -16,7 +16,9 @@ import (
 // git runs git in dir, without anybody's configuration.
 func git(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@b", "-c", "core.excludesFile=/dev/null"}, args...)...)
+	cmd := exec.Command("git",
+		append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@b", "-c",
+			"core.excludesFile=/dev/null"}, args...)...)
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -38,7 +40,8 @@ func TestIgnored(t *testing.T) {
 	needGit(t)
 	dir := t.TempDir()
 	text := "# the zebra limit is 42\n"
-	for _, name := range []string{"kept.md", "build/out.md", "build/forced.md", "deep/scratch.md", "local.md"} {
+	for _, name := range []string{"kept.md", "build/out.md", "build/forced.md", "deep/scratch.md",
+		"local.md"} {
 		write(t, dir, name, text)
 	}
 	x := open(t, dir)
@@ -72,7 +75,8 @@ func TestIgnored(t *testing.T) {
 func TestAsGit(t *testing.T) {
 	needGit(t)
 	names := []string{"a", "b", "ab", "a.md", "b.md", "a b", "#a", "!b", "[x]"}
-	parts := []string{"a", "b", "*", "**", "?", "a*", "*.md", "[ab]", "[!a]*", `\#a`, `\!b`, "ab", "a b", `a\*`}
+	parts := []string{"a", "b", "*", "**", "?", "a*", "*.md", "[ab]", "[!a]*", `\#a`, `\!b`, "ab",
+		"a b", `a\*`}
 	for seed := range uint64(12) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		dir := t.TempDir()
@@ -111,7 +115,8 @@ func TestAsGit(t *testing.T) {
 				}
 				lines = append(lines, line+[]string{"", "", "/", ".txt", " "}[r.IntN(5)])
 			}
-			if err := os.WriteFile(filepath.Join(d, ".gitignore"), []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(d, ".gitignore"), []byte(strings.Join(lines, "\n")+"\n"),
+				0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -119,7 +124,8 @@ func TestAsGit(t *testing.T) {
 			git(t, dir, "--literal-pathspecs", "add", "-f", files[r.IntN(len(files))])
 		}
 		var want []string
-		for _, name := range strings.Split(git(t, dir, "ls-files", "-z", "--cached", "--others", "--exclude-standard"), "\x00") {
+		for _, name := range strings.Split(git(t, dir, "ls-files", "-z", "--cached", "--others",
+			"--exclude-standard"), "\x00") {
 			if strings.HasSuffix(name, ".txt") {
 				want = append(want, name)
 			}
@@ -129,7 +135,9 @@ func TestAsGit(t *testing.T) {
 		if _, err := x.walk(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		got := slices.DeleteFunc(slices.Sorted(maps.Keys(x.known)), func(name string) bool { return !strings.HasSuffix(name, ".txt") })
+		got := slices.DeleteFunc(slices.Sorted(maps.Keys(x.known)), func(name string) bool {
+			return !strings.HasSuffix(name, ".txt")
+		})
 		if !slices.Equal(got, slices.Compact(want)) {
 			t.Errorf("seed %d: searched %q, git has %q; rules:", seed, got, want)
 			for _, d := range dirs {

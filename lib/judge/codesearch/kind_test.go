@@ -4,9 +4,12 @@ import "testing"
 
 func TestKindOf(t *testing.T) {
 	for name, want := range map[string]fileKind{
-		"src/pytest/main.py": source, "net/http/httptest/server.go": tests, "testing/helpers.go": tests, "latest/run.py": source,
-		"tests/test_x.py": tests, "x_test.go": tests, "docs/changelog/1.2.rst": history, "CHANGELOG.md": history, "changes/12.bugfix.rst": history,
-		".github/ISSUE_TEMPLATE/bug.md": history, "pip/_vendor/six.py": vendored, "third_party/x/x.go": vendored, "docs/use.md": document,
+		"src/pytest/main.py": source, "net/http/httptest/server.go": tests, "testing/helpers.go": tests,
+		"latest/run.py":   source,
+		"tests/test_x.py": tests, "x_test.go": tests, "docs/changelog/1.2.rst": history,
+		"CHANGELOG.md": history, "changes/12.bugfix.rst": history,
+		".github/ISSUE_TEMPLATE/bug.md": history, "pip/_vendor/six.py": vendored,
+		"third_party/x/x.go": vendored, "docs/use.md": document,
 		"testdata/a.go": data, "examples/a/main.go": example,
 	} {
 		if got := kindOf(name, nil); got != want {

@@ -19,14 +19,18 @@ type language struct {
 }
 
 var (
-	goLanguage = &language{line: []string{"//"}, block: [2]string{"/*", "*/"}, declares: strings.Fields("func type const var"), imports: []string{"import ", "package "}}
-	python     = &language{line: []string{"#"}, doc: []string{`"""`, `'''`}, declares: strings.Fields("def class async"), deepest: 12, imports: []string{"import ", "from "}}
-	braces     = &language{line: []string{"//"}, block: [2]string{"/*", "*/"}, deepest: 4, imports: []string{"import ", "#include", "using ", "use ", "package "},
+	goLanguage = &language{line: []string{"//"}, block: [2]string{"/*", "*/"},
+		declares: strings.Fields("func type const var"), imports: []string{"import ", "package "}}
+	python = &language{line: []string{"#"}, doc: []string{`"""`, `'''`},
+		declares: strings.Fields("def class async"), deepest: 12, imports: []string{"import ", "from "}}
+	braces = &language{line: []string{"//"}, block: [2]string{"/*", "*/"}, deepest: 4,
+		imports: []string{"import ", "#include", "using ", "use ", "package "},
 		declares: strings.Fields(`func function fn pub public private protected internal static export default abstract final async class struct enum
 interface trait impl type def module namespace const let var val fun override extern typedef union #define mod macro_rules! object record void int bool char double float unsigned long`)}
 	hashes = &language{line: []string{"#"}, deepest: 4, imports: []string{"require ", "use ", "source "},
 		declares: strings.Fields("def class module sub function proc define task resource variable output data")}
-	dashes = &language{line: []string{"--"}, block: [2]string{"/*", "*/"}, deepest: 2, imports: []string{"import "},
+	dashes = &language{line: []string{"--"}, block: [2]string{"/*", "*/"}, deepest: 2,
+		imports:  []string{"import "},
 		declares: strings.Fields("function local create alter table insert type data module class instance CREATE ALTER")}
 	settings = &language{line: []string{"#", ";", "//"}}
 	prose    = &language{prose: true}
@@ -57,7 +61,8 @@ func languageOf(name string) *language {
 		return l
 	}
 	switch {
-	case slices.Contains([]string{"makefile", "dockerfile", "rakefile", "gemfile", "vagrantfile", "justfile", "procfile"}, base):
+	case slices.Contains([]string{"makefile", "dockerfile", "rakefile", "gemfile", "vagrantfile", "justfile",
+		"procfile"}, base):
 		return hashes
 	case strings.Contains(base, "."):
 		return settings

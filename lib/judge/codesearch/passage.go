@@ -205,7 +205,8 @@ func attribute(line []byte) bool {
 // closes reports whether a line ends or continues the code above it.
 func closes(line []byte) bool {
 	text := bytes.TrimSpace(line)
-	return len(text) > 0 && bytes.IndexByte([]byte("})]{"), text[0]) >= 0 || bytes.HasPrefix(text, []byte("else")) || bytes.HasPrefix(text, []byte("end"))
+	return len(text) > 0 && bytes.IndexByte([]byte("})]{"), text[0]) >= 0 ||
+		bytes.HasPrefix(text, []byte("else")) || bytes.HasPrefix(text, []byte("end"))
 }
 
 // declared reports whether a line declares something, with which name, and whether its members are
@@ -218,11 +219,13 @@ func (o *outliner) declared(line []byte, depth int) (name string, holds, ok bool
 	word, rest, _ := strings.Cut(text, " ")
 	for _, d := range o.declares {
 		if word == d {
-			return names(rest), !strings.Contains(text, "(") || strings.HasSuffix(text, "(") || strings.HasPrefix(text, "class "), true
+			return names(rest), !strings.Contains(text, "(") || strings.HasSuffix(text, "(") ||
+				strings.HasPrefix(text, "class "), true
 		}
 	}
 	// A function in C, or a method in Java or JavaScript: name(…) {
-	if o.language == braces && strings.HasSuffix(text, "{") && strings.Contains(text, "(") && !statement(word) {
+	if o.language == braces && strings.HasSuffix(text, "{") && strings.Contains(text, "(") &&
+		!statement(word) {
 		return names(text), false, true
 	}
 	return "", false, false
@@ -230,7 +233,8 @@ func (o *outliner) declared(line []byte, depth int) (name string, holds, ok bool
 
 func statement(word string) bool {
 	switch strings.TrimRight(word, "({") {
-	case "if", "for", "while", "switch", "else", "return", "do", "try", "catch", "with", "}", "match", "loop", "unsafe", "foreach", "elif":
+	case "if", "for", "while", "switch", "else", "return", "do", "try", "catch", "with", "}", "match", "loop",
+		"unsafe", "foreach", "elif":
 		return true
 	}
 	return strings.HasPrefix(word, "}")
@@ -280,7 +284,8 @@ func (o *outliner) paragraphs() {
 			heading = title
 			o.begin(i, false)
 			o.passages[len(o.passages)-1].decl = i + 1
-		} else if n == 0 || i > 0 && o.kinds[i-1] == blank && i+1-o.passages[n-1].from >= shortest && indent(line) == 0 {
+		} else if n == 0 || i > 0 && o.kinds[i-1] == blank && i+1-o.passages[n-1].from >= shortest &&
+			indent(line) == 0 {
 			o.begin(i, false)
 		}
 		p := &o.passages[len(o.passages)-1]
@@ -295,12 +300,14 @@ func (o *outliner) heading(i int) (string, bool) {
 	if !o.prose {
 		return strings.Trim(text, "[]"), strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]")
 	}
-	if hasPrefix(text, []string{"# ", "## ", "### ", "#### ", "= ", "== ", ".Sh ", ".Ss ", ".SH ", ".SS ", "<h1", "<h2", "<h3"}) {
+	if hasPrefix(text, []string{"# ", "## ", "### ", "#### ", "= ", "== ", ".Sh ", ".Ss ", ".SH ", ".SS ",
+		"<h1", "<h2", "<h3"}) {
 		return text, true
 	}
 	if i+1 < len(o.lines) && text != "" {
 		under := string(bytes.TrimSpace(o.lines[i+1]))
-		if len(under) >= 4 && strings.Trim(under, under[:1]) == "" && strings.Contains("=-~^*+", under[:1]) && len(under) >= len(text)-2 {
+		if len(under) >= 4 && strings.Trim(under, under[:1]) == "" && strings.Contains("=-~^*+", under[:1]) &&
+			len(under) >= len(text)-2 {
 			return text, true
 		}
 	}

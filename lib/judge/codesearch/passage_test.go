@@ -15,14 +15,16 @@ func TestOutline(t *testing.T) {
 		name, text string
 		want       []string // from-to, and the line that declares
 	}{
-		{"a.go", "package a\n\n// F does.\nfunc F() {\n\tx := 1\n}\n\n// Limits.\nconst (\n\tA = 1\n)\n", []string{"1-1 0", "3-6 4", "8-11 9"}},
+		{"a.go", "package a\n\n// F does.\nfunc F() {\n\tx := 1\n}\n\n// Limits.\nconst (\n\tA = 1\n)\n",
+			[]string{"1-1 0", "3-6 4", "8-11 9"}},
 		{"a.py", "import os\n\nLIMIT = 3\n\nclass C:\n    \"\"\"Doc.\"\"\"\n\n    def f(self):\n        def g():\n            pass\n        return g\n\n    # About h.\n    @wraps\n    def h(self):\n        pass\n\nlast = 1\n",
 			[]string{"1-3 0", "5-6 5", "8-11 8", "13-16 15", "18-18 0"}},
 		{"a.js", "// Adds.\nfunction add(a, b) {\n  return a + b;\n}\n\nclass Q {\n  push(x) {\n    return x;\n  }\n}\n", []string{"1-4 2", "6-6 6", "7-10 7"}},
 		{"a.md", "Intro.\n\n# One\n\ntext\n\n# Two\n\nmore\n", []string{"1-1 0", "3-5 3", "7-9 7"}},
 		{"a.ini", "[one]\na = 1\n\n[two]\nb = 2\n", []string{"1-2 1", "4-5 4"}},
 	} {
-		passages, _ := languageOf(tt.name).outline(bytes.Split([]byte(strings.TrimSuffix(tt.text, "\n")), []byte{'\n'}))
+		passages, _ := languageOf(tt.name).outline(bytes.Split([]byte(strings.TrimSuffix(tt.text, "\n")),
+			[]byte{'\n'}))
 		var got []string
 		for _, p := range passages {
 			got = append(got, fmt.Sprintf("%d-%d %d", p.from, p.to, p.decl))
@@ -44,7 +46,8 @@ func FuzzOutline(f *testing.F) {
 		passages, kinds := languageOf(name).outline(lines)
 		last := 0
 		for _, p := range passages {
-			if p.from <= last || p.to < p.from || p.to > len(lines) || p.to-p.from >= longest || p.decl > p.to {
+			if p.from <= last || p.to < p.from || p.to > len(lines) || p.to-p.from >= longest ||
+				p.decl > p.to {
 				t.Fatalf("%+v after line %d of %d", p, last, len(lines))
 			}
 			last = p.to

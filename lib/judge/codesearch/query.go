@@ -115,9 +115,12 @@ func (q *query) kinds(question string) {
 	has := func(cues ...string) bool {
 		return slices.ContainsFunc(cues, func(c string) bool { return strings.Contains(low, c) })
 	}
-	q.number = has(" how many", " how long", " how often", " how big", " how large", " how much", " how wide", " how deep", " how small",
-		"maximum", "minimum", " max ", " min ", " limit", "default", "timeout", " which port", " what port", " what size", "exit status", "exit code", " berapa")
-	q.use = !q.report && has(" how do i ", " how do we ", " how to ", " how can i ", " how can we ", " how would i ", " example", " usage", " gimana cara", " bagaimana cara")
+	q.number = has(" how many", " how long", " how often", " how big", " how large", " how much", " how wide",
+		" how deep", " how small",
+		"maximum", "minimum", " max ", " min ", " limit", "default", "timeout", " which port", " what port",
+		" what size", "exit status", "exit code", " berapa")
+	q.use = !q.report && has(" how do i ", " how do we ", " how to ", " how can i ", " how can we ",
+		" how would i ", " example", " usage", " gimana cara", " bagaimana cara")
 	q.tests = !q.report && has(" test", " tes ")
 }
 
@@ -189,7 +192,9 @@ func (x *Index) joined(q *query, question string, seen map[string]bool) {
 		name := string(stem([]byte(strings.Join(parts, ""))))
 		if !seen[name] && !seen[otherName(name)] && (x.stands(name) || x.stands(otherName(name))) {
 			seen[name] = true
-			q.wants = append(q.wants, want{options: []option{{word: name, factor: 1}, {word: otherName(name), factor: 1}}, kind: joinedWeight, name: true, guess: true})
+			q.wants = append(q.wants,
+				want{options: []option{{word: name, factor: 1}, {word: otherName(name), factor: 1}},
+					kind: joinedWeight, name: true, guess: true})
 		}
 	}
 	for i := range words {
@@ -309,7 +314,9 @@ func clean(question string) string {
 func rawNames(question string) []string {
 	var names []string
 	for _, f := range strings.Fields(question) {
-		f = strings.ToLower(strings.TrimFunc(f, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '-' }))
+		f = strings.ToLower(strings.TrimFunc(f, func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '-'
+		}))
 		inner := strings.Trim(f, "-")
 		joined := strings.ContainsAny(inner, "./:-") || strings.HasPrefix(f, "--")
 		if joined && len(inner) >= 3 && len(f) <= 200 && !slices.Contains(names, f) && len(names) < maxRaw {

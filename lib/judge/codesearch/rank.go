@@ -122,7 +122,8 @@ func (x *Index) Search(ctx context.Context, question string, limit int) (Found, 
 		return Found{}, err
 	}
 	q := x.query(question)
-	found := Found{Files: len(x.known), Skipped: x.skipped, Missing: q.missing, Report: q.report, Fault: x.fault}
+	found := Found{Files: len(x.known), Skipped: x.skipped, Missing: q.missing, Report: q.report,
+		Fault: x.fault}
 	if len(q.wants) == 0 {
 		if found.Hits = x.phrase(question, limit); len(found.Hits) > 0 {
 			found.Cover, found.Strength, found.Exact = 1, 1, true

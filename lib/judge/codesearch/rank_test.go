@@ -56,7 +56,8 @@ func TestWords(t *testing.T) {
 		{"__init__", "init"},
 		{"sha256", "sha256"},
 		{"retries", "retry"}, {"retry", "retry"}, {"retrying", "retry"},
-		{"dropped", "drop"}, {"running", "run"}, {"class", "class"}, {"classes", "class"}, {"status", "status"},
+		{"dropped", "drop"}, {"running", "run"}, {"class", "class"}, {"classes", "class"},
+		{"status", "status"},
 		{"classifier", "classify"}, {"classification", "classify"}, {"classifies", "classify"},
 		{"validated", "valid"}, {"validation", "valid"}, {"maximum", "max"},
 		{"string", "str"}, {"strings", "str"},
@@ -135,8 +136,10 @@ func TestReadsOnce(t *testing.T) {
 func TestLeavesOut(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{
-		".env", "prod.env", ".env.local", "certs/server.pem", "id_rsa", ".netrc", "config/credentials.json", "secrets.yaml", "terraform.tfstate",
-		".git/config", "node_modules/x/index.js", "vendor/y/y.go", "go.sum", "package-lock.json", "app.min.js", ".venv/lib.py",
+		".env", "prod.env", ".env.local", "certs/server.pem", "id_rsa", ".netrc", "config/credentials.json",
+		"secrets.yaml", "terraform.tfstate",
+		".git/config", "node_modules/x/index.js", "vendor/y/y.go", "go.sum", "package-lock.json",
+		"app.min.js", ".venv/lib.py",
 	} {
 		write(t, dir, name, "flux capacitor\n")
 	}
@@ -169,7 +172,8 @@ func TestOrder(t *testing.T) {
 	write(t, dir, "use_test.go", "package a\n\nfunc TestRetries() { MaxRetries = 3 }\n")
 	write(t, dir, "def.go", "package a\n\n// MaxRetries bounds the tries.\nconst MaxRetries = 5\n")
 	write(t, dir, "testdata/chat.ndjson", `{"content":"what is MaxRetries?"}`+"\n")
-	for _, q := range []string{"what is MaxRetries?", "what is max_retries", "how many max retries?", "maximum retries?"} {
+	for _, q := range []string{"what is MaxRetries?", "what is max_retries", "how many max retries?",
+		"maximum retries?"} {
 		if got := search(t, open(t, dir), q); len(got) == 0 || got[0] != "def.go:3-4" {
 			t.Errorf("%q: %v", q, got)
 		}
@@ -181,7 +185,8 @@ func TestHostileQuestions(t *testing.T) {
 	write(t, dir, "a.go", "package a // flux\n")
 	x := open(t, dir)
 	for _, q := range []string{
-		"", "\x00", strings.Repeat("`", 9999), strings.Repeat("flux ", 1<<18), strings.Repeat("aB", 1<<16), "\xff\xfe", "../../etc/passwd:1",
+		"", "\x00", strings.Repeat("`", 9999), strings.Repeat("flux ", 1<<18), strings.Repeat("aB", 1<<16),
+		"\xff\xfe", "../../etc/passwd:1",
 		strings.Repeat("a.b ", 5000), strings.Repeat("重", 5000), "--" + strings.Repeat("-", 5000),
 	} {
 		start := time.Now()

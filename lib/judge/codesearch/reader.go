@@ -69,7 +69,8 @@ func (r *reader) read(file uint32, name string, text []byte) []span {
 		for id, f := range r.seen {
 			r.posts[id] = append(r.posts[id], posting{file, uint32(n), f})
 		}
-		spans = append(spans, span{file: file, from: uint32(p.from), to: uint32(p.to), decl: uint32(p.decl), words: uint32(r.count)})
+		spans = append(spans, span{file: file, from: uint32(p.from), to: uint32(p.to), decl: uint32(p.decl),
+			words: uint32(r.count)})
 	}
 	return spans
 }
@@ -110,7 +111,8 @@ func firstName(line []byte) int {
 	for end < len(line) && (line[end] == ' ' || line[end] == '\t' || line[end] == '"' || line[end] == '-') {
 		end++
 	}
-	for end < len(line) && line[end] != ' ' && line[end] != ':' && line[end] != '=' && line[end] != '(' && line[end] != '.' && line[end] != '\t' {
+	for end < len(line) && line[end] != ' ' && line[end] != ':' && line[end] != '=' && line[end] != '(' &&
+		line[end] != '.' && line[end] != '\t' {
 		end++
 	}
 	if end < len(line) && line[end] == '(' {

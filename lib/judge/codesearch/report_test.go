@@ -27,7 +27,8 @@ func TestSections(t *testing.T) {
 		got[s.share] = strings.TrimSpace(s.text)
 	}
 	want := map[float64]string{
-		titleShare: "Timeout is ignored", askedShare: "Why does RetryLimit stay at three?", 1: "We upgraded.", codeShare: "client.connect(host)",
+		titleShare: "Timeout is ignored", askedShare: "Why does RetryLimit stay at three?", 1: "We upgraded.",
+		codeShare:  "client.connect(host)",
 		traceShare: "Traceback (most recent call last):\n  File \"/srv/app.py\", line 3, in <module>\n    run()",
 	}
 	for share, text := range want {

@@ -142,11 +142,13 @@ func (x *Index) best(q *query) []scored {
 	}
 	all := make([]scored, 0, len(passages))
 	for _, p := range passages {
-		p.score = shape(p) * q.worth(p.kind) * (p.score*(1-coverShare+coverShare*min(1, p.cover)) + rest[p.path])
+		p.score = shape(p) * q.worth(p.kind) * (p.score*(1-coverShare+coverShare*min(1, p.cover)) +
+			rest[p.path])
 		all = append(all, *p)
 	}
 	slices.SortFunc(all, func(a, b scored) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.path, b.path), cmp.Compare(a.from, b.from))
+		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.path, b.path),
+			cmp.Compare(a.from, b.from))
 	})
 	return all[:min(len(all), candidates)]
 }

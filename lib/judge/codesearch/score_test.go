@@ -15,8 +15,10 @@ func TestShorts(t *testing.T) {
 		return strings.Join(out, " ")
 	}
 	for _, tt := range [][2]string{
-		{"param", "parameters"}, {"async", "asynchronous"}, {"db", "databases"}, {"conn", "connections"}, {"cmd", "commands"},
-		{"auth", "authentication"}, {"cert", "certificates"}, {"msg", "message"}, {"len", "length"}, {"init", "initialized"},
+		{"param", "parameters"}, {"async", "asynchronous"}, {"db", "databases"}, {"conn", "connections"},
+		{"cmd", "commands"},
+		{"auth", "authentication"}, {"cert", "certificates"}, {"msg", "message"}, {"len", "length"},
+		{"init", "initialized"},
 	} {
 		if got, want := word(tt[1]), word(tt[0]); got != want {
 			t.Errorf("%s is %q, %s is %q", tt[1], got, tt[0], want)
@@ -44,15 +46,19 @@ func TestCalled(t *testing.T) {
 		question, want, rival string
 		wanted, other         string // their declarations
 	}{
-		{"how do I quote a shell word?", "zz.py", "aa.py", "def quote(text):", "def split_quote_fields(text):"},
-		{"how do I quote a shell word?", "quote.py", "aquoted_fields_of_more.py", "def f(text):", "def f(text):"},
-		{"how do I quote a shell word?", "quote/__init__.py", "aquote_field/fields.py", "def f(text):", "def f(text):"},
+		{"how do I quote a shell word?", "zz.py", "aa.py", "def quote(text):",
+			"def split_quote_fields(text):"},
+		{"how do I quote a shell word?", "quote.py", "aquoted_fields_of_more.py", "def f(text):",
+			"def f(text):"},
+		{"how do I quote a shell word?", "quote/__init__.py", "aquote_field/fields.py", "def f(text):",
+			"def f(text):"},
 	} {
 		dir := t.TempDir()
 		write(t, dir, tt.want, tt.wanted+strings.ReplaceAll(body, "%s", "Quote")+filler)
 		write(t, dir, tt.rival, tt.other+strings.ReplaceAll(body, "%s", "Quote")+filler)
 		got := search(t, open(t, dir), tt.question)
-		if len(got) < 2 || !strings.HasPrefix(got[0], tt.want+":") || !slices.ContainsFunc(got, func(p string) bool { return strings.HasPrefix(p, tt.rival+":") }) {
+		if len(got) < 2 || !strings.HasPrefix(got[0], tt.want+":") ||
+			!slices.ContainsFunc(got, func(p string) bool { return strings.HasPrefix(p, tt.rival+":") }) {
 			t.Errorf("%s before %s: %v", tt.want, tt.rival, got)
 		}
 	}
@@ -84,8 +90,10 @@ func TestDeclaredName(t *testing.T) {
 func TestSpread(t *testing.T) {
 	dir := t.TempDir()
 	gap := strings.Repeat("\nvar other = struct{ a, b int }{1, 2}\n", 30)
-	write(t, dir, "a.go", "package a\n\n// flux starts the capacitor.\nfunc one() { flux(capacitor) }\n"+gap+"\n// flux stops the capacitor.\nfunc two() { flux(capacitor) }\n")
-	write(t, dir, "b.go", "package a\n\n// flux is what a capacitor has, and no more.\nfunc three() { flux(capacitor) }\n")
+	write(t, dir, "a.go", "package a\n\n// flux starts the capacitor.\nfunc one() { flux(capacitor) }\n"+gap+
+		"\n// flux stops the capacitor.\nfunc two() { flux(capacitor) }\n")
+	write(t, dir, "b.go",
+		"package a\n\n// flux is what a capacitor has, and no more.\nfunc three() { flux(capacitor) }\n")
 	got := search(t, open(t, dir), "flux capacitor?")
 	if len(got) != 3 || !strings.HasPrefix(got[1], "b.go:") {
 		t.Errorf("found %v", got)

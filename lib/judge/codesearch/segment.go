@@ -146,7 +146,8 @@ func (s *segment) encode() []byte {
 		if f.racy {
 			racy = 1
 		}
-		for _, n := range []uint64{uint64(f.size), uint64(f.mtime), racy, uint64(f.kind), uint64(s.first[i+1] - s.first[i])} {
+		for _, n := range []uint64{uint64(f.size), uint64(f.mtime), racy, uint64(f.kind),
+			uint64(s.first[i+1] - s.first[i])} {
 			num(n)
 		}
 	}
@@ -172,14 +173,16 @@ func (s *segment) encode() []byte {
 // decode reads the output of encode. It refuses anything else.
 func decode(b []byte) (*segment, error) {
 	n := len(b) - 4
-	if n < len(format) || string(b[:len(format)]) != format || crc32.Checksum(b[:n], table) != binary.LittleEndian.Uint32(b[n:]) {
+	if n < len(format) || string(b[:len(format)]) != format ||
+		crc32.Checksum(b[:n], table) != binary.LittleEndian.Uint32(b[n:]) {
 		return nil, errFormat
 	}
 	d := &decoder{rest: b[len(format):n]}
 	s := new(segment)
 	spans := uint64(0)
 	for range d.count() {
-		f := entry{path: string(d.blob()), size: int64(d.num()), mtime: int64(d.num()), racy: d.num() == 1, kind: uint8(d.num())}
+		f := entry{path: string(d.blob()), size: int64(d.num()), mtime: int64(d.num()), racy: d.num() == 1,
+			kind: uint8(d.num())}
 		s.files, s.first = append(s.files, f), append(s.first, uint32(spans))
 		spans += d.num()
 		s.bytes += f.size
@@ -192,7 +195,8 @@ func decode(b []byte) (*segment, error) {
 	for i := range s.files {
 		for at := s.first[i]; at < s.first[i+1]; at++ {
 			from := uint32(d.num())
-			s.spans[at] = span{file: uint32(i), from: from, to: from + uint32(d.num()), decl: uint32(d.num()), words: uint32(d.num())}
+			s.spans[at] = span{file: uint32(i), from: from, to: from + uint32(d.num()), decl: uint32(d.num()),
+				words: uint32(d.num())}
 			s.total += int64(s.spans[at].words)
 		}
 	}

@@ -38,7 +38,8 @@ const cacheTag = "Signature: 8a477f597d28d172789f06886806bc55"
 
 // noise are files written by tools: lock files, checksums, source maps, bundles, pictures.
 var noise = []string{
-	"go.sum", "go.work.sum", "*.lock", "package-lock.json", "pnpm-lock.yaml", "npm-shrinkwrap.json", "*.min.js", "*.min.css",
+	"go.sum", "go.work.sum", "*.lock", "package-lock.json", "pnpm-lock.yaml", "npm-shrinkwrap.json",
+	"*.min.js", "*.min.css",
 	"*.map", "*.svg", "*.pb.go", "*_pb2.py", "*.snap",
 }
 
@@ -91,7 +92,8 @@ const (
 
 // worth is the factor of each kind of file: an implementation ranks above its tests, and data, which often
 // quotes the question itself, is last.
-var worth = [...]float64{source: 1, tests: 0.35, example: 0.7, document: 0.8, plainText: 0.6, settingsFile: 0.75, data: 0.3, history: 0.35, vendored: 0.35}
+var worth = [...]float64{source: 1, tests: 0.35, example: 0.7, document: 0.8, plainText: 0.6,
+	settingsFile: 0.75, data: 0.3, history: 0.35, vendored: 0.35}
 
 // kindOf determines the kind by the path and the first bytes of the text.
 func kindOf(name string, text []byte) fileKind {
@@ -104,23 +106,31 @@ func kindOf(name string, text []byte) fileKind {
 		return slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(base, n) })
 	}
 	switch {
-	case slices.Contains([]string{".ndjson", ".jsonl", ".csv", ".tsv", ".log", ".out", ".golden", ".txtar"}, ext),
-		in("testdata", "fixtures", "__snapshots__", "locale", "locales", "i18n", "translations"), strings.Contains(base, "_data."), strings.Contains(dirs, "_data/"):
+	case slices.Contains([]string{".ndjson", ".jsonl", ".csv", ".tsv", ".log", ".out", ".golden", ".txtar"},
+		ext),
+		in("testdata", "fixtures", "__snapshots__", "locale", "locales", "i18n", "translations"),
+		strings.Contains(base, "_data."), strings.Contains(dirs, "_data/"):
 		return data
-	case begins("changelog", "changes.", "changes-", "license", "licence", "copying", "authors", "contributors", "history.", "news.", "codeowners", "code_of_conduct",
+	case begins("changelog", "changes.", "changes-", "license", "licence", "copying", "authors",
+		"contributors", "history.", "news.", "codeowners", "code_of_conduct",
 		"release_notes", "release-notes", "releasenotes", "whatsnew"),
-		in("changelog", "changelogs", "changes", "newsfragments", "release-notes", "releasenotes", "whatsnew"),
+		in("changelog", "changelogs", "changes", "newsfragments", "release-notes",
+			"releasenotes", "whatsnew"),
 		in("issue_template", "pull_request_template"), begins("issue_template", "pull_request_template"):
 		return history
-	case begins("gradlew", "configure.", "install-sh", "ez_setup.", "versioneer.", "get-pip."), base == "configure",
+	case begins("gradlew", "configure.", "install-sh", "ez_setup.", "versioneer.", "get-pip."),
+		base == "configure",
 		in("_vendor", "_vendored", "vendored", "third_party", "third-party", "extern", "external"):
 		return vendored
-	case strings.Contains(base, "_test."), begins("test_", "conftest."), strings.Contains(base, ".test."), strings.Contains(base, ".spec."),
-		begins("test.", "tests."), in("test", "tests", "testing", "spec", "__tests__", "e2e", "fake", "fakes", "mock", "mocks"),
+	case strings.Contains(base, "_test."), begins("test_", "conftest."), strings.Contains(base, ".test."),
+		strings.Contains(base, ".spec."),
+		begins("test.", "tests."), in("test", "tests", "testing", "spec", "__tests__", "e2e", "fake", "fakes",
+			"mock", "mocks"),
 		strings.HasSuffix(dirs, "test/") && ext == ".go", // such as net/http/httptest
 		base == "export_test.go", strings.HasSuffix(strings.TrimSuffix(base, ext), "test") && ext == ".java":
 		return tests
-	case in("example", "examples", "_examples", "demo", "demos", "sample", "samples", "benchmark", "benchmarks"), begins("example_"):
+	case in("example", "examples", "_examples", "demo", "demos", "sample", "samples", "benchmark",
+		"benchmarks"), begins("example_"):
 		return example
 	case slices.Contains([]string{".md", ".markdown", ".rst", ".adoc", ".tex", ".html"}, ext), manual(ext):
 		return document

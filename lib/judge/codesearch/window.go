@@ -233,7 +233,9 @@ func (x *Index) declares(q *query, line []byte) bool {
 		var last string
 		x.lex.words(run, func(word []byte, _ bool) { last = string(word) })
 		if n++; n <= 4 {
-			found = found || slices.ContainsFunc(q.wants, func(w want) bool { return w.options[0].word == last })
+			found = found || slices.ContainsFunc(q.wants, func(w want) bool {
+				return w.options[0].word == last
+			})
 		}
 	})
 	return found
@@ -242,7 +244,8 @@ func (x *Index) declares(q *query, line []byte) bool {
 // widen adds the comment above and the line below, so that the quoted lines can be understood.
 func widen(lines [][]byte, from, to, least, last int) (int, int) {
 	fits := func(n int) bool {
-		return n >= least && n <= last && len(bytes.TrimSpace(lines[n-1])) > 0 && len(lines[n-1]) <= maxLine && to-from+1 < maxQuoted
+		return n >= least && n <= last && len(bytes.TrimSpace(lines[n-1])) > 0 &&
+			len(lines[n-1]) <= maxLine && to-from+1 < maxQuoted
 	}
 	for i := 0; i < 2 && fits(from-1) && remark(lines[from-2]); i++ {
 		from--
@@ -278,7 +281,9 @@ func closing(line []byte) bool {
 // goesOn reports whether a statement continues behind a line.
 func goesOn(line []byte) bool {
 	line = bytes.TrimSpace(line)
-	return !remark(line) && (bytes.HasSuffix(line, []byte("(")) || bytes.HasSuffix(line, []byte("[")) || bytes.HasSuffix(line, []byte("&&")) || bytes.HasSuffix(line, []byte("||")) || bytes.HasSuffix(line, []byte(" =")))
+	return !remark(line) && (bytes.HasSuffix(line, []byte("(")) || bytes.HasSuffix(line, []byte("[")) ||
+		bytes.HasSuffix(line, []byte("&&")) || bytes.HasSuffix(line, []byte("||")) ||
+		bytes.HasSuffix(line, []byte(" =")))
 }
 
 // opened returns how many more brackets a line opens than it closes, comments and strings included.
@@ -286,12 +291,14 @@ func opened(line []byte) int {
 	if remark(line) {
 		return 0
 	}
-	return bytes.Count(line, []byte{'('}) + bytes.Count(line, []byte{'['}) - bytes.Count(line, []byte{')'}) - bytes.Count(line, []byte{']'})
+	return bytes.Count(line, []byte{'('}) + bytes.Count(line, []byte{'['}) - bytes.Count(line,
+		[]byte{')'}) - bytes.Count(line, []byte{']'})
 }
 
 func remark(line []byte) bool {
 	text := bytes.TrimSpace(line)
-	return bytes.HasPrefix(text, []byte("//")) || bytes.HasPrefix(text, []byte("# ")) || bytes.HasPrefix(text, []byte("* "))
+	return bytes.HasPrefix(text, []byte("//")) || bytes.HasPrefix(text, []byte("# ")) ||
+		bytes.HasPrefix(text, []byte("* "))
 }
 
 // surroundings returns the whole passage if it is short, otherwise the lines around the best ones.
@@ -341,7 +348,8 @@ func (x *Index) pick(q *query, hits []Hit, texts map[string][][]byte, limit int)
 
 // joins reports whether two hits are so close that one reference shows both.
 func (h Hit) joins(o Hit) bool {
-	return h.Path == o.Path && o.Start <= h.End+2 && h.Start <= o.End+2 && max(h.End, o.End)-min(h.Start, o.Start) < maxJoined
+	return h.Path == o.Path && o.Start <= h.End+2 && h.Start <= o.End+2 &&
+		max(h.End, o.End)-min(h.Start, o.Start) < maxJoined
 }
 
 // trim drops lines that are too long to show. In a short hit, all lines are the best.

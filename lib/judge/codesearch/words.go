@@ -127,7 +127,8 @@ func wide(run []byte) bool {
 const asking = "的了吗呢吧啊在哪里是什么怎为和与有多少几个请问能不会要我你他这那么のはがをにでとかもですますどこなに"
 
 func spaceless(r rune) bool {
-	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Hangul)
+	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai,
+		unicode.Hangul)
 }
 
 // pairs calls fn for each pair of adjacent characters of a spaceless run, and for words of other scripts
@@ -161,7 +162,8 @@ var endings = []struct {
 	{"ates", "", 4}, {"ated", "", 4}, {"ating", "", 4}, {"ate", "", 4},
 	{"ings", "", 3}, {"ing", "", 3}, {"ions", "", 4}, {"ion", "", 4}, {"ies", "y", 3}, {"ied", "y", 3},
 	{"sses", "ss", 2}, {"ches", "ch", 2}, {"shes", "sh", 2}, {"xes", "x", 2},
-	{"ers", "", 4}, {"er", "", 4}, {"ors", "", 4}, {"or", "", 4}, {"ed", "", 3}, {"ment", "", 4}, {"ments", "", 4},
+	{"ers", "", 4}, {"er", "", 4}, {"ors", "", 4}, {"or", "", 4}, {"ed", "", 3}, {"ment", "", 4},
+	{"ments", "", 4},
 	{"nya", "", 4}, {"kah", "", 4}, {"ly", "", 4}, {"es", "", 4}, {"s", "", 3},
 }
 

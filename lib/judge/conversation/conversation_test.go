@@ -35,7 +35,8 @@ func chat(t *testing.T, script string) []byte {
 		if !strings.Contains(extra, `"message_id"`) {
 			extra = fmt.Sprintf(`"message_id":"%d",`, i) + extra
 		}
-		b = fmt.Appendf(b, `{"platform":"irc","chat_id":"#a","create_time":%q,"content":%q,"sender":{"id":%q,"type":"user"},"mentions":[],%s}`+"\n",
+		b = fmt.Appendf(b,
+			`{"platform":"irc","chat_id":"#a","create_time":%q,"content":%q,"sender":{"id":%q,"type":"user"},"mentions":[],%s}`+"\n",
 			time.Unix(1e9, 0).Add(at).UTC().Format(time.RFC3339), says, nick, extra)
 	}
 	return b
@@ -44,7 +45,8 @@ func chat(t *testing.T, script string) []byte {
 func thread(t *testing.T, in []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if _, err := stream.Run(context.Background(), stream.Input{Stdin: bytes.NewReader(in), After: -1}, stream.Output{Stdout: &out}, Stage()); err != nil {
+	if _, err := stream.Run(context.Background(), stream.Input{Stdin: bytes.NewReader(in), After: -1},
+		stream.Output{Stdout: &out}, Stage()); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()
@@ -164,13 +166,15 @@ func TestConversations(t *testing.T) {
 // TestSplice holds the bytes of a record: nothing but the thread changes.
 func TestSplice(t *testing.T) {
 	for _, tt := range []struct{ in, root, want string }{
-		{`{"a": 1 , "thread_id" : null , "b":"é\u0041" } `, "7", `{"a": 1 , "thread_id" : "7" , "b":"é\u0041","thread_inferred":"why" } `},
+		{`{"a": 1 , "thread_id" : null , "b":"é\u0041" } `, "7",
+			`{"a": 1 , "thread_id" : "7" , "b":"é\u0041","thread_inferred":"why" } `},
 		{`{"a": 1 , "thread_id" : null }`, "", `{"a": 1 , "thread_id" : null }`},
 		{`{"a":1}`, `q"\`, `{"a":1,"thread_id":"q\"\\","thread_inferred":"why"}`},
 		{`{"thread_inferred":"old", "thread_id":"3", "a":1}`, "", `{"thread_id":null, "a":1}`},
 		{`{"thread_id":"3","thread_inferred":"old"}`, "", `{"thread_id":null}`},
 		{`{"thread_id":"3","thread_inferred":"old"}`, "4", `{"thread_id":"4","thread_inferred":"why"}`},
-		{`{"a":1, "thread_inferred":"old", "thread_id":"3"}`, "4", `{"a":1, "thread_id":"4","thread_inferred":"why"}`},
+		{`{"a":1, "thread_inferred":"old", "thread_id":"3"}`, "4",
+			`{"a":1, "thread_id":"4","thread_inferred":"why"}`},
 		{`{"a":1, "thread_inferred":"old"}`, "4", `{"a":1,"thread_id":"4","thread_inferred":"why"}`},
 	} {
 		var scan ndjson.Scanner
@@ -225,14 +229,16 @@ func FuzzRecord(f *testing.F) {
 			if err != nil {
 				t.Skip()
 			}
-			line := fmt.Appendf(nil, `{"platform":"p","chat_id":"c","message_id":"%d","create_time":"2001-09-09T01:46:40Z","content":%s,"sender":{"id":%s},%s}`, i, content, sender, extra)
+			line := fmt.Appendf(nil,
+				`{"platform":"p","chat_id":"c","message_id":"%d","create_time":"2001-09-09T01:46:40Z","content":%s,"sender":{"id":%s},%s}`, i, content, sender, extra)
 			if ndjson.Check(line) != nil {
 				t.Skip()
 			}
 			in = append(append(in, line...), '\n')
 		}
 		var out bytes.Buffer
-		_, err := stream.Run(context.Background(), stream.Input{Stdin: bytes.NewReader(in), After: -1}, stream.Output{Stdout: &out}, Stage())
+		_, err := stream.Run(context.Background(), stream.Input{Stdin: bytes.NewReader(in), After: -1},
+			stream.Output{Stdout: &out}, Stage())
 		if err != nil {
 			return // refused by name
 		}
@@ -247,7 +253,8 @@ func members(t *testing.T, lines []byte) string {
 	var b strings.Builder
 	for line := range bytes.Lines(lines) {
 		err := ndjson.Members(bytes.TrimSuffix(line, []byte("\n")), func(key, value []byte) error {
-			if name := string(key); name != "thread_id" && name != "thread_inferred" && name != `"thread_id"` && name != `"thread_inferred"` {
+			if name := string(key); name != "thread_id" && name != "thread_inferred" &&
+				name != `"thread_id"` && name != `"thread_inferred"` {
 				fmt.Fprintf(&b, "%s=%s\n", key, value)
 			}
 			return nil

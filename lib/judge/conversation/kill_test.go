@@ -12,7 +12,8 @@ import (
 
 // talk is an event log of n messages without threads, more than one Window of it.
 func talk(n int) []byte {
-	said := []string{"why is it down?", "it says timeout on the proxy", "ok thanks", "u3: anyone know where the log is", "lunch at noon", "no, u5", "👍"}
+	said := []string{"why is it down?", "it says timeout on the proxy", "ok thanks",
+		"u3: anyone know where the log is", "lunch at noon", "no, u5", "👍"}
 	rnd := rand.New(rand.NewPCG(1, 2))
 	var b []byte
 	at := 0
@@ -24,8 +25,10 @@ func talk(n int) []byte {
 		if at += rnd.IntN(40); i%200 == 0 {
 			at += 1000
 		}
-		b = fmt.Appendf(b, `{"seq":%d,"platform":"irc","chat_id":"#c%d","chat_name":"a room","message_id":"%d","create_time":%q,"msg_type":"text","content":"%s %d","thread_id":null,%s"sender":{"id":"u%d","type":"user"},"mentions":[]}`+"\n",
-			len(b), rnd.IntN(3), i, time.Unix(int64(at), 0).UTC().Format(time.RFC3339), said[rnd.IntN(len(said))], rnd.IntN(500), quoted, rnd.IntN(30))
+		b = fmt.Appendf(b,
+			`{"seq":%d,"platform":"irc","chat_id":"#c%d","chat_name":"a room","message_id":"%d","create_time":%q,"msg_type":"text","content":"%s %d","thread_id":null,%s"sender":{"id":"u%d","type":"user"},"mentions":[]}`+"\n",
+			len(b), rnd.IntN(3), i, time.Unix(int64(at), 0).UTC().Format(time.RFC3339),
+			said[rnd.IntN(len(said))], rnd.IntN(500), quoted, rnd.IntN(30))
 	}
 	return b
 }
@@ -39,6 +42,7 @@ func TestKilled(t *testing.T) {
 		t.Error("hardly anything is continued: the window is not tested")
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("%d lines, want %d, or others", bytes.Count(got, []byte("\n")), bytes.Count(want, []byte("\n")))
+		t.Errorf("%d lines, want %d, or others", bytes.Count(got, []byte("\n")),
+			bytes.Count(want, []byte("\n")))
 	}
 }

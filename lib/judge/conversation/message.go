@@ -52,7 +52,8 @@ func (r *reader) read(rec *ndjson.Record, m *message) error {
 	for _, f := range [...]struct {
 		name  string
 		value []byte
-	}{{"platform", raw.platform}, {"chat_id", raw.chat}, {"message_id", raw.id}, {"content", raw.content}, {"create_time", raw.created}} {
+	}{{"platform", raw.platform}, {"chat_id", raw.chat}, {"message_id", raw.id}, {"content", raw.content},
+		{"create_time", raw.created}} {
 		if f.value == nil {
 			return fmt.Errorf("%s is missing", f.name)
 		}
@@ -102,7 +103,8 @@ func (r *reader) field(f *ndjson.Member, m *message) (err error) {
 		err = r.sender(f.Value, m)
 	case "mentions":
 		var ok bool
-		if r.mentions, ok = ndjson.FirstStrings(r.mentions, f.Value, maxNames); !ok && string(f.Value) != "null" {
+		if r.mentions, ok = ndjson.FirstStrings(r.mentions, f.Value, maxNames); !ok &&
+			string(f.Value) != "null" {
 			err = errors.New("mentions is not a list of strings")
 		}
 	case "deleted":

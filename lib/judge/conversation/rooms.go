@@ -62,7 +62,8 @@ func (rs *rooms) place(at int64, m *message) (root, why string) {
 // room returns the room of a message, as far as it is still remembered.
 func (rs *rooms) room(at int64, m *message) *room {
 	now := at / rs.epoch
-	for back := rs.order.Back(); back != nil && (rs.order.Len() > maxRooms || back.Value.(*room).at/rs.epoch < now-1); back = rs.order.Back() {
+	for back := rs.order.Back(); back != nil && (rs.order.Len() > maxRooms ||
+		back.Value.(*room).at/rs.epoch < now-1); back = rs.order.Back() {
 		delete(rs.byKey, rs.order.Remove(back).(*room).key)
 	}
 	el := rs.byKey[m.room]

@@ -19,7 +19,8 @@ func BenchmarkStage(b *testing.B) {
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
 		in := stream.Input{Stdin: bytes.NewReader(text), After: -1}
-		if _, err := stream.Run(context.Background(), in, stream.Output{Stdout: io.Discard}, Stage()); err != nil {
+		if _, err := stream.Run(context.Background(), in, stream.Output{Stdout: io.Discard},
+			Stage()); err != nil {
 			b.Fatal(err)
 		}
 	}

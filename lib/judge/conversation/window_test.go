@@ -84,8 +84,10 @@ func TestBounded(t *testing.T) {
 	most := 0
 	for i := range 300_000 {
 		m := message{
-			room: uint64(i%5) + 1, id: uint64(i), root: fmt.Sprint(i), time: 1e9 + int64(i), author: uint64(i) << 20,
-			words: []word{{hash: uint64(i) * 31}, {hash: uint64(i) * 37}}, named: []uint64{uint64(i)<<20 + 1},
+			room: uint64(i%5) + 1, id: uint64(i), root: fmt.Sprint(i), time: 1e9 + int64(i),
+			author: uint64(i) << 20,
+			words:  []word{{hash: uint64(i) * 31}, {hash: uint64(i) * 37}},
+			named:  []uint64{uint64(i)<<20 + 1},
 		}
 		if i%3 == 0 {
 			m.room = uint64(i) // a room of its own

@@ -72,7 +72,8 @@ const (
 const wide = "…。、，！：）"
 
 var classes = func() (t [256]uint8) {
-	for class, chars := range map[uint8]string{space: " \t\r\n\v\f", opens: "@\"'(<[", closes: ".,:;!)>]\"'"} {
+	for class, chars := range map[uint8]string{space: " \t\r\n\v\f", opens: "@\"'(<[",
+		closes: ".,:;!)>]\"'"} {
 		for _, c := range []byte(chars) {
 			t[c] |= class
 		}
@@ -165,7 +166,8 @@ func bare(p []byte) (word []byte, asked bool) {
 func (r *reader) readPairs(m *message) {
 	last := -1
 	for i, ru := range string(r.fold) {
-		if !unicode.In(ru, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) {
+		if !unicode.In(ru, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao,
+			unicode.Khmer, unicode.Myanmar) {
 			last = -1
 			continue
 		}
@@ -191,7 +193,9 @@ var signs = map[string]sign{}
 
 func init() {
 	for _, w := range []string{
-		"how", "what", "why", "where", "who", "which", "anyone", "anybody", "someone", "can", "does", "is", "do", // en
+		// en
+		"how", "what", "why", "where", "who", "which", "anyone", "anybody", "someone", "can",
+		"does", "is", "do",
 		"apa", "gimana", "bagaimana", "kenapa", "mengapa", "ada", // id
 		"cómo", "como", "qué", "por", "alguien", "alguém", // es, pt
 		"wie", "warum", "wieso", "weiß", "kann", // de
@@ -201,7 +205,8 @@ func init() {
 		signs[w] = asks
 	}
 	for _, w := range []string{
-		"hi", "hello", "hey", "hola", "greetings", "howdy", "morning", "halo", "permisi", "oi", "olá", "hallo", "moin", "bonjour", "salut", "привет", "مرحبا", "नमस्ते",
+		"hi", "hello", "hey", "hola", "greetings", "howdy", "morning", "halo", "permisi", "oi", "olá",
+		"hallo", "moin", "bonjour", "salut", "привет", "مرحبا", "नमस्ते",
 	} {
 		signs[w] = greets
 	}

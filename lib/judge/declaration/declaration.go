@@ -83,7 +83,8 @@ func Uses(name string, text []byte, what string) []Use {
 func Within(all []Declaration, line int) Declaration {
 	best := Declaration{}
 	for _, d := range all {
-		if (d.Kind == Function || d.Kind == Method) && d.Line <= line && line <= d.End && (best.Name == "" || d.Line >= best.Line) {
+		if (d.Kind == Function || d.Kind == Method) && d.Line <= line && line <= d.End &&
+			(best.Name == "" || d.Line >= best.Line) {
 			best = d
 		}
 	}

@@ -158,7 +158,8 @@ func (f *goFile) typed(spec *ast.TypeSpec, node ast.Node, docs []*ast.CommentGro
 	}
 	for _, field := range fields.List {
 		for _, name := range field.Names {
-			f.add(Declaration{Kind: kind, Owner: spec.Name.Name, Type: oneLine(f.source(field.Type))}, name, field, field.Doc, field.Comment)
+			f.add(Declaration{Kind: kind, Owner: spec.Name.Name, Type: oneLine(f.source(field.Type))}, name,
+				field, field.Doc, field.Comment)
 		}
 	}
 }
@@ -182,7 +183,8 @@ func (f *goFile) settings(n ast.Node, owner string) {
 // filled reads an if statement that gives an empty field its value.
 func (f *goFile) filled(n *ast.IfStmt, owner string) {
 	cond, ok := n.Cond.(*ast.BinaryExpr)
-	if !ok || len(n.Body.List) != 1 || n.Else != nil || !slices.Contains([]token.Token{token.EQL, token.LEQ, token.LSS}, cond.Op) {
+	if !ok || len(n.Body.List) != 1 || n.Else != nil ||
+		!slices.Contains([]token.Token{token.EQL, token.LEQ, token.LSS}, cond.Op) {
 		return
 	}
 	if zero := f.source(cond.Y); zero != "0" && zero != "nil" && zero != `""` && zero != "1" {
@@ -240,7 +242,8 @@ func usesGo(text []byte, what string) []Use {
 				}
 			case *ast.Ident:
 				if n.Name == what && !declared[n] {
-					uses = append(uses, Use{Line: f.line(n.Pos()), In: strings.TrimPrefix(in, "."), Head: head, Call: calls[n]})
+					uses = append(uses, Use{Line: f.line(n.Pos()), In: strings.TrimPrefix(in, "."),
+						Head: head, Call: calls[n]})
 				}
 			}
 			return true

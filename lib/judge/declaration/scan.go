@@ -47,7 +47,8 @@ type scan struct {
 }
 
 func (g *grammar) read(text []byte) []Declaration {
-	s := &scan{grammar: g, raw: bytes.Split(text, []byte{'\n'}), masked: bytes.Split(g.mask(text), []byte{'\n'})}
+	s := &scan{grammar: g, raw: bytes.Split(text, []byte{'\n'}),
+		masked: bytes.Split(g.mask(text), []byte{'\n'})}
 	depth, next := 0, 0 // next is the first line behind the last head
 	for i, line := range s.masked {
 		trimmed := bytes.TrimSpace(line)
@@ -121,7 +122,8 @@ func (s *scan) head(i, depth int) int {
 			}
 			return string(raw[m[2*k]:m[2*k+1]])
 		}
-		d := Declaration{Kind: h.kind, Name: group("name"), Owner: owner, Line: i + 1, Start: i + 1, End: i + n,
+		d := Declaration{Kind: h.kind, Name: group("name"), Owner: owner, Line: i + 1,
+			Start: i + 1, End: i + n,
 			Value: oneLine(group("value")), Type: oneLine(group("type"))}
 		if statements[d.Name] || h.kind == Setting && !makes(owner, outer) {
 			continue
@@ -154,7 +156,8 @@ func (s *scan) head(i, depth int) int {
 			if h.kind == "" {
 				kind, name = Type, d.Owner
 			}
-			s.around = append(s.around, container{kind, name, depth, at, kind == Type && enumeration.Match(masked)})
+			s.around = append(s.around, container{kind, name, depth, at,
+				kind == Type && enumeration.Match(masked)})
 		}
 		return i + n
 	}
@@ -205,7 +208,8 @@ func (s *scan) continues(i int, masked []byte) bool {
 		return true
 	}
 	next := bytes.TrimSpace(s.masked[i])
-	return slices.ContainsFunc([]string{"where", "throws", "{", "->", "extends ", "implements "}, func(w string) bool { return bytes.HasPrefix(next, []byte(w)) })
+	return slices.ContainsFunc([]string{"where", "throws", "{", "->", "extends ", "implements "},
+		func(w string) bool { return bytes.HasPrefix(next, []byte(w)) })
 }
 
 // above returns the first line of the comment above line i, and its first sentence.
@@ -228,7 +232,8 @@ func (s *scan) above(i int) (start int, doc string) {
 
 // commented reports whether a line is a comment.
 func commented(line, mark string) bool {
-	return strings.HasPrefix(line, mark) || mark == "//" && (strings.HasPrefix(line, "*") || strings.HasPrefix(line, "/*"))
+	return strings.HasPrefix(line, mark) || mark == "//" &&
+		(strings.HasPrefix(line, "*") || strings.HasPrefix(line, "/*"))
 }
 
 // below returns the first sentence of the string below the head of a declaration, or else doc.
@@ -277,10 +282,13 @@ func (s *scan) parameters(of Declaration, params string) {
 	for i := 0; i <= len(masked); i++ {
 		switch {
 		case i == len(masked) || masked[i] == ',' && open == 0:
-			if m := parameter.FindStringSubmatch(strings.TrimSpace(params[from:i])); m != nil && !strings.HasPrefix(m[2], ">") {
-				line := of.Line + strings.Count(s.before(of, params), "\n") + strings.Count(strings.TrimLeft(params[:i], "\n"), "\n")
+			if m := parameter.FindStringSubmatch(strings.TrimSpace(params[from:i])); m != nil &&
+				!strings.HasPrefix(m[2], ">") {
+				line := of.Line + strings.Count(s.before(of, params), "\n") +
+					strings.Count(strings.TrimLeft(params[:i], "\n"), "\n")
 				line = min(line, of.End)
-				s.all = append(s.all, Declaration{Kind: Parameter, Name: m[1], Owner: of.Full(), Line: line, Start: of.Line, End: of.End, Value: oneLine(m[2])})
+				s.all = append(s.all, Declaration{Kind: Parameter, Name: m[1], Owner: of.Full(), Line: line,
+					Start: of.Line, End: of.End, Value: oneLine(m[2])})
 			}
 			from = i + 1
 		case masked[i] == '(' || masked[i] == '[' || masked[i] == '{':
@@ -315,11 +323,14 @@ func (g *grammar) uses(text []byte, what string) []Use {
 	var uses []Use
 	for i, line := range bytes.Split(g.mask(text), []byte{'\n'}) {
 		m := pattern.FindSubmatch(line)
-		if m == nil || slices.ContainsFunc(all, func(d Declaration) bool { return d.Name == what && d.Line == i+1 }) || imports.Match(line) {
+		if m == nil || slices.ContainsFunc(all, func(d Declaration) bool {
+			return d.Name == what && d.Line == i+1
+		}) || imports.Match(line) {
 			continue
 		}
 		in := Within(all, i+1)
-		uses = append(uses, Use{Line: i + 1, In: in.Full(), Head: in.Line, Call: bytes.HasSuffix(m[1], []byte{'('})})
+		uses = append(uses, Use{Line: i + 1, In: in.Full(), Head: in.Line,
+			Call: bytes.HasSuffix(m[1], []byte{'('})})
 	}
 	return uses
 }

@@ -14,13 +14,15 @@ var (
 	linesOf = lazyregexp.New(`(?i)\b(?:lines?|ln\.?|l\.|baris(?:\s+ke)?|líneas?|linhas?|zeilen?|lignes?|строк[аиеу]?|dòng)[\s-]*#?\s*` + lineNumber + `(?:\s*(?:-|–|to|and|through|until|sampai|hingga|dan|a|e|y|bis|und|à|et|,|&)\s*` + lineNumber + `)*\b` +
 		`|(?:^|[\s(\[])L\d{1,9}(?:\s*[-–]\s*L?\d{1,9})?\b|第?\s*\d{1,9}(?:\s*[-–~〜から到至]\s*\d{1,9})?\s*(?:行目?|줄|번째 줄)`)
 	// nthLine matches "the 120th line", "the third line".
-	nthLine = lazyregexp.New(`(?i)\b(\d{1,9}(?:st|nd|rd|th)|` + strings.Join(nths, "|") + `)\s+line\b|\bline\s+number\s+(\d{1,9})\b`)
+	nthLine = lazyregexp.New(`(?i)\b(\d{1,9}(?:st|nd|rd|th)|` + strings.Join(nths, "|") +
+		`)\s+line\b|\bline\s+number\s+(\d{1,9})\b`)
 )
 
 const lineNumber = `(?:\d{1,9}|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:[\s-](?:one|two|three|four|five|six|seven|eight|nine))?|` +
 	`(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen)(?:\s+hundred(?:\s+(?:and\s+)?\w+(?:[\s-]\w+)?)?)?)`
 
-var nths = []string{"first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"}
+var nths = []string{"first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth",
+	"tenth", "eleventh", "twelfth"}
 
 // Citations lists the places that text cites in the form of references. A place without a path is a line
 // of an unnamed file.

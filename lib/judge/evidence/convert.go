@@ -10,8 +10,10 @@ import (
 // same reports whether e, from the evidence, may be the quantity q of a claim.
 func (q quantity) same(e quantity) bool {
 	if q.version != "" || e.version != "" {
-		return q.version != "" && (q.version == e.version || strings.HasPrefix(e.version, q.version+".") && strings.Count(q.version, ".") > 0) ||
-			q.version == "" && len(q.values) > 0 && e.version == strconv.FormatFloat(q.values[0], 'g', -1, 64) ||
+		return q.version != "" && (q.version == e.version ||
+			strings.HasPrefix(e.version, q.version+".") && strings.Count(q.version, ".") > 0) ||
+			q.version == "" && len(q.values) > 0 &&
+				e.version == strconv.FormatFloat(q.values[0], 'g', -1, 64) ||
 			e.version == "" && len(e.values) > 0 && q.version == strconv.FormatFloat(e.values[0], 'g', -1, 64)
 	}
 	for _, a := range q.values {
@@ -19,12 +21,14 @@ func (q quantity) same(e quantity) bool {
 			if e.total != 0 && b != e.total && q.unit.dim != noDim {
 				continue // the factors of 10 * 1024 * 1024 are not 10 KB
 			}
-			if sameValue(a, q.unit, b, e.unit) && !(e.exact && q.unit.dim != noDim && !near2(a*q.unit.scale, b)) {
+			if sameValue(a, q.unit, b, e.unit) &&
+				!(e.exact && q.unit.dim != noDim && !near2(a*q.unit.scale, b)) {
 				return true
 			}
 		}
 	}
-	return q.per != 0 && len(e.values) > 0 && sameValue(q.per, unit{duration, 1}, e.values[len(e.values)-1], e.unit)
+	return q.per != 0 && len(e.values) > 0 && sameValue(q.per, unit{duration, 1},
+		e.values[len(e.values)-1], e.unit)
 }
 
 func sameValue(a float64, u unit, b float64, v unit) bool {
@@ -40,7 +44,8 @@ func sameValue(a float64, u unit, b float64, v unit) bool {
 	}
 	x, y := a*u.scale, b*v.scale
 	return near2(x, y) || u.dim == size && decimal(x, y) ||
-		u.dim == duration && (u.scale == 30*day || u.scale == 365*day) && math.Abs(x-y) <= 0.04*x // months vary
+		// months vary
+		u.dim == duration && (u.scale == 30*day || u.scale == 365*day) && math.Abs(x-y) <= 0.04*x
 }
 
 // decimal reports whether two sizes are equal if one counts by 1000 and the other by 1024.
@@ -62,7 +67,8 @@ const leastBare = 10
 func converts(base float64, u unit, b float64) bool {
 	switch u.dim {
 	case duration:
-		return slices.ContainsFunc([]float64{1e-9, 1e-6, 1e-3, 1, 60, 3600, day, 7 * day}, func(s float64) bool { return near2(base, b*s) })
+		return slices.ContainsFunc([]float64{1e-9, 1e-6, 1e-3, 1, 60, 3600, day, 7 * day},
+			func(s float64) bool { return near2(base, b*s) })
 	case size:
 		for s := 1.0; s <= 1<<40; s *= 1024 {
 			if near2(base, b*s) || decimal(base, b*s) {

@@ -124,7 +124,8 @@ func cover(text string, terms, content []term, tokens []Token, own, near []*Text
 		c.About = n.about(c)
 	}
 	if !c.About && foreign(terms) {
-		c.About = n.hits >= leastOwn && n.cited > 0 && c.Share >= leastNamed // its words cannot be in the lines
+		// its words cannot be in the lines
+		c.About = n.hits >= leastOwn && n.cited > 0 && c.Share >= leastNamed
 		c.byNames(tokens, append(slices.Clone(own), near...))
 	}
 	return c
@@ -197,7 +198,8 @@ func (t *Text) Account(found []Finding) []Part {
 		p := Part{Text: s.raw, Ref: -1, Negates: len(s.negations()) > 0, Bound: !s.plainly()}
 		p.English = slices.ContainsFunc(s.terms, func(w term) bool { return anglo[w.text] })
 		against := func(k int, own, near []*Text) {
-			if c := cover(s.text, s.terms, s.content, tokens, own, near); c.About && !p.About || c.About == p.About && c.Share > p.Share {
+			if c := cover(s.text, s.terms, s.content, tokens, own, near); c.About && !p.About ||
+				c.About == p.About && c.Share > p.Share {
 				p.Coverage, p.Ref = c, k
 			}
 		}
@@ -223,7 +225,9 @@ func (t *Text) Account(found []Finding) []Part {
 
 // tokensIn returns the tokens of t in its sentence i.
 func (t *Text) tokensIn(i int) []Token {
-	return slices.DeleteFunc(slices.Clone(t.tokens), func(tok Token) bool { return !strings.Contains(t.sentences[i].text, tok.Text) })
+	return slices.DeleteFunc(slices.Clone(t.tokens), func(tok Token) bool {
+		return !strings.Contains(t.sentences[i].text, tok.Text)
+	})
 }
 
 // Restates reports whether a sentence of t and a claim say the same in part: the lines cover one of them,
@@ -235,10 +239,12 @@ func (t *Text) Restates(found []Finding) bool {
 		}
 		for i, s := range t.sentences {
 			says := func(own ...*Text) bool {
-				return cover(s.text, s.terms, s.content, t.tokensIn(i), append(own, f.Places...), f.Around).About
+				return cover(s.text, s.terms, s.content, t.tokensIn(i), append(own, f.Places...),
+					f.Around).About
 			}
 			if f.Result == Supports && says(f.Claim) ||
-				f.Result != Supports && f.Claim.negates() == (len(s.negations()) > 0) && says() && f.Claim.Cover(append(f.Places, FromText("the draft", s.raw)), f.Around).About {
+				f.Result != Supports && f.Claim.negates() == (len(s.negations()) > 0) && says() &&
+					f.Claim.Cover(append(f.Places, FromText("the draft", s.raw)), f.Around).About {
 				return true
 			}
 		}
@@ -265,10 +271,15 @@ func (t *Text) Lists() bool {
 		return false
 	}
 	rest := ticked.ReplaceAllString(t.text, " ")
-	return rest != t.text && strings.Contains(rest, "stand") && !strings.ContainsAny(rest, "0123456789") && !slices.ContainsFunc(content(terms(rest)), func(w term) bool { return !slices.Contains(meta, w.text) })
+	return rest != t.text && strings.Contains(rest, "stand") && !strings.ContainsAny(rest, "0123456789") &&
+		!slices.ContainsFunc(content(terms(rest)), func(w term) bool {
+			return !slices.Contains(meta, w.text)
+		})
 }
 
 // Has reports whether a text contains all of some words.
 func (t *Text) Has(all []string) bool {
-	return !slices.ContainsFunc(all, func(w string) bool { return !has(t.terms, term{text: w, stem: stem(w)}) })
+	return !slices.ContainsFunc(all, func(w string) bool {
+		return !has(t.terms, term{text: w, stem: stem(w)})
+	})
 }

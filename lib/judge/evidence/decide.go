@@ -66,7 +66,8 @@ func (t *Text) typed(s *sentence) string {
 				next = words[k+2]
 			}
 			if next == m[2] {
-				return fmt.Sprintf("says %s is not %s, %s has %q", name, m[2], t.at(p.line), strings.TrimSpace(p.text))
+				return fmt.Sprintf("says %s is not %s, %s has %q", name, m[2], t.at(p.line),
+					strings.TrimSpace(p.text))
 			}
 		}
 	}
@@ -80,7 +81,8 @@ func (t *Text) figured(s *sentence) string {
 	}
 	for i := range t.sentences {
 		p := &t.sentences[i]
-		if len(p.nums) == 1 && alike(s, p) && s.nums[0].unit.dim == p.nums[0].unit.dim && !s.nums[0].same(p.nums[0]) {
+		if len(p.nums) == 1 && alike(s, p) && s.nums[0].unit.dim == p.nums[0].unit.dim &&
+			!s.nums[0].same(p.nums[0]) {
 			return fmt.Sprintf("says %s, %s has %s", s.nums[0].text, t.place, p.nums[0].text)
 		}
 	}
@@ -98,7 +100,8 @@ func (t *Text) counted(s *sentence) string {
 		for i := range t.sentences {
 			p := &t.sentences[i]
 			for _, n := range p.nums {
-				if of, ok := p.next(n); ok && !p.code && of.stem == what.stem && n.unit.dim == noDim && sharesTelling(s, p, what) {
+				if of, ok := p.next(n); ok && !p.code && of.stem == what.stem && n.unit.dim == noDim &&
+					sharesTelling(s, p, what) {
 					return fmt.Sprintf("says %s %s, %s has %s", q.text, what.text, t.at(p.line), n.text)
 				}
 			}
@@ -120,7 +123,8 @@ func (s *sentence) next(q quantity) (term, bool) {
 // sharesTelling reports whether two sentences share another significant word.
 func sharesTelling(a, b *sentence, but term) bool {
 	return slices.ContainsFunc(a.content, func(w term) bool {
-		return w.stem != but.stem && !commonStems()[w.stem] && words().number[w.text] == 0 && has(b.content, w)
+		return w.stem != but.stem && !commonStems()[w.stem] && words().number[w.text] == 0 &&
+			has(b.content, w)
 	})
 }
 
@@ -181,11 +185,14 @@ func (s *sentence) affirms(a act) bool {
 		return false
 	}
 	for i, w := range s.terms {
-		if w.stem != a.verb.stem || !slices.ContainsFunc(s.terms[:i], func(b term) bool { return has(a.subject, b) && !commonStems()[b.stem] }) {
+		if w.stem != a.verb.stem || !slices.ContainsFunc(s.terms[:i], func(b term) bool {
+			return has(a.subject, b) && !commonStems()[b.stem]
+		}) {
 			continue
 		}
 		rest := content(s.terms[i+1 : min(i+1+reach, len(s.terms))])
-		if a.object.text == "" && len(rest) == 0 || a.object.text != "" && len(rest) > 0 && rest[0].stem == a.object.stem {
+		if a.object.text == "" && len(rest) == 0 || a.object.text != "" && len(rest) > 0 &&
+			rest[0].stem == a.object.stem {
 			return true
 		}
 	}

@@ -12,7 +12,9 @@ import (
 
 // isDense reports whether a text contains letters of a script without spaces.
 func isDense(text string) bool {
-	return strings.IndexFunc(text, func(r rune) bool { return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) }) >= 0
+	return strings.IndexFunc(text, func(r rune) bool {
+		return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
+	}) >= 0
 }
 
 const longestDense = 6 // maximum characters of a phrase

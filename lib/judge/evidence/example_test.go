@@ -19,8 +19,10 @@ func ExampleStillStands() {
 	root, _ := os.OpenRoot(dir)
 	defer root.Close()
 	repo, _ := evidence.OpenRepo(dir)
-	refs := evidence.Stamp(root, repo, []draft.Ref{{Kind: "file", Ref: "client.go:3", Quote: "const MaxRetries = 5"}}, time.Now())
-	for _, text := range []string{"package client\n\nimport \"time\"\n\nconst MaxRetries = 5\n", "package client\n\nconst MaxRetries = 6\n"} {
+	refs := evidence.Stamp(root, repo,
+		[]draft.Ref{{Kind: "file", Ref: "client.go:3", Quote: "const MaxRetries = 5"}}, time.Now())
+	for _, text := range []string{"package client\n\nimport \"time\"\n\nconst MaxRetries = 5\n",
+		"package client\n\nconst MaxRetries = 6\n"} {
 		write(text)
 		ok, why, err := evidence.StillStands(root, repo, refs[0])
 		fmt.Println(ok, why, err)

@@ -58,7 +58,8 @@ func unknown(err error) bool {
 		return false
 	}
 	switch errno {
-	case syscall.ENOENT, syscall.ENOTDIR, syscall.EISDIR, syscall.ELOOP, syscall.ENAMETOOLONG, syscall.EINVAL, syscall.ENXIO, syscall.EXDEV:
+	case syscall.ENOENT, syscall.ENOTDIR, syscall.EISDIR, syscall.ELOOP, syscall.ENAMETOOLONG, syscall.EINVAL,
+		syscall.ENXIO, syscall.EXDEV:
 		return false
 	}
 	return true
@@ -86,7 +87,8 @@ func checkText(data []byte) error {
 
 // missing distinguishes a file that does not exist from one that cannot be read.
 func missing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENAMETOOLONG) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) ||
+		errors.Is(err, syscall.ENAMETOOLONG) {
 		return errMissing
 	}
 	if errors.Is(err, fs.ErrPermission) {

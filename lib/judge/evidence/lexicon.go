@@ -25,7 +25,8 @@ type lexicon struct {
 }
 
 var words = sync.OnceValue(func() *lexicon {
-	l := &lexicon{sets: map[string]map[string]bool{}, number: map[string]float64{}, form: map[string]string{}, dense: map[string]bool{}, other: map[string]bool{}}
+	l := &lexicon{sets: map[string]map[string]bool{}, number: map[string]float64{}, form: map[string]string{},
+		dense: map[string]bool{}, other: map[string]bool{}}
 	for _, kind := range []string{"stop", "light", "not", "bound", "common", "code", "plain"} {
 		l.sets[kind] = map[string]bool{}
 	}

@@ -22,8 +22,10 @@ func (r Repo) Log(ctx context.Context, n int) ([]Commit, error) {
 	if head, err := r.Head(ctx); err != nil || head == "" {
 		return nil, err
 	}
-	out, err := r.run(ctx, maxLog, "log", "-n", strconv.Itoa(n), "--no-show-signature", "--no-ext-diff", "--no-textconv", "--no-color",
-		"--format=%x1e%H%x1f%B%x1f", "--name-only", "--no-renames", "--diff-merges=first-parent", "HEAD", "--")
+	out, err := r.run(ctx, maxLog, "log", "-n", strconv.Itoa(n), "--no-show-signature", "--no-ext-diff",
+		"--no-textconv", "--no-color",
+		"--format=%x1e%H%x1f%B%x1f", "--name-only", "--no-renames", "--diff-merges=first-parent",
+		"HEAD", "--")
 	if err != nil {
 		return nil, fmt.Errorf("history: %w", err)
 	}

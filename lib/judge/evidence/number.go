@@ -108,9 +108,11 @@ func read1(text string, i, j int) quantity {
 		q.compose(text)
 		return q
 	}
-	if k := strings.IndexAny(text[j:min(j+1, len(text))], "kKM"); k == 0 && (j+1 == len(text) || !isWord(rune(text[j+1]))) {
+	if k := strings.IndexAny(text[j:min(j+1, len(text))], "kKM"); k == 0 &&
+		(j+1 == len(text) || !isWord(rune(text[j+1]))) {
 		f := map[byte]float64{'k': 1e3, 'K': 1e3, 'M': 1e6}[text[j]]
-		q.values, q.end, q.exact = []float64{q.values[0] * f, math.Pow(1024, math.Log10(f)/3) * q.values[0]}, j+1, true
+		q.values, q.end, q.exact = []float64{q.values[0] * f, math.Pow(1024, math.Log10(f)/3) * q.values[0]},
+			j+1, true
 		return q
 	}
 	product := q.multiply(text)
@@ -284,7 +286,8 @@ func hinted(text string, i, end int) unit {
 		}
 	}
 	// The expression is tried only after a character that can end it: a text may consist of numbers.
-	if before = strings.TrimRight(strings.TrimRight(before, `"'`), " \t"); before != "" && strings.IndexByte("=:(<>,", before[len(before)-1]) >= 0 {
+	if before = strings.TrimRight(strings.TrimRight(before, `"'`), " \t"); before != "" &&
+		strings.IndexByte("=:(<>,", before[len(before)-1]) >= 0 {
 		if m := keyed.FindStringSubmatch(key(line)); m != nil {
 			if u, ok := hintOf(m[1] + m[2]); ok {
 				return u
@@ -315,11 +318,14 @@ func hinted(text string, i, end int) unit {
 func lone(text string, seen []quantity) []quantity {
 	var out []quantity
 	for _, m := range loneUnit.FindAllStringSubmatchIndex(text, -1) {
-		if slices.ContainsFunc(seen, func(q quantity) bool { return m[0] >= q.at && m[0] < q.end }) || strings.HasPrefix(strings.TrimSpace(text[m[1]:]), "*") {
+		if slices.ContainsFunc(seen, func(q quantity) bool {
+			return m[0] >= q.at && m[0] < q.end
+		}) || strings.HasPrefix(strings.TrimSpace(text[m[1]:]), "*") {
 			continue
 		}
 		u, _ := unitOf(text[m[2]:m[3]])
-		out = append(out, quantity{text: text[m[0]:m[1]], at: m[0], end: m[1], values: []float64{1}, unit: u, soft: true})
+		out = append(out, quantity{text: text[m[0]:m[1]], at: m[0], end: m[1], values: []float64{1},
+			unit: u, soft: true})
 	}
 	return out
 }

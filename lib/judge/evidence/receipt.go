@@ -34,7 +34,8 @@ func Stamp(root *os.Root, repo Repo, refs []draft.Ref, now time.Time) []draft.Re
 			head, _ = repo.Head(context.Background())
 			asked = true
 		}
-		out[i].Receipt = &draft.Receipt{Commit: head, SHA256: sum(data), ReadAt: now.UTC().Format(time.RFC3339Nano)}
+		out[i].Receipt = &draft.Receipt{Commit: head, SHA256: sum(data),
+			ReadAt: now.UTC().Format(time.RFC3339Nano)}
 		lines := split(data)
 		if s, ok := region(p, lines, ref.Quote); ok {
 			out[i].Receipt.Lines = sumLines(lines[s.start-1 : s.end])

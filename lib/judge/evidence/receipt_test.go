@@ -33,7 +33,8 @@ func TestStamp(t *testing.T) {
 	}
 	got := Stamp(root, repo, in, now)
 	r := got[0].Receipt
-	if r == nil || r.Commit != commit || r.SHA256 != sum([]byte(retry)) || r.Lines != sum([]byte("const MaxRetries = 3")) || r.ReadAt != "2026-03-01T09:00:00Z" {
+	if r == nil || r.Commit != commit || r.SHA256 != sum([]byte(retry)) ||
+		r.Lines != sum([]byte("const MaxRetries = 3")) || r.ReadAt != "2026-03-01T09:00:00Z" {
 		t.Errorf("receipt: %+v", r)
 	}
 	for _, i := range []int{1, 2, 3} {
@@ -57,19 +58,34 @@ func TestStillStands(t *testing.T) {
 		why              string
 	}{
 		{"unchanged", "lib/retry.go:6", "", func(s string) string { return s }, true, ""},
-		{"changed elsewhere", "lib/retry.go:6", "", func(s string) string { return strings.Replace(s, "30", "60", 1) }, true, ""},
-		{"moved down", "lib/retry.go:6", "", func(s string) string { return strings.Repeat("// more\n", 40) + s }, true, "line 46"},
-		{"moved, with a quote", "lib/retry.go:5-6", "const MaxRetries = 3", func(s string) string { return "// more\n" + s }, true, ""},
-		{"changed", "lib/retry.go:6", "", func(s string) string { return strings.Replace(s, "= 3", "= 5", 1) }, false, "no longer"},
-		{"quote changed", "lib/retry.go:5-6", "const MaxRetries = 3", func(s string) string { return strings.Replace(s, "= 3", "= 5", 1) }, false, "no longer"},
-		{"one of two lines changed", "lib/retry.go:5-6", "", func(s string) string { return strings.Replace(s, "how often", "as often as", 1) }, false, "no longer"},
+		{"changed elsewhere", "lib/retry.go:6", "", func(s string) string {
+			return strings.Replace(s, "30", "60", 1)
+		}, true, ""},
+		{"moved down", "lib/retry.go:6", "", func(s string) string {
+			return strings.Repeat("// more\n", 40) + s
+		}, true, "line 46"},
+		{"moved, with a quote", "lib/retry.go:5-6", "const MaxRetries = 3", func(s string) string {
+			return "// more\n" + s
+		}, true, ""},
+		{"changed", "lib/retry.go:6", "", func(s string) string {
+			return strings.Replace(s, "= 3", "= 5", 1)
+		}, false, "no longer"},
+		{"quote changed", "lib/retry.go:5-6", "const MaxRetries = 3", func(s string) string {
+			return strings.Replace(s, "= 3", "= 5", 1)
+		}, false, "no longer"},
+		{"one of two lines changed", "lib/retry.go:5-6", "", func(s string) string {
+			return strings.Replace(s, "how often", "as often as", 1)
+		}, false, "no longer"},
 		{"file removed", "lib/retry.go:6", "", func(string) string { return "" }, false, "no such file"},
-		{"whole file changed", "lib/retry.go", "", func(s string) string { return s + "// more\n" }, false, "changed"},
+		{"whole file changed", "lib/retry.go", "", func(s string) string {
+			return s + "// more\n"
+		}, false, "changed"},
 		{"whole file unchanged", "lib/retry.go", "", func(s string) string { return s }, true, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir, root := codebase(t)
-			ref := Stamp(root, Repo{}, []draft.Ref{{Kind: draft.KindFile, Ref: c.ref, Quote: c.quote}}, now)[0]
+			ref := Stamp(root, Repo{}, []draft.Ref{{Kind: draft.KindFile, Ref: c.ref, Quote: c.quote}},
+				now)[0]
 			if text := c.edit(retry); text != "" {
 				write(t, dir, "lib/retry.go", text)
 			} else if err := os.Remove(dir + "/lib/retry.go"); err != nil {
@@ -123,7 +139,9 @@ func TestRightBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	ref := Stamp(root, repo, []draft.Ref{{Kind: draft.KindFile, Ref: "lib/retry.go:6", Quote: "const MaxRetries = 3", SupportsClaim: "`MaxRetries` is 3"}}, now)[0]
+	ref := Stamp(root, repo,
+		[]draft.Ref{{Kind: draft.KindFile, Ref: "lib/retry.go:6", Quote: "const MaxRetries = 3",
+			SupportsClaim: "`MaxRetries` is 3"}}, now)[0]
 	write(t, dir, "lib/retry.go", "package retry\n")
 	if f := Resolve(root, repo, ref); f.Result != Supports || !strings.Contains(f.Note, "changed since") {
 		t.Errorf("changed: %+v", f)

@@ -79,7 +79,8 @@ func (r Repo) commit(ctx context.Context, id string) (text string, ok bool, err 
 		}
 		return "", false, err
 	}
-	out, err := r.run(ctx, 1<<20, "log", "-1", "--no-show-signature", "--no-ext-diff", "--no-textconv", "--no-color",
+	out, err := r.run(ctx, 1<<20, "log", "-1", "--no-show-signature", "--no-ext-diff", "--no-textconv",
+		"--no-color",
 		"--format=%H%n%an%n%aI%n%B", "--name-only", "--no-renames", "--diff-merges=first-parent", id, "--")
 	return string(out), err == nil, err
 }
@@ -98,8 +99,10 @@ func (r Repo) run(ctx context.Context, most int, args ...string) ([]byte, error)
 	}
 	cmd := exec.CommandContext(ctx, "git", append(hard, args...)...)
 	cmd.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
-		"GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1",
+		"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_CONFIG_GLOBAL=/dev/null",
+		"GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1",
+		"GIT_NO_LAZY_FETCH=1",
 	}
 	cmd.WaitDelay = time.Second
 	out := &bounded{most: most}

@@ -58,7 +58,8 @@ func Resolve(root *os.Root, repo Repo, ref draft.Ref) Finding {
 	case draft.KindGitCommit:
 		return resolveCommit(repo, ref)
 	}
-	return Finding{Result: Uncheckable, Note: fmt.Sprintf("code cannot check a reference of kind %s", ref.Kind)}
+	return Finding{Result: Uncheckable,
+		Note: fmt.Sprintf("code cannot check a reference of kind %s", ref.Kind)}
 }
 
 // ResolveAll resolves the references of one return. Two references whose quotes are each found where the
@@ -74,7 +75,8 @@ func ResolveAll(root *os.Root, repo Repo, refs []draft.Ref) []Finding {
 				if found[i].Result == Supports || found[i].Result == Uncheckable {
 					found[i].Result = Contradicts
 				}
-				found[i].Note = fmt.Sprintf("its quote is that of reference %d, at line %d: %s", j+1, found[j].Start, found[i].Note)
+				found[i].Note = fmt.Sprintf("its quote is that of reference %d, at line %d: %s", j+1,
+					found[j].Start, found[i].Note)
 				break
 			}
 		}
@@ -137,7 +139,8 @@ func resolveFile(root *os.Root, repo Repo, ref draft.Ref) Finding {
 }
 
 // rightBytes returns the file as the investigator read it, if available.
-func rightBytes(root *os.Root, repo Repo, name string, r *draft.Receipt) (data []byte, note string, err error) {
+func rightBytes(root *os.Root, repo Repo, name string,
+	r *draft.Receipt) (data []byte, note string, err error) {
 	now, err := read(root, name)
 	if r == nil || err == nil && r.SHA256 == sum(now) {
 		return now, "", err
@@ -199,7 +202,8 @@ func judgeQuote(p Place, lines []string, ref draft.Ref) Finding {
 	f.weigh(ref, p, lines, near, strings.Join(lines, "\n"))
 	where := "the quoted text stands there"
 	if f.Drift > 0 {
-		where = fmt.Sprintf("the quoted text stands at line %d, %d lines from where it is cited", at.start, f.Drift)
+		where = fmt.Sprintf("the quoted text stands at line %d, %d lines from where it is cited",
+			at.start, f.Drift)
 	}
 	switch f.Result {
 	case Supports:
@@ -238,7 +242,8 @@ func (f *Finding) weigh(ref draft.Ref, p Place, lines []string, near []span, nam
 	f.Decided, gone = f.Claim.located(p, f.Places, p.Path+"\n"+names) // a package is named by its folder
 	switch {
 	case len(gone) > 0:
-		f.Result, f.Note = Contradicts, fmt.Sprintf("the cited lines do not hold %s, which the claim names", list(gone))
+		f.Result, f.Note = Contradicts, fmt.Sprintf("the cited lines do not hold %s, which the claim names",
+			list(gone))
 	case f.Cover.About:
 		f.Result = Supports
 	default:
@@ -327,13 +332,17 @@ func resolveCommit(repo Repo, ref draft.Ref) Finding {
 	case !ok:
 		return Finding{Result: Fabricated, Note: "there is no such commit"}
 	}
-	f := Finding{Text: text, Lines: split([]byte(text)), Claim: FromText("the claim", ref.SupportsClaim), Stands: true}
+	f := Finding{Text: text, Lines: split([]byte(text)), Claim: FromText("the claim", ref.SupportsClaim),
+		Stands: true}
 	said := FromText(id, text)
 	f.Places, f.Around, f.Cover = []*Text{said}, []*Text{said}, f.Claim.Cover([]*Text{said}, nil)
-	tokens := slices.DeleteFunc(slices.Clone(f.Claim.tokens), func(t Token) bool { return strings.HasPrefix(id, t.Text) || strings.HasPrefix(t.Text, id) })
+	tokens := slices.DeleteFunc(slices.Clone(f.Claim.tokens), func(t Token) bool {
+		return strings.HasPrefix(id, t.Text) || strings.HasPrefix(t.Text, id)
+	})
 	switch gone := absent(tokens, text); {
 	case says(ref.Quote) && len(find(f.Lines, ref.Quote)) == 0:
-		f.Result, f.Note, f.Stands = Fabricated, "the quoted text stands neither in the commit's message nor in its paths", false
+		f.Result, f.Note, f.Stands = Fabricated,
+			"the quoted text stands neither in the commit's message nor in its paths", false
 	case f.Cover.About && (says(ref.Quote) || len(tokens) > 0) && len(gone) == 0:
 		f.Result, f.Note = Supports, "the commit's message or paths cover "+f.Cover.String()
 	default:

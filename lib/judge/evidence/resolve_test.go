@@ -40,7 +40,8 @@ func codebase(t testing.TB) (dir string, root *os.Root) {
 	t.Helper()
 	dir = t.TempDir()
 	write(t, dir, "lib/retry.go", retry)
-	write(t, dir, "lib/long.txt", strings.Repeat("filler\n", 60)+"the limit is forty two\n"+strings.Repeat("filler\n", 5))
+	write(t, dir, "lib/long.txt", strings.Repeat("filler\n", 60)+"the limit is forty two\n"+
+		strings.Repeat("filler\n", 5))
 	write(t, dir, "empty.txt", "")
 	write(t, dir, "binary.dat", "a\x00b\n")
 	write(t, dir, ".git/config", "[core]\n\tsecret = 1234567\n")
@@ -121,27 +122,39 @@ func TestResolve(t *testing.T) {
 		drift            int
 	}{
 		{"quote at the line", "lib/retry.go:6", "const MaxRetries = 3", "`MaxRetries` is 3", Supports, "", 0},
-		{"quote with other white space", "lib/retry.go:12-14", "for i := 0;   i < MaxRetries; i++ {\nif err := get(url); err == nil {", "it loops over `MaxRetries`", Supports, "", 0},
-		{"quote with line numbers", "lib/retry.go:6", "     6\tconst MaxRetries = 3", "is 3", Supports, "", 0},
-		{"quote with lines left out", "lib/retry.go:11-17", "func Fetch(url string) error {\n...\n\ttime.Sleep(Wait)", "`Fetch` sleeps", Supports, "", 0},
-		{"quote a little off", "lib/retry.go:2", "const MaxRetries = 3", "`MaxRetries` is 3", Supports, "line 6, 4 lines", 4},
+		{"quote with other white space", "lib/retry.go:12-14",
+			"for i := 0;   i < MaxRetries; i++ {\nif err := get(url); err == nil {",
+			"it loops over `MaxRetries`", Supports, "", 0},
+		{"quote with line numbers", "lib/retry.go:6", "     6\tconst MaxRetries = 3", "is 3",
+			Supports, "", 0},
+		{"quote with lines left out", "lib/retry.go:11-17",
+			"func Fetch(url string) error {\n...\n\ttime.Sleep(Wait)", "`Fetch` sleeps", Supports, "", 0},
+		{"quote a little off", "lib/retry.go:2", "const MaxRetries = 3", "`MaxRetries` is 3", Supports,
+			"line 6, 4 lines", 4},
 		{"quote far off", "lib/long.txt:2", "the limit is forty two", "", Contradicts, "at line 61", 59},
 		{"quote, whole file", "lib/retry.go", "const MaxRetries = 3", "`MaxRetries` is 3", Supports, "", 0},
 		{"quote made up", "lib/retry.go:6", "const MaxRetries = 5", "", Fabricated, "nowhere", 0},
 		{"quote cut in a number", "lib/retry.go:9", "const Wait = 3", "", Fabricated, "nowhere", 0},
 		{"quote cut in a word", "lib/retry.go:6", "const MaxRetr", "", Fabricated, "nowhere", 0},
-		{"right quote, wrong number", "lib/retry.go:6", "const MaxRetries = 3", "gives up after 7 tries", Contradicts, `"7"`, 0},
-		{"right quote, name from elsewhere in the file", "lib/retry.go:9", "const Wait = 30 * time.Second", "`Fetch` waits 30 seconds", Supports, "", 0},
-		{"right quote, invented name", "lib/retry.go:9", "const Wait = 30 * time.Second", "`Backoff` waits", Contradicts, `"Backoff"`, 0},
+		{"right quote, wrong number", "lib/retry.go:6", "const MaxRetries = 3", "gives up after 7 tries",
+			Contradicts, `"7"`, 0},
+		{"right quote, name from elsewhere in the file", "lib/retry.go:9", "const Wait = 30 * time.Second",
+			"`Fetch` waits 30 seconds", Supports, "", 0},
+		{"right quote, invented name", "lib/retry.go:9", "const Wait = 30 * time.Second", "`Backoff` waits",
+			Contradicts, `"Backoff"`, 0},
 		{"a brace is no quote", "lib/retry.go:6", "}", "`Backoff` is here", Contradicts, `"Backoff"`, 0},
 
 		{"claim's words at the lines", "lib/retry.go:6", "", "`MaxRetries` is 3", Supports, "", 0},
 		{"claim's words beside the lines", "lib/retry.go:3", "", "MaxRetries is 3", Supports, "", 0},
-		{"claim's words elsewhere", "lib/retry.go:18", "", "`MaxRetries` is 3", Contradicts, `"MaxRetries"`, 0},
-		{"claim's number is wrong", "lib/retry.go:6", "", "`MaxRetries` is 5", Contradicts, "says 5, lib/retry.go:6 has 3", 0},
+		{"claim's words elsewhere", "lib/retry.go:18", "", "`MaxRetries` is 3", Contradicts,
+			`"MaxRetries"`, 0},
+		{"claim's number is wrong", "lib/retry.go:6", "", "`MaxRetries` is 5", Contradicts,
+			"says 5, lib/retry.go:6 has 3", 0},
 		{"claim in a word", "lib/retry.go:6", "", "`MaxRetries` is three", Supports, "", 0},
-		{"another subject", "lib/retry.go:6", "const MaxRetries = 3", "The moon decides about retries", Uncheckable, "not \"moon\"", 0},
-		{"a quote alone", "lib/retry.go:6", "const MaxRetries = 3", "", Uncheckable, "not about the claim", 0},
+		{"another subject", "lib/retry.go:6", "const MaxRetries = 3", "The moon decides about retries",
+			Uncheckable, "not \"moon\"", 0},
+		{"a quote alone", "lib/retry.go:6", "const MaxRetries = 3", "", Uncheckable,
+			"not about the claim", 0},
 		{"nothing to check", "lib/retry.go:6", "", "retries are limited", Uncheckable, "", 0},
 		{"empty line", "lib/retry.go:4", "", "retries are limited", Contradicts, "empty", 0},
 		{"whole file, nothing quoted", "lib/retry.go", "", "`MaxRetries` is 3", Uncheckable, "", 0},
@@ -151,7 +164,8 @@ func TestResolve(t *testing.T) {
 		{"a folder", "lib", "", "x", Fabricated, "regular", 0},
 		{"beyond the end", "lib/retry.go:20", "", "x", Fabricated, "the file has 19", 0},
 		{"end beyond the end", "lib/retry.go:18-25", "", "return", Fabricated, "the file has 19", 0},
-		{"far beyond the end, with a quote", "lib/retry.go:9999", "const MaxRetries = 3", "", Fabricated, "the file has 19", 0},
+		{"far beyond the end, with a quote", "lib/retry.go:9999", "const MaxRetries = 3", "", Fabricated,
+			"the file has 19", 0},
 		{"empty file", "empty.txt:1", "", "x", Fabricated, "the file has 0", 0},
 		{"binary", "binary.dat:1", "", "x", Fabricated, "binary", 0},
 		{"git's own", ".git/config:2", "secret = 1234567", "", Fabricated, ".git", 0},
@@ -159,17 +173,21 @@ func TestResolve(t *testing.T) {
 		{"too long a path", strings.Repeat("a", 400) + ":1", "", "", Fabricated, "no such file", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := Resolve(root, Repo{}, draft.Ref{Kind: draft.KindFile, Ref: c.ref, Quote: c.quote, SupportsClaim: c.says})
+			f := Resolve(root, Repo{}, draft.Ref{Kind: draft.KindFile, Ref: c.ref, Quote: c.quote,
+				SupportsClaim: c.says})
 			if f.Result != c.want || !strings.Contains(f.Note, c.note) || f.Drift != c.drift {
-				t.Errorf("got %s %q drift %d, want %s %q %d", f.Result, f.Note, f.Drift, c.want, c.note, c.drift)
+				t.Errorf("got %s %q drift %d, want %s %q %d", f.Result, f.Note, f.Drift, c.want,
+					c.note, c.drift)
 			}
 			if f.Note == "" {
 				t.Error("no note")
 			}
 		})
 	}
-	for _, kind := range []string{draft.KindLogQuery, draft.KindExternalDoc, draft.KindMemory, draft.KindTriageFile} {
-		if f := Resolve(root, Repo{}, draft.Ref{Kind: kind, Ref: "lib/retry.go:6", SupportsClaim: "x"}); f.Result != Uncheckable {
+	for _, kind := range []string{draft.KindLogQuery, draft.KindExternalDoc, draft.KindMemory,
+		draft.KindTriageFile} {
+		if f := Resolve(root, Repo{}, draft.Ref{Kind: kind, Ref: "lib/retry.go:6",
+			SupportsClaim: "x"}); f.Result != Uncheckable {
 			t.Errorf("%s: %v", kind, f)
 		}
 	}
@@ -187,8 +205,10 @@ func TestResolveHostileFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, target := range map[string]string{
-		"inside": "lib/retry.go", "lib/up": "../lib/retry.go", "out": outside, "out2": "../../../../../../../../" + outside,
-		"git": ".git", "gitfile": ".git/config", "loop": "loop", "tty": "/dev/zero", "tofifo": "fifo", "gone": "nothing",
+		"inside": "lib/retry.go", "lib/up": "../lib/retry.go", "out": outside,
+		"out2": "../../../../../../../../" + outside,
+		"git":  ".git", "gitfile": ".git/config", "loop": "loop", "tty": "/dev/zero", "tofifo": "fifo",
+		"gone": "nothing",
 	} {
 		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
@@ -204,14 +224,17 @@ func TestResolveHostileFiles(t *testing.T) {
 	huge.Close()
 	for _, c := range []struct{ ref, want, note string }{
 		{"inside:6", Supports, ""}, {"lib/up:6", Supports, ""},
-		{"out:1", Fabricated, "leads out"}, {"out2:1", Fabricated, "leads out"}, {"tty:1", Fabricated, "leads out"},
+		{"out:1", Fabricated, "leads out"}, {"out2:1", Fabricated, "leads out"},
+		{"tty:1", Fabricated, "leads out"},
 		{"git/config:2", Fabricated, ".git"}, {"gitfile:2", Fabricated, ".git"},
 		{"loop:1", Fabricated, "too many"}, {"gone:1", Fabricated, "no such file"},
-		{"fifo:1", Fabricated, "regular"}, {"tofifo:1", Fabricated, "regular"}, {"huge.txt:1", Fabricated, "bytes"},
+		{"fifo:1", Fabricated, "regular"}, {"tofifo:1", Fabricated, "regular"},
+		{"huge.txt:1", Fabricated, "bytes"},
 	} {
 		done := make(chan Finding, 1)
 		go func() {
-			done <- Resolve(root, Repo{}, draft.Ref{Kind: draft.KindFile, Ref: c.ref, SupportsClaim: "`MaxRetries` is 3"})
+			done <- Resolve(root, Repo{},
+				draft.Ref{Kind: draft.KindFile, Ref: c.ref, SupportsClaim: "`MaxRetries` is 3"})
 		}()
 		select {
 		case f := <-done:
@@ -238,7 +261,8 @@ func TestFabricated(t *testing.T) {
 		if !says(lines[n]) {
 			continue
 		}
-		good := draft.Ref{Kind: draft.KindFile, Ref: fmt.Sprintf("lib/retry.go:%d", n+1), Quote: lines[n], SupportsClaim: strings.TrimSpace(lines[n])}
+		good := draft.Ref{Kind: draft.KindFile, Ref: fmt.Sprintf("lib/retry.go:%d", n+1), Quote: lines[n],
+			SupportsClaim: strings.TrimSpace(lines[n])}
 		if f := Resolve(root, Repo{}, good); f.Result != Supports {
 			t.Fatalf("right one: %+v: %+v", good, f)
 		}
@@ -266,7 +290,9 @@ func TestFabricated(t *testing.T) {
 // git runs git as a developer would, to make histories.
 func git(t testing.TB, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=ana", "-c", "user.email=ana@example.org", "-c", "commit.gpgsign=false"}, args...)...)
+	cmd := exec.Command("git",
+		append([]string{"-C", dir, "-c", "user.name=ana", "-c", "user.email=ana@example.org", "-c",
+			"commit.gpgsign=false"}, args...)...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("git %v: %v\n%s", args, err, out)
@@ -311,7 +337,8 @@ func TestRepo(t *testing.T) {
 		{"--help", "", "x", Fabricated},
 		{"$(id)", "", "x", Fabricated},
 	} {
-		if f := Resolve(root, repo, draft.Ref{Kind: draft.KindGitCommit, Ref: c.ref, Quote: c.quote, SupportsClaim: c.says}); f.Result != c.want {
+		if f := Resolve(root, repo, draft.Ref{Kind: draft.KindGitCommit, Ref: c.ref, Quote: c.quote,
+			SupportsClaim: c.says}); f.Result != c.want {
 			t.Errorf("%+v: %+v", c, f)
 		}
 	}
@@ -339,8 +366,10 @@ func TestGitRunsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, key := range []string{
-		"core.fsmonitor", "core.pager", "pager.log", "diff.external", "core.sshCommand", "gpg.program", "core.editor",
-		"diff.x.textconv", "diff.x.command", "filter.x.smudge", "filter.x.clean", "credential.helper", "alias.log", "core.alternateRefsCommand",
+		"core.fsmonitor", "core.pager", "pager.log", "diff.external", "core.sshCommand", "gpg.program",
+		"core.editor",
+		"diff.x.textconv", "diff.x.command", "filter.x.smudge", "filter.x.clean", "credential.helper",
+		"alias.log", "core.alternateRefsCommand",
 	} {
 		git(t, dir, "config", key, script)
 	}
@@ -359,7 +388,8 @@ func TestGitRunsNothing(t *testing.T) {
 	if _, ok, err := repo.commit(context.Background(), commit); !ok || err != nil {
 		t.Errorf("commit: %v %v", ok, err)
 	}
-	if data, err := repo.blob(context.Background(), commit, "lib/retry.go"); err != nil || string(data) != retry {
+	if data, err := repo.blob(context.Background(), commit, "lib/retry.go"); err != nil ||
+		string(data) != retry {
 		t.Errorf("blob: %v", err)
 	}
 	if _, err := os.Stat(trap); err == nil {
@@ -377,7 +407,8 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if filepath.IsAbs(p.Path) || !filepath.IsLocal(p.Path) || p.Start < 0 || p.End < p.Start || p.Start == 0 && p.End != 0 {
+		if filepath.IsAbs(p.Path) || !filepath.IsLocal(p.Path) || p.Start < 0 || p.End < p.Start ||
+			p.Start == 0 && p.End != 0 {
 			t.Fatalf("%q: %+v", s, p)
 		}
 		again, err := Parse(p.String())
@@ -392,7 +423,8 @@ func TestQuoteIsQuick(t *testing.T) {
 	dir, root := codebase(t)
 	write(t, dir, "same.txt", strings.Repeat("same same same same\n", MaxFile/20-1))
 	start := time.Now()
-	for _, quote := range []string{"same same", "same same\n...\nother", "same\n...\nsame same\n...\nnothing"} {
+	for _, quote := range []string{"same same", "same same\n...\nother",
+		"same\n...\nsame same\n...\nnothing"} {
 		Resolve(root, Repo{}, draft.Ref{Kind: draft.KindFile, Ref: "same.txt:9", Quote: quote})
 	}
 	if took := time.Since(start); took > 5*time.Minute { // what it guards against takes hours

@@ -9,7 +9,9 @@ import (
 var lettered = lazyregexp.New(`[\p{L}\p{N}][\p{L}\p{N}\p{M}']*`)
 
 // oneOf are words before a unit that mean one of it: a minute, per second.
-var oneOf = map[string]bool{"a": true, "an": true, "per": true, "each": true, "every": true, "setiap": true, "tiap": true, "un": true, "une": true, "una": true, "ein": true, "eine": true, "einer": true, "um": true, "uma": true}
+var oneOf = map[string]bool{"a": true, "an": true, "per": true, "each": true, "every": true, "setiap": true,
+	"tiap": true, "un": true, "une": true, "una": true, "ein": true, "eine": true, "einer": true,
+	"um": true, "uma": true}
 
 // spelled lists the quantities that prose spells out: thirty seconds, half an hour, a minute and a half,
 // twice a day.
@@ -78,7 +80,8 @@ func spelledNumber(w []string, i int) (n float64, used int) {
 		return 0.5, 1
 	case w[i] == "quarter":
 		return 0.25, 1
-	case oneOf[w[i]] && i+1 < len(w) && (w[i+1] == "half" || w[i+1] == "quarter" || w[i+1] == "hundred" || w[i+1] == "thousand" || w[i+1] == "dozen"):
+	case oneOf[w[i]] && i+1 < len(w) && (w[i+1] == "half" || w[i+1] == "quarter" || w[i+1] == "hundred" ||
+		w[i+1] == "thousand" || w[i+1] == "dozen"):
 		n, used = spelledNumber(w, i+1)
 		return n, used + 1
 	case oneOf[w[i]]:

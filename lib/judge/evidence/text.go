@@ -57,7 +57,8 @@ func FromText(name, text string) *Text {
 
 // FromLines parses lines of a file; first is the number of the first line.
 func FromLines(path string, lines []string, first int) *Text {
-	t := &Text{place: path, first: first, text: Fold(strings.Join(lines, "\n")), sentences: passages(lines, first)}
+	t := &Text{place: path, first: first, text: Fold(strings.Join(lines, "\n")),
+		sentences: passages(lines, first)}
 	for i, l := range lines {
 		t.values = append(t.values, valuesOf(l, first+i)...)
 	}
@@ -242,7 +243,8 @@ func sentences(text string) [][2]int {
 		from = to
 	}
 	for _, m := range sentenceEnd.FindAllStringIndex(text, -1) {
-		if head := strings.ToLower(text[from:m[0]]); !strings.HasSuffix(head, "e.g") && !strings.HasSuffix(head, "i.e") {
+		if head := strings.ToLower(text[from:m[0]]); !strings.HasSuffix(head, "e.g") &&
+			!strings.HasSuffix(head, "i.e") {
 			add(m[1])
 		}
 	}
@@ -275,7 +277,8 @@ func passages(lines []string, first int) []sentence {
 	flush := func() {
 		all := strings.Join(text, "\n")
 		for _, at := range sentences(all) {
-			s := newSentence(strings.Join(strings.Fields(all[at[0]:at[1]]), " "), began+strings.Count(all[:at[0]], "\n"), false)
+			s := newSentence(strings.Join(strings.Fields(all[at[0]:at[1]]), " "),
+				began+strings.Count(all[:at[0]], "\n"), false)
 			s.last = began + strings.Count(all[:at[1]], "\n")
 			out = append(out, s)
 		}
@@ -286,7 +289,8 @@ func passages(lines []string, first int) []sentence {
 		switch m := remarked.FindStringSubmatch(l); {
 		case m != nil && !strings.HasPrefix(strings.TrimSpace(l), "#include"):
 			said = m[1]
-		case isDense(l) || proseish.MatchString(l) && len(strings.Fields(l)) >= leastWords && !strings.ContainsAny(l, "()_[]"):
+		case isDense(l) || proseish.MatchString(l) && len(strings.Fields(l)) >= leastWords &&
+			!strings.ContainsAny(l, "()_[]"):
 			said = strings.TrimSpace(l)
 		default:
 			flush()

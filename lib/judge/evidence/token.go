@@ -42,16 +42,22 @@ var (
 
 // products are names written like identifiers that are not identifiers.
 var products = []string{
-	"github", "gitlab", "javascript", "typescript", "postgresql", "mysql", "nosql", "sqlite", "openai", "openapi", "linkedin", "youtube",
-	"mongodb", "dynamodb", "graphql", "websocket", "websockets", "oauth", "ios", "macos", "paypal", "rabbitmq", "devops", "nodejs", "powershell",
-	"bigquery", "whatsapp", "clickhouse", "influxdb", "mariadb", "bitbucket", "vscode", "webassembly", "autocomplete", "deepl",
-	"kib", "mib", "gib", "tib", "mbit", "gbit", "mhz", "ghz", "kbps", "mbps", "json", "yaml", "opentelemetry", "symlinks", "pytest", "numpy", "e.g", "i.e", "a.k.a",
+	"github", "gitlab", "javascript", "typescript", "postgresql", "mysql", "nosql", "sqlite", "openai",
+	"openapi", "linkedin", "youtube",
+	"mongodb", "dynamodb", "graphql", "websocket", "websockets", "oauth", "ios", "macos", "paypal",
+	"rabbitmq", "devops", "nodejs", "powershell",
+	"bigquery", "whatsapp", "clickhouse", "influxdb", "mariadb", "bitbucket", "vscode", "webassembly",
+	"autocomplete", "deepl",
+	"kib", "mib", "gib", "tib", "mbit", "gbit", "mhz", "ghz", "kbps", "mbps", "json", "yaml", "opentelemetry",
+	"symlinks", "pytest", "numpy", "e.g", "i.e", "a.k.a",
 }
 
 // keywords are not specific to a codebase, even in backticks.
 var keywords = []string{
-	"nil", "null", "none", "true", "false", "undefined", "err", "error", "string", "int", "bool", "boolean", "float", "void", "return", "if", "else",
-	"for", "while", "func", "def", "class", "struct", "const", "var", "let", "get", "post", "put", "patch", "delete", "head", "stdin", "stdout", "stderr",
+	"nil", "null", "none", "true", "false", "undefined", "err", "error", "string", "int", "bool", "boolean",
+	"float", "void", "return", "if", "else",
+	"for", "while", "func", "def", "class", "struct", "const", "var", "let", "get", "post", "put", "patch",
+	"delete", "head", "stdin", "stdout", "stderr",
 }
 
 // Tokens lists what can be checked in text: everything in backticks and fences, and in prose everything
@@ -70,14 +76,17 @@ func Tokens(text string) []Token {
 			add(Number, q)
 		}
 		for _, w := range word.FindAllString(span, -1) {
-			if kind := kindOf(w, true); kind != "" && (!slices.Contains(keywords, strings.ToLower(w)) || isMethod(w)) {
+			if kind := kindOf(w, true); kind != "" &&
+				(!slices.Contains(keywords, strings.ToLower(w)) || isMethod(w)) {
 				add(kind, trim(w))
 			}
 		}
 		return " "
 	}
 	text = Fold(text)
-	text = fenced.ReplaceAllStringFunc(text, func(m string) string { return code(fenced.FindStringSubmatch(m)[1]) })
+	text = fenced.ReplaceAllStringFunc(text, func(m string) string {
+		return code(fenced.FindStringSubmatch(m)[1])
+	})
 	text = ticked.ReplaceAllStringFunc(text, func(m string) string { return code(strings.Trim(m, "`")) })
 	for _, re := range []*lazyregexp.Pattern{address, marker, cited, linesOf, nthLine, counted} {
 		text = re.ReplaceAllString(text, " ")
@@ -114,7 +123,8 @@ func trim(w string) string {
 func figures(text string, code bool) []string {
 	var out []string
 	for _, q := range quantities(text, code) {
-		if q.soft && (q.unit.dim == noDim && !bounds.MatchString(text[q.end:]) || q.unit.dim != noDim && q.values[0] < 2) || len(q.values) == 0 && q.version == "" {
+		if q.soft && (q.unit.dim == noDim && !bounds.MatchString(text[q.end:]) ||
+			q.unit.dim != noDim && q.values[0] < 2) || len(q.values) == 0 && q.version == "" {
 			continue // "a day", "three of them"; but five seconds is a figure
 		}
 		start, end := q.at, q.at+len(q.text)
@@ -125,7 +135,8 @@ func figures(text string, code bool) []string {
 			end++
 		}
 		w := text[start:end]
-		if end > q.at+len(q.text) && (statusClass.MatchString(w) || commit.MatchString(w) || !shortTail(text[q.at+len(q.text):end])) {
+		if end > q.at+len(q.text) && (statusClass.MatchString(w) || commit.MatchString(w) ||
+			!shortTail(text[q.at+len(q.text):end])) {
 			continue
 		}
 		out = append(out, q.text)
@@ -149,7 +160,8 @@ func kindOf(w string, code bool) string {
 		return Name
 	case mixed(w):
 		return Name
-	case isPath.MatchString(w) && (code || strings.Contains(w, ".") || strings.Count(w, "/") > 1) && !ratioOf(w):
+	case isPath.MatchString(w) && (code || strings.Contains(w, ".") || strings.Count(w, "/") > 1) &&
+		!ratioOf(w):
 		return Path
 	case unicode.IsDigit(r):
 		return ""
@@ -171,7 +183,8 @@ func kindOf(w string, code bool) string {
 func ratioOf(w string) bool { return strings.Trim(w, "0123456789/.") == "" }
 
 // alphabets contain letters that look like Latin ones.
-var alphabets = []*unicode.RangeTable{unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee, {R16: []unicode.Range16{{Lo: 0xFF21, Hi: 0xFF5A, Stride: 1}}}}
+var alphabets = []*unicode.RangeTable{unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee,
+	{R16: []unicode.Range16{{Lo: 0xFF21, Hi: 0xFF5A, Stride: 1}}}}
 
 // mixed reports whether a word mixes Latin letters with others that look Latin: a deceptive name. Words
 // joined by hyphens may use different alphabets.
@@ -190,7 +203,8 @@ func mixed(w string) bool {
 		}
 	}
 	return strings.ContainsFunc(w, func(r rune) bool { return unicode.Is(alphabets[4], r) }) ||
-		strings.ContainsAny(w, "._/") && unicode.In([]rune(strings.TrimLeft(w, "./~$-_"))[0], alphabets...) && isASCII(w[strings.LastIndexAny(w, "._/"):])
+		strings.ContainsAny(w, "._/") && unicode.In([]rune(strings.TrimLeft(w, "./~$-_"))[0], alphabets...) &&
+			isASCII(w[strings.LastIndexAny(w, "._/"):])
 }
 
 // In reports whether t occurs in text as a whole, not within a longer word or number. A dotted name also
@@ -211,9 +225,11 @@ func (t Token) In(text string) bool {
 	}
 	if standard.MatchString(t.Text) {
 		squeeze := strings.NewReplacer("-", "", "_", "", " ", "")
-		return strings.Contains(squeeze.Replace(strings.ToLower(text)), squeeze.Replace(strings.ToLower(t.Text)))
+		return strings.Contains(squeeze.Replace(strings.ToLower(text)),
+			squeeze.Replace(strings.ToLower(t.Text)))
 	}
-	if one := strings.TrimSuffix(strings.TrimSuffix(t.Text, "s"), "'"); len(one) > 3 && len(one) < len(t.Text) && hasWord(text, one) {
+	if one := strings.TrimSuffix(strings.TrimSuffix(t.Text, "s"), "'"); len(one) > 3 &&
+		len(one) < len(t.Text) && hasWord(text, one) {
 		return true
 	}
 	parts := strings.FieldsFunc(t.Text, func(r rune) bool { return strings.ContainsRune(".:/@+->", r) })
@@ -238,7 +254,8 @@ func hasPath(text, p string) bool {
 		i += from
 		before, _ := utf8.DecodeLastRuneInString(text[:i])
 		after, _ := utf8.DecodeRuneInString(text[i+len(p):])
-		if (i == 0 || !isWord(before) && before != '-') && (i+len(p) == len(text) || !isWord(after) && after != '-') {
+		if (i == 0 || !isWord(before) && before != '-') &&
+			(i+len(p) == len(text) || !isWord(after) && after != '-') {
 			return true
 		}
 		from = i + 1
@@ -256,7 +273,8 @@ func flagIn(text, flag string) bool {
 	if strings.HasPrefix(flag, "$") {
 		return hasWord(text, bare)
 	}
-	for _, form := range []string{`"` + bare + `"`, "'" + bare + "'", "`" + bare + "`", "Fl " + bare, "Fl -" + bare, `"` + bare + `,`, `"` + bare + `=`, "-" + bare} {
+	for _, form := range []string{`"` + bare + `"`, "'" + bare + "'", "`" + bare + "`", "Fl " + bare,
+		"Fl -" + bare, `"` + bare + `,`, `"` + bare + `=`, "-" + bare} {
 		if hasOption(text, form) {
 			return true
 		}
@@ -266,7 +284,8 @@ func flagIn(text, flag string) bool {
 	}
 	under := strings.ReplaceAll(bare, "-", "_")
 	squeezed := strings.ReplaceAll(under, "_", "")
-	return hasWord(strings.ReplaceAll(text, "-", "_"), under) || strings.Contains(strings.ToLower(text), strings.ToLower(squeezed)) && hasHumps(text, squeezed)
+	return hasWord(strings.ReplaceAll(text, "-", "_"), under) ||
+		strings.Contains(strings.ToLower(text), strings.ToLower(squeezed)) && hasHumps(text, squeezed)
 }
 
 // hasOption is hasWord with hyphens as part of words: --dry is not in --dry-run.

@@ -111,7 +111,8 @@ func TestTokenIn(t *testing.T) {
 
 func TestCitations(t *testing.T) {
 	got := Citations("man/tri.1:8 see lib/x.go:12 and ./a/b.go#L3-L5, Makefile:7; lines 20-22. http://h.test/x.go:9 localhost:80 10:30 10.0.0.1:8080")
-	want := []Place{{"man/tri.1", 8, 8}, {"lib/x.go", 12, 12}, {"a/b.go", 3, 5}, {"Makefile", 7, 7}, {"", 20, 20}, {"", 22, 22}}
+	want := []Place{{"man/tri.1", 8, 8}, {"lib/x.go", 12, 12}, {"a/b.go", 3, 5}, {"Makefile", 7, 7},
+		{"", 20, 20}, {"", 22, 22}}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -172,7 +173,8 @@ func TestLookalikes(t *testing.T) {
 
 // FuzzContrary: no text breaks the comparison, and a verbatim quote never contradicts itself.
 func FuzzContrary(f *testing.F) {
-	f.Add("Sessions never expire after 30 minutes.", "// Sessions expire after 30 seconds, not before.\nif n < 12 {\nreturn errShort\n}")
+	f.Add("Sessions never expire after 30 minutes.",
+		"// Sessions expire after 30 seconds, not before.\nif n < 12 {\nreturn errShort\n}")
 	f.Add("half an hour and a half of 1h30m, 0x1F << 99", "time.Second * 5 // days\n`a` **b** 1_000 9e999")
 	f.Add("ａ３ ４行目", "\xff\xfe %% 5 %")
 	f.Fuzz(func(t *testing.T, claim, text string) {

@@ -68,7 +68,8 @@ func unitOf(w string) (unit, bool) {
 func hintOf(name string) (unit, bool) {
 	parts := split2(name)
 	for i := len(parts) - 1; i >= 0; i-- {
-		if p := parts[i]; len(p) > 1 && p != "min" && p != "day" && p != "second" && p != "week" && p != "month" && p != "year" && p != "hour" {
+		if p := parts[i]; len(p) > 1 && p != "min" && p != "day" && p != "second" && p != "week" &&
+			p != "month" && p != "year" && p != "hour" {
 			if u, ok := unitOf(p); ok {
 				return u, true
 			}

@@ -87,7 +87,8 @@ func (c *sentence) valued(against []*Text) string {
 				if q.same(v.is) || len(v.is.text) == 0 {
 					why, longest = "", 1<<10
 				} else if len(v.key) > longest {
-					why, longest = fmt.Sprintf("says %s, %s has %s", q.text, e.at(v.line), v.is.text), len(v.key)
+					why, longest = fmt.Sprintf("says %s, %s has %s", q.text, e.at(v.line), v.is.text),
+						len(v.key)
 				}
 			}
 		}

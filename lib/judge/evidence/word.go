@@ -30,7 +30,9 @@ func spacedTerms(whole string, at int) []term {
 	var out []term
 	i := 0
 	parts := split2(whole)
-	if len(parts) > 1 && isASCII(whole) && !slices.ContainsFunc(parts, func(p string) bool { return !words().is("stop", p) }) {
+	if len(parts) > 1 && isASCII(whole) && !slices.ContainsFunc(parts, func(p string) bool {
+		return !words().is("stop", p)
+	}) {
 		parts = []string{strings.ToLower(whole)} // IsSet is significant although is and set are not
 	}
 	for _, p := range parts {
@@ -53,7 +55,8 @@ func indexFold(s, lower string) int {
 }
 
 // endings are the endings that distinguish forms of an English word, longest first.
-var endings = []string{"ations", "ation", "ments", "ment", "ingly", "ings", "ing", "iest", "ies", "ied", "ier", "ions", "ion", "able", "ers", "ed", "es", "er", "ly", "'s", "s"}
+var endings = []string{"ations", "ation", "ments", "ment", "ingly", "ings", "ing", "iest", "ies", "ied",
+	"ier", "ions", "ion", "able", "ers", "ed", "es", "er", "ly", "'s", "s"}
 
 // stem returns the common part of the forms of a word: retries and retried, stopped and stops.
 func stem(w string) string {
@@ -108,7 +111,8 @@ func content(all []term) []term {
 	l := words()
 	var out []term
 	for _, t := range all {
-		if !l.is("stop", t.text) && !l.is("not", t.text) && !isDigits(t.text) && (len(t.text) > 2 || !isASCII(t.text) || len(t.text) == 2 && !l.is("light", t.text)) {
+		if !l.is("stop", t.text) && !l.is("not", t.text) && !isDigits(t.text) &&
+			(len(t.text) > 2 || !isASCII(t.text) || len(t.text) == 2 && !l.is("light", t.text)) {
 			out = append(out, t)
 		}
 	}

@@ -57,7 +57,8 @@ func TestJudge(t *testing.T) {
 // is the distance to the runner-up.
 func TestSums(t *testing.T) {
 	got := Judge(Message{Text: "最新の情報を調べて"})
-	if got.Score != 16 || !slices.Equal(got.Reasons, []string{"research:look-into.ja +14", "research:latest.ja +2"}) {
+	if got.Score != 16 || !slices.Equal(got.Reasons,
+		[]string{"research:look-into.ja +14", "research:latest.ja +2"}) {
 		t.Errorf("%+v", got)
 	}
 	got = Judge(Message{Text: "todo: tell me why the build broke", Asks: true})
@@ -71,15 +72,21 @@ func TestSafer(t *testing.T) {
 		m    Message
 		name string
 	}{
-		{Message{Text: "the exporter has a bug, null pointer"}, Other},                   // a noun orders no change
-		{Message{Text: "is the exporter broken", Asks: true}, Question},                  // nor does it make it one
-		{Message{Text: "anna: fix the bug in the exporter", Elsewhere: true}, Other},     // said to another person
-		{Message{Text: "tomorrow at 9 there is a meeting"}, Other},                       // a time is no reminder
-		{Message{Text: "maybe fix the exporter some day"}, Other},                        // a wish
-		{Message{Text: "what's on my list, anna?", Elsewhere: true}, Other},              // asked of another person
-		{Message{Text: "should I add a flag to the importer?", Asks: true}, Question},    // asks for advice
-		{Message{Text: "I fixed the bug and added a test for it yesterday"}, Other},      // a report
-		{Message{Text: "fix `rm -rf /` in the cleanup script", Asks: false}, CodeChange}, // a name is one word
+		// a noun orders no change
+		{Message{Text: "the exporter has a bug, null pointer"}, Other},
+		// nor does it make it one
+		{Message{Text: "is the exporter broken", Asks: true}, Question},
+		// said to another person
+		{Message{Text: "anna: fix the bug in the exporter", Elsewhere: true}, Other},
+		// a time is no reminder
+		{Message{Text: "tomorrow at 9 there is a meeting"}, Other},
+		{Message{Text: "maybe fix the exporter some day"}, Other}, // a wish
+		// asked of another person
+		{Message{Text: "what's on my list, anna?", Elsewhere: true}, Other},
+		{Message{Text: "should I add a flag to the importer?", Asks: true}, Question}, // asks for advice
+		{Message{Text: "I fixed the bug and added a test for it yesterday"}, Other},   // a report
+		// a name is one word
+		{Message{Text: "fix `rm -rf /` in the cleanup script", Asks: false}, CodeChange},
 	} {
 		if got := Judge(tt.m); got.Name != tt.name {
 			t.Errorf("%q: %+v, want %s", tt.m.Text, got, tt.name)
@@ -145,7 +152,8 @@ func FuzzJudge(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, asks, elsewhere bool) {
 		got := Judge(Message{text, asks, elsewhere})
 		if !slices.Contains(Names, got.Name) || got.Score < 0 || got.Margin < 0 || got.Margin > got.Score ||
-			(got.Score > 0) != (len(got.Reasons) > 0) || got.Next == got.Name || got.Large && got.Name != CodeChange {
+			(got.Score > 0) != (len(got.Reasons) > 0) || got.Next == got.Name ||
+			got.Large && got.Name != CodeChange {
 			t.Errorf("%q: %+v", text, got)
 		}
 	})

@@ -27,11 +27,15 @@ var (
 // longest of them that a text has is meant.
 var (
 	days = map[string]int{
-		"today": 0, "tonight": 0, "heute": 0, "hoy": 0, "esta noche": 0, "aujourd'hui": 0, "ce soir": 0, "hoje": 0, "hari ini": 0,
+		"today": 0, "tonight": 0, "heute": 0, "hoy": 0, "esta noche": 0, "aujourd'hui": 0, "ce soir": 0,
+		"hoje": 0, "hari ini": 0,
 		"nanti malam": 0, "malam ini": 0, "今日": 0, "今夜": 0, "今晩": 0, "今天": 0, "今晚": 0,
-		"tomorrow": 1, "morgen": 1, "mañana": 1, "demain": 1, "amanhã": 1, "besok": 1, "明日": 1, "あした": 1, "明天": 1,
-		"day after tomorrow": 2, "übermorgen": 2, "pasado mañana": 2, "après-demain": 2, "depois de amanhã": 2, "lusa": 2, "明後日": 2, "あさって": 2, "后天": 2, "後天": 2,
-		"next week": 7, "nächste woche": 7, "la próxima semana": 7, "la semaine prochaine": 7, "semana que vem": 7, "minggu depan": 7, "来週": 7, "下周": 7,
+		"tomorrow": 1, "morgen": 1, "mañana": 1, "demain": 1, "amanhã": 1, "besok": 1, "明日": 1,
+		"あした": 1, "明天": 1,
+		"day after tomorrow": 2, "übermorgen": 2, "pasado mañana": 2, "après-demain": 2,
+		"depois de amanhã": 2, "lusa": 2, "明後日": 2, "あさって": 2, "后天": 2, "後天": 2,
+		"next week": 7, "nächste woche": 7, "la próxima semana": 7, "la semaine prochaine": 7,
+		"semana que vem": 7, "minggu depan": 7, "来週": 7, "下周": 7,
 	}
 	weekdays = [7][]string{
 		{"sunday", "sonntag", "domingo", "dimanche", "hari minggu", "日曜", "周日", "星期日", "星期天"},
@@ -42,9 +46,11 @@ var (
 		{"friday", "freitag", "viernes", "vendredi", "sexta", "jumat", "jum'at", "金曜", "周五", "星期五"},
 		{"saturday", "samstag", "sábado", "samedi", "sabtu", "土曜", "周六", "星期六"},
 	}
-	months = []string{"jan", "feb fév fev", "mar mär", "apr abr avr", "may mai mei", "jun juin", "jul juil", "aug ago aoû agu", "sep set", "oct okt out", "nov", "dec dez dic déc des"}
+	months = []string{"jan", "feb fév fev", "mar mär", "apr abr avr", "may mai mei", "jun juin", "jul juil",
+		"aug ago aoû agu", "sep set", "oct okt out", "nov", "dec dez dic déc des"}
 	counts = map[string]float64{
-		"half an": 0.5, "半": 0.5, "two": 2, "zwei": 2, "dos": 2, "deux": 2, "dois": 2, "duas": 2, "dua": 2, "二": 2, "两": 2, "兩": 2,
+		"half an": 0.5, "半": 0.5, "two": 2, "zwei": 2, "dos": 2, "deux": 2, "dois": 2, "duas": 2, "dua": 2,
+		"二": 2, "两": 2, "兩": 2,
 		"three": 3, "drei": 3, "tres": 3, "trois": 3, "três": 3, "tiga": 3, "三": 3,
 	}
 )
@@ -95,7 +101,8 @@ func after(s string, now time.Time) (time.Time, bool) {
 		for _, u := range []struct {
 			starts string
 			of     time.Duration
-		}{{"h 小 時 jam stund", time.Hour}, {"d hari tag j 天 日", 24 * time.Hour}, {"w semana semaine minggu 周 週", 7 * 24 * time.Hour}} {
+		}{{"h 小 時 jam stund", time.Hour}, {"d hari tag j 天 日", 24 * time.Hour},
+			{"w semana semaine minggu 周 週", 7 * 24 * time.Hour}} {
 			for _, start := range strings.Fields(u.starts) {
 				if strings.HasPrefix(unit, start) && (start != "j" || unit != "jam") {
 					of = u.of
@@ -200,7 +207,8 @@ func clockOf(s string) (hour, minute int, ok bool) {
 
 // late reports whether a word before or after a time of day makes it one after noon.
 func late(word string) bool {
-	return word != "" && !strings.ContainsAny(word, "点點時") && word != "am" && word != "pm" && word != "uhr" && word != "pagi" && word != "h" && word != "o'clock"
+	return word != "" && !strings.ContainsAny(word, "点點時") && word != "am" && word != "pm" && word != "uhr" &&
+		word != "pagi" && word != "h" && word != "o'clock"
 }
 
 func number(s string) int {

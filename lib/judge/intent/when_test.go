@@ -75,8 +75,10 @@ func FuzzWhen(f *testing.F) {
 func TestSubject(t *testing.T) {
 	for text, want := range map[string]string{
 		"add milk to my list": "milk", "todo: rotate the staging keys": "rotate the staging keys",
-		`put "write release notes" on my todo list`: "write release notes", "add to my todos: ask legal": "ask legal",
-		"牛乳をリストに追加して": "牛乳", "把牛奶加到我的清单": "牛奶", "tambahin susu ke list aku": "susu", "タスク追加：資料の更新": "資料の更新",
+		`put "write release notes" on my todo list`: "write release notes",
+		"add to my todos: ask legal":                "ask legal",
+		"牛乳をリストに追加して":                               "牛乳", "把牛奶加到我的清单": "牛奶",
+		"tambahin susu ke list aku": "susu", "タスク追加：資料の更新": "資料の更新",
 		"buy a new chair": "buy a new chair", "note to self, clean up": "clean up", "记一下待办，问法务": "问法务",
 	} {
 		if got := Subject(text); got != want {

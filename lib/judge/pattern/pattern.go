@@ -25,7 +25,8 @@ type Rule struct {
 
 // Match reports whether the rule matches a text that Plain returned.
 func (r *Rule) Match(text string) bool {
-	return !(r.dense && isASCII(text)) && (r.needs == nil || holdsAny(text, r.needs)) && r.re.MatchString(text)
+	return !(r.dense && isASCII(text)) && (r.needs == nil || holdsAny(text, r.needs)) &&
+		r.re.MatchString(text)
 }
 
 func isASCII(s string) bool {

@@ -20,7 +20,8 @@ func TestNeeds(t *testing.T) {
 			"problem": false, "minutes": true,
 		}},
 		{"intent", "intent_test.go", Sections{
-			"research": true, "code_change": true, "organize": true, "question": true, "reminder": true, "todo": true,
+			"research": true, "code_change": true, "organize": true, "question": true, "reminder": true,
+			"todo":       true,
 			"todo_check": true, "todo_complete": true, "other": true, "large": false,
 		}},
 	} {

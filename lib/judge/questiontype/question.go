@@ -17,7 +17,8 @@ import (
 var files embed.FS
 
 var sections = pattern.Sections{
-	"why": false, "status_check": false, "api_contract": false, "data_lookup": false, "other": false, "problem": false,
+	"why": false, "status_check": false, "api_contract": false, "data_lookup": false, "other": false,
+	"problem": false,
 	"minutes": true,
 }
 
@@ -52,13 +53,15 @@ var kinds = map[string]struct {
 	short   string
 	minutes float64
 }{
-	Technical: {"technical", 5}, StatusCheck: {"status", 3}, DataLookup: {"data", 4}, APIContract: {"contract", 4}, Other: {"other", 3},
+	Technical: {"technical", 5}, StatusCheck: {"status", 3}, DataLookup: {"data", 4},
+	APIContract: {"contract", 4}, Other: {"other", 3},
 }
 
 // order is the order in which sections are tried: a question for a cause wants an explanation, whatever
 // broke, and a question about a contract may also ask "how many".
 var order = []struct{ section, kind string }{
-	{"why", Technical}, {"status_check", StatusCheck}, {"api_contract", APIContract}, {"data_lookup", DataLookup}, {"other", Other},
+	{"why", Technical}, {"status_check", StatusCheck}, {"api_contract", APIContract},
+	{"data_lookup", DataLookup}, {"other", Other},
 }
 
 // Judge classifies a message. asks says whether it is known to be a question; otherwise it may still
@@ -98,7 +101,8 @@ func classify(text, content string, asks bool) (kind, reason string) {
 // long reports whether a message has some content: more than eight words, or as much in a script without
 // spaces.
 func long(text string) bool {
-	return strings.Count(text, " ") > 8 || len(text) > 2*utf8.RuneCountInString(text) && utf8.RuneCountInString(text) > 20
+	return strings.Count(text, " ") > 8 || len(text) > 2*utf8.RuneCountInString(text) &&
+		utf8.RuneCountInString(text) > 20
 }
 
 func minutes(text, content, kind string) (float64, []string) {
@@ -132,7 +136,9 @@ var shapes = []struct {
 	{"pasted", 2, func(_, content string) bool {
 		return strings.Contains(content, "```") || strings.Count(content, "\n") >= 10
 	}},
-	{"several-questions", 2, func(text, _ string) bool { return strings.Count(text, "?")+strings.Count(text, "？") >= 3 }},
+	{"several-questions", 2, func(text, _ string) bool {
+		return strings.Count(text, "?")+strings.Count(text, "？") >= 3
+	}},
 	{"long-text", 2, func(text, _ string) bool { return utf8.RuneCountInString(text) > 600 }},
 }
 

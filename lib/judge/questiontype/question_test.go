@@ -97,8 +97,10 @@ func TestMinutes(t *testing.T) {
 		{"how do I set the port?", 5, "technical 5"},
 		{"why does the upload fail?", 7, "technical 5, why +2"},
 		{"why does checkout fail intermittently?", 11, "technical 5, why +2, intermittent +4"},
-		{"what is the root cause of the slow queries since the upgrade?", 16, "technical 5, root-cause +5, performance +3, history +3"},
-		{"kenapa upload kadang lambat sejak update?", 17, "technical 5, why.id +2, intermittent.id +4, performance.id +3, history.id +3"},
+		{"what is the root cause of the slow queries since the upgrade?", 16,
+			"technical 5, root-cause +5, performance +3, history +3"},
+		{"kenapa upload kadang lambat sejak update?", 17,
+			"technical 5, why.id +2, intermittent.id +4, performance.id +3, history.id +3"},
 		{"why? what changed? who did it?", 9, "technical 5, why +2, several-questions +2"},
 	} {
 		k := Judge(tt.text, true)
@@ -153,8 +155,10 @@ func TestRules(t *testing.T) {
 }
 
 func TestBadRules(t *testing.T) {
-	for _, file := range []string{"[nothing]", "[why]\nno colon", "[why]\nx +2: a", "[minutes]\nx: a", "[minutes]\nx +two: a", "[why]\nx: ("} {
-		if err := (pattern.Set{}).Parse("rules/en.txt", file, sections); err == nil || !strings.HasPrefix(err.Error(), "rules/en.txt:") {
+	for _, file := range []string{"[nothing]", "[why]\nno colon", "[why]\nx +2: a", "[minutes]\nx: a",
+		"[minutes]\nx +two: a", "[why]\nx: ("} {
+		if err := (pattern.Set{}).Parse("rules/en.txt", file, sections); err == nil ||
+			!strings.HasPrefix(err.Error(), "rules/en.txt:") {
 			t.Errorf("%q: %v", file, err)
 		}
 	}
@@ -165,7 +169,8 @@ func FuzzJudge(f *testing.F) {
 	f.Add(strings.Repeat("é", 10000), false)
 	f.Fuzz(func(t *testing.T, text string, asks bool) {
 		k := Judge(text, asks)
-		if kinds[k.Type].short == "" || !strings.HasPrefix(k.Reason, kinds[k.Type].short+":") || k.Minutes < 1 || k.Minutes > 60 || len(k.Because) == 0 {
+		if kinds[k.Type].short == "" || !strings.HasPrefix(k.Reason, kinds[k.Type].short+":") ||
+			k.Minutes < 1 || k.Minutes > 60 || len(k.Because) == 0 {
 			t.Errorf("%q: %+v", text, k)
 		}
 	})

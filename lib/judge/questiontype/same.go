@@ -70,7 +70,8 @@ var (
 	// pointing are such words in scripts without spaces.
 	pointing = strings.Fields("これ それ あれ この その あの ここ そこ 今 昨日 今日 明日 先ほど さっき 私 僕 这 那 它 他 她 我 今天 昨天 现在 刚才 這 現在 剛才")
 
-	contractions = strings.NewReplacer("can't", "can not", "cannot", "can not", "won't", "will not", "n't", " not", "'re", " are", "'ve", " have", "'ll", " will", "'m", " am")
+	contractions = strings.NewReplacer("can't", "can not", "cannot", "can not", "won't", "will not", "n't",
+		" not", "'re", " are", "'ve", " have", "'ll", " will", "'m", " am")
 )
 
 func list(s string) map[string]bool {
@@ -109,5 +110,6 @@ func pointsAt(words string) bool {
 
 // isDense reports whether a character is from a script without spaces.
 func isDense(r rune) bool {
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Khmer, unicode.Lao, unicode.Myanmar)
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Khmer,
+		unicode.Lao, unicode.Myanmar)
 }

@@ -60,15 +60,18 @@ func TestSameQuestion(t *testing.T) {
 		}
 	}
 	for _, loose := range []string{
-		"why does it fail?", "what does this function return here?", "Why is my account locked?", "how many orders failed today?",
-		"why?", "", "what changed in the latest release?", "why is the build still red?", "kenapa ini gagal terus?", "これはなぜ失敗しますか", "how?", "is it?", "can anyone help?",
+		"why does it fail?", "what does this function return here?", "Why is my account locked?",
+		"how many orders failed today?",
+		"why?", "", "what changed in the latest release?", "why is the build still red?",
+		"kenapa ini gagal terus?", "これはなぜ失敗しますか", "how?", "is it?", "can anyone help?",
 		"what is on the attached picture?",
 	} {
 		if words, ok := Words(loose); ok {
 			t.Errorf("%q says what is asked: %q", loose, words)
 		}
 	}
-	for _, firm := range []string{asked, "What is MAX_RETRIES for?", "ゲートウェイは支払いを何回再試行しますか？", "apa fungsi retry limit di gateway?"} {
+	for _, firm := range []string{asked, "What is MAX_RETRIES for?", "ゲートウェイは支払いを何回再試行しますか？",
+		"apa fungsi retry limit di gateway?"} {
 		if _, ok := Words(firm); !ok {
 			t.Errorf("%q does not say what is asked", firm)
 		}

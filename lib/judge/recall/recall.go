@@ -63,7 +63,8 @@ func Quarantined(e *memory.Entry) []string {
 // Usable reports whether an entry may be recalled: it is neither proposed, forgotten, superseded nor a
 // refusal, states a fact, and has no instruction in it.
 func Usable(e *memory.Entry) bool {
-	return e.Out == "" && e.Source != memory.Refused && e.Category != memory.Hypothesis && e.Category != memory.Todo &&
+	return e.Out == "" && e.Source != memory.Refused && e.Category != memory.Hypothesis &&
+		e.Category != memory.Todo &&
 		len(Quarantined(e)) == 0
 }
 
@@ -87,7 +88,9 @@ type candidate struct {
 // Words returns the different words of a text, in lower case.
 func Words(s string) map[string]bool {
 	all := map[string]bool{}
-	for _, w := range strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	for _, w := range strings.FieldsFunc(strings.ToLower(s), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}) {
 		all[w] = true
 	}
 	return all
@@ -95,7 +98,8 @@ func Words(s string) map[string]bool {
 
 // Rank returns the usable entries for readers that share words with a question, best first, within the
 // limits; core lessons come before the others.
-func Rank(ctx context.Context, entries []memory.Entry, readers Readers, question string) ([]memory.Entry, error) {
+func Rank(ctx context.Context, entries []memory.Entry, readers Readers,
+	question string) ([]memory.Entry, error) {
 	var near []candidate
 	asked := Words(question)
 	for _, e := range entries {

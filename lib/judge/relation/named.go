@@ -10,19 +10,26 @@ import (
 var naming = []string{
 	// en
 	"never mind the * one", "nevermind the * one", "nvm the * one", "never mind the one about *",
-	"never mind the * question", "never mind my * question", "never mind my question about *", "nvm the * question",
-	"forget the * one", "forget the one about *", "forget the * question", "forget my question about *", "ignore the * one",
-	"ignore the * question", "ignore my question about *", "cancel the * one", "cancel the * question", "scratch the * one",
+	"never mind the * question", "never mind my * question", "never mind my question about *",
+	"nvm the * question",
+	"forget the * one", "forget the one about *", "forget the * question", "forget my question about *",
+	"ignore the * one",
+	"ignore the * question", "ignore my question about *", "cancel the * one", "cancel the * question",
+	"scratch the * one",
 	"drop the * one", "drop the * question",
 	// de
-	"vergiss die frage zu *", "vergiss meine frage zu *", "die frage zu * hat sich erledigt", "das mit * hat sich erledigt",
+	"vergiss die frage zu *", "vergiss meine frage zu *", "die frage zu * hat sich erledigt",
+	"das mit * hat sich erledigt",
 	"die sache mit * hat sich erledigt",
 	// es
-	"olvida lo de *", "olvida la pregunta sobre *", "olvida la de *", "lo de * ya está resuelto", "lo de * ya no hace falta",
+	"olvida lo de *", "olvida la pregunta sobre *", "olvida la de *", "lo de * ya está resuelto",
+	"lo de * ya no hace falta",
 	// fr
-	"oublie la question sur *", "oubliez la question sur *", "oublie celle sur *", "laisse tomber celle sur *",
+	"oublie la question sur *", "oubliez la question sur *", "oublie celle sur *",
+	"laisse tomber celle sur *",
 	// id
-	"yang soal * gak jadi", "yang * gak jadi", "lupakan yang *", "lupakan pertanyaan soal *", "abaikan yang *",
+	"yang soal * gak jadi", "yang * gak jadi", "lupakan yang *", "lupakan pertanyaan soal *",
+	"abaikan yang *",
 	// ja
 	"*の件は忘れてください", "*の件は大丈夫です", "*の件は解決しました", "*の質問は取り消します", "*の質問は無視してください",
 	// ko
@@ -84,7 +91,8 @@ func named(said []string) string {
 				said = strings.ReplaceAll(text, " ", "")
 			}
 			name, ok := strings.CutPrefix(said, fold(before)+space(before, " "))
-			if name, ok2 := strings.CutSuffix(name, space(after, " ")+fold(after)); ok && ok2 && isName(name) {
+			if name, ok2 := strings.CutSuffix(name, space(after, " ")+fold(after)); ok && ok2 &&
+				isName(name) {
 				return strings.TrimSpace(name)
 			}
 		}
@@ -124,7 +132,8 @@ func (it Item) has(name string) bool {
 		}
 	}
 	for _, w := range strings.Fields(name) {
-		if !words[w] && !(isDense(w) && strings.Contains(text, w)) && !(isDense(text) && strings.Contains(text, w)) {
+		if !words[w] && !(isDense(w) && strings.Contains(text, w)) &&
+			!(isDense(text) && strings.Contains(text, w)) {
 			return false
 		}
 	}

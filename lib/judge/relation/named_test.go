@@ -9,7 +9,8 @@ import (
 // is of two or of none, ends none.
 func TestNamed(t *testing.T) {
 	open := []Item{
-		{Texts: []string{"why does the Fence tokenizer drop a rune?"}}, {Texts: []string{"which port does the proxy listen on?", "the staging proxy"}},
+		{Texts: []string{"why does the Fence tokenizer drop a rune?"}},
+		{Texts: []string{"which port does the proxy listen on?", "the staging proxy"}},
 		{Texts: []string{"プロキシのポートはどこで設定しますか"}}, {Texts: []string{"does staging have a billing port?"}},
 	}
 	for _, tt := range []struct {

@@ -43,7 +43,8 @@ type section struct {
 
 var phrases = sync.OnceValue(func() map[string]*section {
 	all := map[string]*section{}
-	for _, name := range []string{withdraw, order, settled, polite, status, tail, about, redirect, turning, replace, beside, answer} {
+	for _, name := range []string{withdraw, order, settled, polite, status, tail, about, redirect, turning,
+		replace, beside, answer} {
 		all[name] = &section{has: map[string]bool{}}
 	}
 	into := (*section)(nil)
@@ -119,7 +120,8 @@ func isBreak(r rune) bool {
 	case '\'', '’', '@', '<', '>', '&', '#', '_', '`', '´':
 		return false
 	}
-	return unicode.IsPunct(r) || unicode.Is(unicode.So, r) || unicode.Is(unicode.Sk, r) || r == '\n' || r == '~' || r == '='
+	return unicode.IsPunct(r) || unicode.Is(unicode.So, r) || unicode.Is(unicode.Sk, r) || r == '\n' ||
+		r == '~' || r == '='
 }
 
 // fold returns text in the form for comparison: normalized (NFKC), in lower case, without invisible
@@ -128,7 +130,8 @@ func fold(s string) string {
 	s = strings.ToLower(norm.NFKC.String(s))
 	s = strings.Map(func(r rune) rune {
 		switch {
-		case r == '\'' || r == '’' || r == '`' || r == '´' || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r):
+		case r == '\'' || r == '’' || r == '`' || r == '´' || unicode.Is(unicode.Cf, r) ||
+			unicode.Is(unicode.Variation_Selector, r):
 			return -1
 		case r == 'ё':
 			return 'е'

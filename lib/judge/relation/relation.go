@@ -82,7 +82,8 @@ func Judge(m Message, open []Item) Relation {
 		return Relation{Kind: New, Item: -1, Margin: sure, Reasons: []string{"no-open-item"}}
 	}
 	j := newJudgement(m, open)
-	for _, rule := range []func() bool{j.corrects, j.ack, j.status, j.cancel, j.redirect, j.answer, j.branch} {
+	for _, rule := range []func() bool{j.corrects, j.ack, j.status, j.cancel, j.redirect,
+		j.answer, j.branch} {
 		if rule() {
 			return j.result()
 		}
@@ -204,7 +205,8 @@ func (j *judgement) ack() bool {
 
 // status: the whole message is a status phrase, or one and what it is about.
 func (j *judgement) status() bool {
-	if len(j.said) > 12 || !(asks(j.m.Text) || strings.HasPrefix(strings.Join(j.said, " "), "any ") || isQuestion(j.said)) {
+	if len(j.said) > 12 || !(asks(j.m.Text) || strings.HasPrefix(strings.Join(j.said, " "), "any ") ||
+		isQuestion(j.said)) {
 		return false
 	}
 	said := bare(j.said, status)
@@ -252,7 +254,8 @@ func (j *judgement) cancel() bool {
 func (j *judgement) corrects() bool {
 	w := strings.TrimSpace(j.m.Text)
 	bare := strings.Trim(w, "*")
-	if n := len(w) - len(bare); len(j.said) == 0 || len(j.said) > 3 || n == 0 || n > 2 || strings.ContainsAny(bare, "*\n") ||
+	if n := len(w) - len(bare); len(j.said) == 0 || len(j.said) > 3 || n == 0 || n > 2 ||
+		strings.ContainsAny(bare, "*\n") ||
 		strings.HasPrefix(w, "*") == strings.HasSuffix(w, "*") {
 		return false
 	}

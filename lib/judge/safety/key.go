@@ -14,7 +14,8 @@ var (
 )
 
 // vague are rules whose matches are often not keys: examples, public parts, password hashes in tests.
-var vague = []string{"private key", "model provider key", "Stripe key", "Twilio key", "mail service key", "JSON web token", "jwt", "jwt base64", "password hash", "Azure key"}
+var vague = []string{"private key", "model provider key", "Stripe key", "Twilio key", "mail service key",
+	"JSON web token", "jwt", "jwt base64", "password hash", "Azure key"}
 
 // HoldsKey reports whether a text contains, in plain sight, a private key or a token that grants access.
 // It prefers missing one over taking an example for one.
@@ -42,7 +43,8 @@ func HoldsKey(text []byte) bool {
 // example reports whether a token is not real: it says so itself, or has very few different characters.
 func example(token string) bool {
 	lower := bytes.ToLower([]byte(token))
-	for _, word := range []string{"example", "xxxx", "your", "dummy", "fake", "test", "redacted", "placeholder", "sample", "1234567890", "abcdefgh"} {
+	for _, word := range []string{"example", "xxxx", "your", "dummy", "fake", "test", "redacted",
+		"placeholder", "sample", "1234567890", "abcdefgh"} {
 		if bytes.Contains(lower, []byte(word)) {
 			return true
 		}

@@ -9,20 +9,27 @@ import (
 func TestHoldsKey(t *testing.T) {
 	body := strings.Repeat("MIIEowIBAAKCAQEAx7Qz", 3)
 	for _, text := range []string{
-		"-----BEGIN RSA " + "PRIVATE KEY-----\n" + body + "\n", "key: |\n  -----BEGIN OPENSSH " + "PRIVATE KEY-----\n  " + body,
+		"-----BEGIN RSA " + "PRIVATE KEY-----\n" + body + "\n",
+		"key: |\n  -----BEGIN OPENSSH " + "PRIVATE KEY-----\n  " + body,
 		`{"private_key": "-----BEGIN ` + `PRIVATE KEY-----\n` + body + `"}`,
 		"-----BEGIN RSA " + "PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\n" + body,
-		"aws_access_key_id = AKIA" + "Q3ZRTV5K7WLN2D4F", "token: ghp_" + "a8Kd03LmZq92XcVb71NnTy64RwEe5UuIoPpQ", "url: https://x?k=AIza" + "SyD3kf9Lq2Wm8Zx7Cv6Bn5Mj4Hg1Ft0RyAb",
-		"glpat-" + "k3J9xQ2mZ7vB5nT8wR4y", "xoxb-" + "2839471650-9f8d7c6b5a4e", "stripe: sk_live_" + "9fK2mQ7xZ4vB8nT3wR6y", "k: sk-ant-" + "api03-k3J9xQ2mZ7vB5nT8wR4yLq",
+		"aws_access_key_id = AKIA" + "Q3ZRTV5K7WLN2D4F",
+		"token: ghp_" + "a8Kd03LmZq92XcVb71NnTy64RwEe5UuIoPpQ",
+		"url: https://x?k=AIza" + "SyD3kf9Lq2Wm8Zx7Cv6Bn5Mj4Hg1Ft0RyAb",
+		"glpat-" + "k3J9xQ2mZ7vB5nT8wR4y", "xoxb-" + "2839471650-9f8d7c6b5a4e",
+		"stripe: sk_live_" + "9fK2mQ7xZ4vB8nT3wR6y", "k: sk-ant-" + "api03-k3J9xQ2mZ7vB5nT8wR4yLq",
 	} {
 		if !HoldsKey([]byte(text)) {
 			t.Errorf("not seen: %s…", text[:20])
 		}
 	}
 	for _, text := range []string{
-		"", "a: b", "paste -----BEGIN RSA " + "PRIVATE KEY----- here", "-----BEGIN PUBLIC KEY-----\n" + body, "-----BEGIN CERTIFICATE-----\n" + body,
-		"AKIAIOSFODNN7" + "EXAMPLE", "ghp_" + strings.Repeat("x", 36), "sk-your-key-goes-here-please", "postgres://user:password@localhost/db", "password: hunter2",
-		"sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", "key-value stores", "task-" + strings.Repeat("0123456789", 3),
+		"", "a: b", "paste -----BEGIN RSA " + "PRIVATE KEY----- here", "-----BEGIN PUBLIC KEY-----\n" + body,
+		"-----BEGIN CERTIFICATE-----\n" + body,
+		"AKIAIOSFODNN7" + "EXAMPLE", "ghp_" + strings.Repeat("x", 36), "sk-your-key-goes-here-please",
+		"postgres://user:password@localhost/db", "password: hunter2",
+		"sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", "key-value stores",
+		"task-" + strings.Repeat("0123456789", 3),
 	} {
 		if HoldsKey([]byte(text)) {
 			t.Errorf("taken for a key: %q", text)

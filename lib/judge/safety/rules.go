@@ -39,7 +39,8 @@ var rules = sync.OnceValue(func() (all []rule) {
 		if len(f) < 5 {
 			continue // a comment
 		}
-		r := rule{name: f[0], re: lazyregexp.New(common.Replace(f[4])), shaped: !strings.Contains(f[4], "<near>") && !strings.HasPrefix(f[0], "password")}
+		r := rule{name: f[0], re: lazyregexp.New(common.Replace(f[4])),
+			shaped: !strings.Contains(f[4], "<near>") && !strings.HasPrefix(f[0], "password")}
 		r.entropy, _ = strconv.ParseFloat(f[1], 64)
 		r.group, _ = strconv.Atoi(f[2])
 		for _, word := range strings.Fields(f[3]) {
@@ -96,7 +97,8 @@ func (r *rule) find(in *searched, pass func(secret string) bool) string {
 		} else if i := slices.IndexFunc(m[1:], func(s string) bool { return s != "" }); i >= 0 {
 			secret = m[1+i]
 		}
-		if entropy(secret) >= r.entropy && !placeholder(secret) && !pass(secret) && (r.not == nil || !r.not.MatchString(secret)) {
+		if entropy(secret) >= r.entropy && !placeholder(secret) && !pass(secret) &&
+			(r.not == nil || !r.not.MatchString(secret)) {
 			return secret
 		}
 	}
@@ -109,7 +111,8 @@ func placeholder(s string) bool {
 	case "true", "false", "null", "none", "password", "changeme":
 		return true
 	}
-	return strings.Trim(s, s[:1]) == "" || strings.HasPrefix(s, "$") && !strings.Contains(s[1:], "$") || strings.HasPrefix(s, "{{") || strings.HasPrefix(s, "<") ||
+	return strings.Trim(s, s[:1]) == "" || strings.HasPrefix(s, "$") && !strings.Contains(s[1:], "$") ||
+		strings.HasPrefix(s, "{{") || strings.HasPrefix(s, "<") ||
 		strings.HasPrefix(s, "%") && strings.HasSuffix(s, "%") || strings.Contains(s, "...")
 }
 

@@ -52,7 +52,8 @@ func Check(body string, s Sources) []draft.Problem {
 		fatal("control", "%d characters that cannot be seen, the first U+%04X", len(found), found[0])
 	}
 	if found := Injected(body, s); len(found) > 0 {
-		out = append(out, draft.Problem{Name: "injection", Fatal: !s.Approved, Note: fmt.Sprintf("tells its reader what to do about it: %s", strings.Join(found, ", "))})
+		out = append(out, draft.Problem{Name: "injection", Fatal: !s.Approved,
+			Note: fmt.Sprintf("tells its reader what to do about it: %s", strings.Join(found, ", "))})
 	}
 	for _, address := range strangeURLs(body, s) {
 		out = append(out, draft.Problem{Name: "url", Fatal: !s.Approved,
@@ -66,7 +67,8 @@ func Check(body string, s Sources) []draft.Problem {
 // every platform honours them.
 var massMentions = lazyregexp.New(`(?i)` + strings.Join([]string{
 	`(?:^|[^A-Za-z0-9])@(?:channel|here|all|everyone|room|group|team|online|semua)(?:[^A-Za-z0-9]|$)`,
-	`@(?:全体成员|全體成員|所有人|全员|全員|大家|みんな|チャンネル|모두|전체|채널|todos|todas|tous|alle|все|mọi người|ทุกคน)`, `<users/[^>]{1,60}>`,
+	`@(?:全体成员|全體成員|所有人|全员|全員|大家|みんな|チャンネル|모두|전체|채널|todos|todas|tous|alle|все|mọi người|ทุกคน)`,
+	`<users/[^>]{1,60}>`,
 	`<!(?:channel|here|everyone|subteam\^[^>]*|group)[^>]*>`,
 	`<@[!&]?[A-Z0-9]{2,}(?:\|[^>]*)?>`,
 	`<at\b[^>]*>`,

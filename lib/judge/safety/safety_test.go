@@ -162,7 +162,8 @@ func TestSafety(t *testing.T) {
 				if !p.Fatal {
 					t.Errorf("%v is not fatal", p)
 				}
-				if strings.Contains(p.Note, own) || strings.Contains(p.Note, "hunter2") && p.Name == "secret" {
+				if strings.Contains(p.Note, own) || strings.Contains(p.Note, "hunter2") &&
+					p.Name == "secret" {
 					t.Errorf("the note tells the secret: %v", p)
 				}
 			}
@@ -187,12 +188,14 @@ func FuzzCheck(f *testing.F) {
 		}
 		clean := names(Check(text, Sources{}))
 		for _, hurt := range []struct{ text, want string }{
-			{text + "\n@channel", "mention"}, {text + "\n\u202E", "control"}, {text + "\n" + secret, "secret"},
+			{text + "\n@channel", "mention"}, {text + "\n\u202E", "control"},
+			{text + "\n" + secret, "secret"},
 		} {
 			if hurt.want == "secret" && len(secret) < minSecret {
 				continue
 			}
-			if got := names(Check(hurt.text, Sources{Secrets: []string{secret}})); !strings.Contains(got, hurt.want) {
+			if got := names(Check(hurt.text, Sources{Secrets: []string{secret}})); !strings.Contains(got,
+				hurt.want) {
 				t.Fatalf("%q: got %q (without: %q), want %s", hurt.text, got, clean, hurt.want)
 			}
 		}

@@ -54,7 +54,8 @@ func shaped(text string) []string {
 	meet := func(t string, all bool) {
 		in := search(t)
 		for i := range rules() {
-			if r := &rules()[i]; (all || r.shaped) && !slices.Contains(found, r.name) && r.find(in, func(string) bool { return false }) != "" {
+			if r := &rules()[i]; (all || r.shaped) && !slices.Contains(found, r.name) &&
+				r.find(in, func(string) bool { return false }) != "" {
 				found = append(found, r.name)
 			}
 		}
@@ -70,7 +71,9 @@ func shaped(text string) []string {
 	for _, t := range slices.Compact(texts) {
 		meet(t, true)
 	}
-	for _, t := range []string{backwards(clean), spaced.ReplaceAllStringFunc(clean, func(m string) string { return strings.Map(dense, m) })} {
+	for _, t := range []string{backwards(clean), spaced.ReplaceAllStringFunc(clean, func(m string) string {
+		return strings.Map(dense, m)
+	})} {
 		if t != clean {
 			meet(t, false)
 		}
@@ -99,7 +102,8 @@ func seen(r rune) rune {
 
 // passwords are names, or prefixes of names, of values typed by people: shorter and less random than
 // generated ones.
-var passwords = []string{"pass", "pwd", "sandi", "contraseña", "senha", "mot de passe", "пароль", "密码", "口令", "パスワード", "비밀번호"}
+var passwords = []string{"pass", "pwd", "sandi", "contraseña", "senha", "mot de passe", "пароль", "密码", "口令",
+	"パスワード", "비밀번호"}
 
 // isSecretValue judges the right-hand side of an assignment.
 func isSecretValue(key string, quoted bool, value string) bool {
@@ -166,7 +170,9 @@ func containsOwn(text string, own []string) bool {
 			continue
 		}
 		for _, form := range append(forms(secret), strings.Map(dense, secret)) {
-			if len(form) >= minSecret && slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(t, form) }) {
+			if len(form) >= minSecret && slices.ContainsFunc(texts, func(t string) bool {
+				return strings.Contains(t, form)
+			}) {
 				return true
 			}
 		}
@@ -175,7 +181,9 @@ func containsOwn(text string, own []string) bool {
 		}
 		tight := strings.ToLower(strings.Map(alnum, secret))
 		for _, form := range []string{tight, backwards(tight)} {
-			if len(form) >= minTight && slices.ContainsFunc(bare, func(t string) bool { return strings.Contains(t, form) }) {
+			if len(form) >= minTight && slices.ContainsFunc(bare, func(t string) bool {
+				return strings.Contains(t, form)
+			}) {
 				return true
 			}
 		}
@@ -208,7 +216,8 @@ func latin(r rune) rune {
 	if r < 0x370 || r > 0x51d {
 		return r
 	}
-	const looks, like = "аеорсухіјѕԁԛԝһАВЕКМНОРСТХІЈЅΑΒΕΖΗΙΚΜΝΟΡΤΥΧοαν", "aeopcyxijsdqwhABEKMHOPCTXIJSABEZHIKMNOPTYXoav"
+	const looks, like = "аеорсухіјѕԁԛԝһАВЕКМНОРСТХІЈЅΑΒΕΖΗΙΚΜΝΟΡΤΥΧοαν",
+		"aeopcyxijsdqwhABEKMHOPCTXIJSABEZHIKMNOPTYXoav"
 	at := 0
 	for _, l := range looks {
 		if l == r {
@@ -345,7 +354,8 @@ func forms(secret string) []string {
 		from := (pad + 2) / 3 * 3
 		whole := raw[from : from+(len(raw)-from)/3*3]
 		if len(whole) >= minSecret {
-			out = append(out, base64.RawStdEncoding.EncodeToString(whole), base64.RawURLEncoding.EncodeToString(whole))
+			out = append(out, base64.RawStdEncoding.EncodeToString(whole),
+				base64.RawURLEncoding.EncodeToString(whole))
 		}
 	}
 	return out

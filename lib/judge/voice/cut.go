@@ -170,7 +170,9 @@ var back = lazyregexp.New(`(?i)^\W*(?:this|that|these|those|it|its|they|so|also|
 // it refers to its neighbour.
 func PointLast(draft, summary string) string {
 	all := blocks(draft)
-	if len(all) < 3 || text.Words(draft) <= PartWords || slices.ContainsFunc(all, func(b block) bool { return !b.prose }) {
+	if len(all) < 3 || text.Words(draft) <= PartWords || slices.ContainsFunc(all, func(b block) bool {
+		return !b.prose
+	}) {
 		return draft
 	}
 	want := map[string]bool{}
@@ -190,7 +192,8 @@ func PointLast(draft, summary string) string {
 		}
 	}
 	last := len(all) - 1
-	if point < 0 || point == last || back.MatchString(all[point].text) || back.MatchString(all[point+1].text) {
+	if point < 0 || point == last || back.MatchString(all[point].text) ||
+		back.MatchString(all[point+1].text) {
 		return draft
 	}
 	moved := append(slices.Delete(slices.Clone(all), point, point+1), all[point])

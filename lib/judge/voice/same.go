@@ -228,10 +228,12 @@ func singular(w string) string {
 	switch {
 	case len(w) > 4 && strings.HasSuffix(w, "ies"):
 		return w[:len(w)-3] + "y"
-	case len(w) > 4 && (strings.HasSuffix(w, "sses") || strings.HasSuffix(w, "shes") || strings.HasSuffix(w, "ches") ||
+	case len(w) > 4 && (strings.HasSuffix(w, "sses") || strings.HasSuffix(w, "shes") ||
+		strings.HasSuffix(w, "ches") ||
 		strings.HasSuffix(w, "xes") || strings.HasSuffix(w, "zes")):
 		return w[:len(w)-2]
-	case len(w) > 3 && strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us") && !strings.HasSuffix(w, "is"):
+	case len(w) > 3 && strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") &&
+		!strings.HasSuffix(w, "us") && !strings.HasSuffix(w, "is"):
 		return w[:len(w)-1]
 	}
 	return w
@@ -247,7 +249,8 @@ func essential(all []item) []item {
 		}
 		between := figure(i-1) && figure(i+1)
 		switch {
-		case strings.Trim(t.norm, "-–*+•") == "" && !between, t.kind == aFiller && !(between && relating()[t.norm]):
+		case strings.Trim(t.norm, "-–*+•") == "" && !between, t.kind == aFiller &&
+			!(between && relating()[t.norm]):
 		default:
 			kept = append(kept, t)
 		}

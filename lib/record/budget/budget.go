@@ -101,7 +101,8 @@ type Book struct {
 
 // Open reads the log.
 func Open(h *durable.Home, limits config.Budget) (*Book, error) {
-	b := &Book{limits: limits, reserved: map[string]Entry{}, settled: map[string]bool{}, usual: map[string]*usual{}}
+	b := &Book{limits: limits, reserved: map[string]Entry{}, settled: map[string]bool{},
+		usual: map[string]*usual{}}
 	log, err := h.OpenLog(file) // makes the existing content durable
 	if err != nil {
 		return nil, err
@@ -145,7 +146,8 @@ func (b *Book) take(text []byte) error {
 // catchUp reads the entries of other processes, up to the current end of the log.
 func (b *Book) catchUp(end int64) error {
 	if end < b.at {
-		return sysexit.With(sysexit.Data, fmt.Errorf("read %s: it was cut after %d bytes were read", file, b.at))
+		return sysexit.With(sysexit.Data,
+			fmt.Errorf("read %s: it was cut after %d bytes were read", file, b.at))
 	}
 	text := make([]byte, end-b.at)
 	if _, err := b.log.File().ReadAt(text, b.at); err != nil && len(text) > 0 {
@@ -257,8 +259,9 @@ func (b *Book) Settle(runID, key, person string, u *draft.Usage, now time.Time) 
 func (b *Book) settle(runID, key, person string, u *draft.Usage, now time.Time) *Entry {
 	r := b.reserved[runID]
 	e := &Entry{
-		At: now.UTC().Format(time.RFC3339), Kind: Settle, Day: day(now), RunID: runID, Key: key, Person: person,
-		Work: r.Work, Agent: r.Agent, ReservedUSD: r.ReservedUSD, ReservedTokens: r.ReservedTokens,
+		At: now.UTC().Format(time.RFC3339), Kind: Settle, Day: day(now), RunID: runID, Key: key,
+		Person: person,
+		Work:   r.Work, Agent: r.Agent, ReservedUSD: r.ReservedUSD, ReservedTokens: r.ReservedTokens,
 	}
 	if u == nil {
 		return e

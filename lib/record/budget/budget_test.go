@@ -57,7 +57,8 @@ func TestNoLimit(t *testing.T) {
 	}
 	b := open(t, h, config.Budget{})
 	for _, run := range []string{"a", "b", "c"} {
-		if err := b.Take(Run{ID: run, Key: "k", Person: "ana", Work: Investigate}, time.Unix(0, 0)); err != nil {
+		if err := b.Take(Run{ID: run, Key: "k", Person: "ana", Work: Investigate},
+			time.Unix(0, 0)); err != nil {
 			t.Error(err)
 		}
 	}

@@ -21,7 +21,8 @@ func ExampleBook_Take() {
 	defer book.Close()
 	now := time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
 	for _, id := range []string{"i-1", "i-2"} {
-		err := book.Take(budget.Run{ID: id, Key: "local.dev.1", Work: budget.Investigate, Agent: "claude"}, now)
+		err := book.Take(budget.Run{ID: id, Key: "local.dev.1", Work: budget.Investigate, Agent: "claude"},
+			now)
 		fmt.Println(id, err, errors.Is(err, budget.ErrSpent))
 	}
 	// Output:

@@ -66,7 +66,8 @@ func (s *Sums) least(what string, investigations int, limits config.Limits) (spe
 		}
 	})
 	slices.SortFunc(all, func(x, y Left) int {
-		return cmp.Or(cmp.Compare(y.Taken/y.Limit, x.Taken/x.Limit), strings.Compare(x.Who, y.Who), strings.Compare(x.Unit, y.Unit))
+		return cmp.Or(cmp.Compare(y.Taken/y.Limit, x.Taken/x.Limit), strings.Compare(x.Who, y.Who),
+			strings.Compare(x.Unit, y.Unit))
 	})
 	for i, l := range all {
 		if i == 0 || l.Spent() {

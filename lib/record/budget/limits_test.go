@@ -40,10 +40,13 @@ func TestEveryLimitHolds(t *testing.T) {
 		{config.Budget{PerThread: runs}, "runs of the thread", Run{Key: "other"}},
 		{config.Budget{PerPerson: tokens}, "tokens of the person", Run{Person: "ben"}},
 		{config.Budget{PerPerson: runs}, "runs of the person", Run{Person: "ben"}},
-		{config.Budget{PerAgent: []config.AgentLimits{{Agent: "claude", USD: 1}}}, "usd of the agent", Run{Agent: "codex"}},
-		{config.Budget{PerAgent: []config.AgentLimits{{Agent: "claude", Runs: 2}}}, "runs of the agent", Run{Agent: "codex"}},
+		{config.Budget{PerAgent: []config.AgentLimits{{Agent: "claude", USD: 1}}}, "usd of the agent",
+			Run{Agent: "codex"}},
+		{config.Budget{PerAgent: []config.AgentLimits{{Agent: "claude", Runs: 2}}}, "runs of the agent",
+			Run{Agent: "codex"}},
 		{config.Budget{InvestigationsPerDay: new(2)}, "investigations of the day", Run{Work: Validate}},
-		{config.Budget{InvestigationsPerPersonPerDay: new(2)}, "investigations of the person", Run{Work: Canary}},
+		{config.Budget{InvestigationsPerPersonPerDay: new(2)}, "investigations of the person",
+			Run{Work: Canary}},
 	} {
 		t.Run(tt.limit, func(t *testing.T) {
 			b := open(t, newHome(t), tt.limits)
@@ -57,7 +60,8 @@ func TestEveryLimitHolds(t *testing.T) {
 			run.ID = "third"
 			err := b.Take(run, noon)
 			over := new(Over)
-			if !errors.As(err, &over) || !errors.Is(err, ErrSpent) || over.Limit != tt.limit || b.Fits(run, noon) {
+			if !errors.As(err, &over) || !errors.Is(err, ErrSpent) || over.Limit != tt.limit ||
+				b.Fits(run, noon) {
 				t.Fatalf("the third: %v", err)
 			}
 			if !b.Fits(run, noon.AddDate(0, 0, 1)) {
@@ -70,7 +74,9 @@ func TestEveryLimitHolds(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			free := Run{ID: "free", Key: or(tt.free.Key, "k"), Person: or(tt.free.Person, "ana"), Agent: or(tt.free.Agent, "claude"), Work: or(tt.free.Work, Investigate), USD: 0.4, Tokens: 400, Ordered: tt.free.Ordered}
+			free := Run{ID: "free", Key: or(tt.free.Key, "k"), Person: or(tt.free.Person, "ana"),
+				Agent: or(tt.free.Agent, "claude"), Work: or(tt.free.Work, Investigate), USD: 0.4,
+				Tokens: 400, Ordered: tt.free.Ordered}
 			if err := b.Take(free, noon); err != nil {
 				t.Errorf("%+v: %v", free, err)
 			}
@@ -92,9 +98,11 @@ func TestSettling(t *testing.T) {
 	limits := config.Budget{PerDay: config.Limits{USD: 1, Tokens: 1000}}
 	b := open(t, h, limits)
 	take := func(id string) error {
-		return b.Take(Run{ID: id, Key: "k", Person: "ana", Agent: "claude", Work: Investigate, USD: 0.6, Tokens: 600}, noon)
+		return b.Take(Run{ID: id, Key: "k", Person: "ana", Agent: "claude", Work: Investigate, USD: 0.6,
+			Tokens: 600}, noon)
 	}
-	if err := errors.Join(take("a"), b.Settle("a", "k", "ana", &draft.Usage{InputTokens: 100, CostUSD: new(0.1)}, noon)); err != nil {
+	if err := errors.Join(take("a"), b.Settle("a", "k", "ana",
+		&draft.Usage{InputTokens: 100, CostUSD: new(0.1)}, noon)); err != nil {
 		t.Fatal(err)
 	}
 	if err := take("b"); err != nil {
@@ -107,7 +115,8 @@ func TestSettling(t *testing.T) {
 		if err := take("c"); !errors.Is(err, ErrSpent) {
 			t.Fatalf("what nobody knows counts for nothing: %v", err)
 		}
-		if sum := b.sums.Of(scope{what: Day}); sum.Runs != 2 || sum.Unknown != 1 || sum.USD < 0.7-slack || sum.USD > 0.7+slack || sum.Tokens != 700 {
+		if sum := b.sums.Of(scope{what: Day}); sum.Runs != 2 || sum.Unknown != 1 || sum.USD < 0.7-slack ||
+			sum.USD > 0.7+slack || sum.Tokens != 700 {
 			t.Errorf("%+v", sum)
 		}
 		b = open(t, h, limits)
@@ -128,7 +137,9 @@ func TestEstimates(t *testing.T) {
 	check(run, defaultUSD, defaultTokens)
 	for i, cost := range []float64{0.3, 0.1, 0.2} {
 		r := Run{ID: fmt.Sprint(i), Agent: "claude", Work: Investigate}
-		if err := errors.Join(b.Take(r, noon), b.Settle(r.ID, "", "", &draft.Usage{OutputTokens: int64(1000 * cost), CostUSD: &cost}, noon)); err != nil {
+		if err := errors.Join(b.Take(r, noon),
+			b.Settle(r.ID, "", "", &draft.Usage{OutputTokens: int64(1000 * cost), CostUSD: &cost},
+				noon)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -165,7 +176,8 @@ func TestLeft(t *testing.T) {
 	}
 	b := open(t, h, limits)
 	for i, person := range []string{"ana", "ana", "ben"} {
-		r := Run{ID: fmt.Sprint(i), Key: "k", Person: person, Agent: "claude", Work: Investigate, USD: 0.5, Tokens: 100}
+		r := Run{ID: fmt.Sprint(i), Key: "k", Person: person, Agent: "claude", Work: Investigate,
+			USD: 0.5, Tokens: 100}
 		if err := b.Take(r, noon); err != nil {
 			t.Fatal(err)
 		}

@@ -50,7 +50,8 @@ func TestBooksOfSeveralProcesses(t *testing.T) {
 		t.Errorf("unsettled %q", got)
 	}
 	usage := &draft.Usage{CostUSD: new(0.75), InputTokens: 10}
-	if err := errors.Join(b.Settle("x-1", "k", "ana", usage, now), a.Settle("x-1", "k", "ana", nil, now)); err != nil {
+	if err := errors.Join(b.Settle("x-1", "k", "ana", usage, now),
+		a.Settle("x-1", "k", "ana", nil, now)); err != nil {
 		t.Fatal(err)
 	}
 	if !a.Settled("x-1") || len(a.Unsettled(Escalate)) != 0 {

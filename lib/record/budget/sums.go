@@ -143,13 +143,17 @@ func (l *Limit) over(sum Sum, e *Entry) error {
 	o := &Over{Who: l.who}
 	switch search := e.Investigates(); {
 	case search && l.investigations > 0 && sum.Investigations >= l.investigations:
-		o.Limit, o.why = "investigations of the "+l.what, fmt.Sprintf("%d of %d investigations today%s", sum.Investigations, l.investigations, forWho)
+		o.Limit, o.why = "investigations of the "+l.what,
+			fmt.Sprintf("%d of %d investigations today%s", sum.Investigations, l.investigations, forWho)
 	case l.Runs > 0 && sum.Runs >= l.Runs:
 		o.Limit, o.why = "runs of the "+l.what, fmt.Sprintf("%d of %d runs today%s", sum.Runs, l.Runs, forWho)
 	case l.USD > 0 && sum.USD+e.ReservedUSD > l.USD+slack:
-		o.Limit, o.why = "usd of the "+l.what, fmt.Sprintf("$%.2f of $%.2f today%s, and a run may take $%.2f", sum.USD, l.USD, forWho, e.ReservedUSD)
+		o.Limit, o.why = "usd of the "+l.what, fmt.Sprintf("$%.2f of $%.2f today%s, and a run may take $%.2f",
+			sum.USD, l.USD, forWho, e.ReservedUSD)
 	case l.Tokens > 0 && sum.Tokens+e.ReservedTokens > l.Tokens:
-		o.Limit, o.why = "tokens of the "+l.what, fmt.Sprintf("%d of %d tokens today%s, and a run may take %d", sum.Tokens, l.Tokens, forWho, e.ReservedTokens)
+		o.Limit, o.why = "tokens of the "+l.what,
+			fmt.Sprintf("%d of %d tokens today%s, and a run may take %d", sum.Tokens, l.Tokens, forWho,
+				e.ReservedTokens)
 	default:
 		return nil
 	}

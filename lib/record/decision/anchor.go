@@ -66,7 +66,8 @@ func (a Head) save(h *durable.Home) error {
 // At compares record n of the log with the head.
 func (a Head) At(n int64, hash string) error {
 	if n == a.N && hash != a.Hash {
-		return fmt.Errorf("record %d: %w: it is not the record that was written, by %s", n, ErrChain, HeadName)
+		return fmt.Errorf("record %d: %w: it is not the record that was written, by %s", n,
+			ErrChain, HeadName)
 	}
 	return nil
 }
@@ -76,9 +77,11 @@ func (a Head) At(n int64, hash string) error {
 func (a Head) End(n int64, hash string, size int64) error {
 	switch {
 	case n < a.N:
-		return fmt.Errorf("record %d: %w: the log ends here, and %s tells of record %d: its end was cut off", n, ErrChain, HeadName, a.N)
+		return fmt.Errorf("record %d: %w: the log ends here, and %s tells of record %d: its end was cut off",
+			n, ErrChain, HeadName, a.N)
 	case size < a.read:
-		return fmt.Errorf("%w: the log has %d bytes, and tri-dispatch had read %d: its end was cut off", ErrChain, size, a.read)
+		return fmt.Errorf("%w: the log has %d bytes, and tri-dispatch had read %d: its end was cut off",
+			ErrChain, size, a.read)
 	}
 	return a.At(n, hash)
 }

@@ -21,9 +21,11 @@ func TestAutoTakesBack(t *testing.T) {
 	}{
 		{"its own", "d auto 1 x", Record{Kind: Undo, By: Dispatcher, Via: ViaPolicy}, ""},
 		{"not by the policy", "d auto 1 x", Record{Kind: Undo, By: Dispatcher, Via: "code"}, "is not in"},
-		{"not by the dispatcher", "d auto 1 x", Record{Kind: Undo, By: "eve", Via: ViaPolicy}, `"eve" is not in`},
+		{"not by the dispatcher", "d auto 1 x", Record{Kind: Undo, By: "eve", Via: ViaPolicy},
+			`"eve" is not in`},
 		{"no other word", "d auto 1 x", Record{Kind: Redo, By: Dispatcher, Via: ViaPolicy}, "is not in"},
-		{"a person's yes", "ana approve 1 x", Record{Kind: Undo, By: Dispatcher, Via: ViaPolicy}, "a person has said so"},
+		{"a person's yes", "ana approve 1 x", Record{Kind: Undo, By: Dispatcher, Via: ViaPolicy},
+			"a person has said so"},
 	} {
 		s := NewState(policy)
 		for _, r := range script("d offer 1 x", tt.first) {
@@ -80,7 +82,8 @@ func TestAutoLapses(t *testing.T) {
 	}
 	none := &Standing{Offer: &Record{}}
 	void := &Standing{Decision: &Record{Kind: Auto, At: at(0)}, Void: "withdrawn"}
-	if none.Automatic() || void.Automatic() || none.Lapsed(noon.Add(time.Hour)) || void.Lapsed(noon.Add(time.Hour)) {
+	if none.Automatic() || void.Automatic() || none.Lapsed(noon.Add(time.Hour)) ||
+		void.Lapsed(noon.Add(time.Hour)) {
 		t.Error("what does not stand is automatic, or lapses")
 	}
 	timeless := &Standing{Decision: &Record{Kind: Auto, At: "soon"}}
@@ -124,7 +127,8 @@ func TestPolicy(t *testing.T) {
 			t.Errorf("%q may decide: %v", by, !want)
 		}
 	}
-	for _, kind := range []string{Offer, Withdraw, Approve, Edit, Dismiss, Redo, Answer, Escalate, Auto, Undo, Claim, Revoke, Settle} {
+	for _, kind := range []string{Offer, Withdraw, Approve, Edit, Dismiss, Redo, Answer, Escalate, Auto, Undo,
+		Claim, Revoke, Settle} {
 		if got := (&Record{Kind: kind}).Posts(); got != (kind == Approve || kind == Edit || kind == Auto) {
 			t.Errorf("%s is to post: %v", kind, got)
 		}
@@ -143,16 +147,27 @@ func TestRefusedRecords(t *testing.T) {
 		last   Record
 		why    string
 	}{
-		{"no thread", nil, Record{Kind: Offer, Cycle: 1, Text: "x", DraftSHA256: Sum("x")}, "names no thread"},
+		{"no thread", nil, Record{Kind: Offer, Cycle: 1, Text: "x", DraftSHA256: Sum("x")},
+			"names no thread"},
 		{"an empty offer", nil, Record{Kind: Offer, Key: "k", Cycle: 1, DraftSHA256: Sum("")}, "hash"},
-		{"an offer of another text", nil, Record{Kind: Offer, Key: "k", Cycle: 1, Text: "y", DraftSHA256: Sum("x")}, "hash"},
-		{"an edit to nothing", []Record{offer}, Record{Kind: Edit, By: "ana", Key: "k", Cycle: 1, At: now, DraftSHA256: Sum(""), Original: Sum("x")}, "hash"},
-		{"a yes without a time", []Record{offer}, Record{Kind: Approve, By: "ana", Key: "k", Cycle: 1, Text: "x", DraftSHA256: Sum("x")}, "no time"},
+		{"an offer of another text", nil,
+			Record{Kind: Offer, Key: "k", Cycle: 1, Text: "y", DraftSHA256: Sum("x")}, "hash"},
+		{"an edit to nothing", []Record{offer},
+			Record{Kind: Edit, By: "ana", Key: "k", Cycle: 1, At: now, DraftSHA256: Sum(""),
+				Original: Sum("x")}, "hash"},
+		{"a yes without a time", []Record{offer},
+			Record{Kind: Approve, By: "ana", Key: "k", Cycle: 1, Text: "x", DraftSHA256: Sum("x")},
+			"no time"},
 		{"a redo without a time", nil, Record{Kind: Redo, By: "ana", Key: "k", Cycle: 1}, "no time"},
-		{"an answer that says nothing", nil, Record{Kind: Answer, By: "ana", Key: "k", Cycle: 1, At: now}, "says something"},
-		{"a redirection that says nothing", nil, Record{Kind: Redirect, By: "ana", Key: "k", Cycle: 1, At: now}, "says nothing"},
-		{"a cancel by another", nil, Record{Kind: Cancel, By: "eve", Key: "k", Cycle: 1, At: now}, "not in team.approvers"},
-		{"a settle of no post", []Record{offer, approve, claim}, Record{Kind: Settle, By: "ana", Key: "k", Cycle: 1, At: now, DraftSHA256: Sum("x"), Outcome: SettleDrop}, "names no post"},
+		{"an answer that says nothing", nil, Record{Kind: Answer, By: "ana", Key: "k", Cycle: 1, At: now},
+			"says something"},
+		{"a redirection that says nothing", nil,
+			Record{Kind: Redirect, By: "ana", Key: "k", Cycle: 1, At: now}, "says nothing"},
+		{"a cancel by another", nil, Record{Kind: Cancel, By: "eve", Key: "k", Cycle: 1, At: now},
+			"not in team.approvers"},
+		{"a settle of no post", []Record{offer, approve, claim},
+			Record{Kind: Settle, By: "ana", Key: "k", Cycle: 1, At: now, DraftSHA256: Sum("x"),
+				Outcome: SettleDrop}, "names no post"},
 	} {
 		s := NewState(Policy{Approvers: []string{"ana"}})
 		for _, r := range tt.before {
@@ -171,7 +186,8 @@ func TestWordsDecideNothing(t *testing.T) {
 	const now = "2026-11-22T10:00:00Z"
 	s := NewState(Policy{Approvers: []string{"ana"}})
 	word := Record{Kind: Tell, By: "ana", Key: "k", Cycle: 1, At: now, Note: "of prod"}
-	for _, r := range []Record{word, word, {Kind: Offer, Key: "k", Cycle: 1, Text: "x", DraftSHA256: Sum("x")}, word} {
+	for _, r := range []Record{word, word,
+		{Kind: Offer, Key: "k", Cycle: 1, Text: "x", DraftSHA256: Sum("x")}, word} {
 		if ok, why := s.Add(r); !ok {
 			t.Fatalf("%s: %s", r.Kind, why)
 		}
@@ -196,7 +212,8 @@ func TestStandings(t *testing.T) {
 	if !first.Open(noon) || first.Open(noon.Add(2*time.Hour)) {
 		t.Error("an offer is open until its time has run out")
 	}
-	if got := fold("ana approve 1 x", "ben approve 1 x", "ana undo 1").Votes; len(got) != 1 || got[0].By != "ben" {
+	if got := fold("ana approve 1 x", "ben approve 1 x", "ana undo 1").Votes; len(got) != 1 ||
+		got[0].By != "ben" {
 		t.Errorf("ana took her yes back, and %d stand", len(got))
 	}
 	second := fold("d offer 2 y")

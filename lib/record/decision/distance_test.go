@@ -15,8 +15,10 @@ func TestDistance(t *testing.T) {
 		{"a", strings.Repeat("a", 9000), 8999}, {strings.Repeat("x", 9000), strings.Repeat("y", 9000), 9000},
 		{"ab", "a", 1}, {"ab", "b", 1},
 		// Up to 8000 characters are compared; of more the longer text's length is said.
-		{"p" + strings.Repeat("x", maxDistance-2) + "p", "qxq", maxDistance - 1}, {"qxq", "p" + strings.Repeat("x", maxDistance-2) + "p", maxDistance - 1},
-		{"p" + strings.Repeat("x", maxDistance-1) + "p", "qxq", maxDistance + 1}, {"qxq", "p" + strings.Repeat("x", maxDistance-1) + "p", maxDistance + 1},
+		{"p" + strings.Repeat("x", maxDistance-2) + "p", "qxq", maxDistance - 1},
+		{"qxq", "p" + strings.Repeat("x", maxDistance-2) + "p", maxDistance - 1},
+		{"p" + strings.Repeat("x", maxDistance-1) + "p", "qxq", maxDistance + 1},
+		{"qxq", "p" + strings.Repeat("x", maxDistance-1) + "p", maxDistance + 1},
 	} {
 		if got := Distance(tt.a, tt.b); got != tt.want {
 			t.Errorf("Distance(%.20q, %.20q) = %d, want %d", tt.a, tt.b, got, tt.want)

@@ -84,7 +84,8 @@ func next(h *durable.Home, f *os.File, end int64, r *Record) ([]byte, error) {
 		return nil, fmt.Errorf("append to %s: %w", LogName, err)
 	}
 	if buf.Len() > ndjson.MaxLine {
-		return nil, sysexit.With(sysexit.Data, fmt.Errorf("append to %s: a record of %d bytes, at most %d", LogName, buf.Len(), ndjson.MaxLine))
+		return nil, sysexit.With(sysexit.Data,
+			fmt.Errorf("append to %s: a record of %d bytes, at most %d", LogName, buf.Len(), ndjson.MaxLine))
 	}
 	return buf.Bytes(), nil
 }
@@ -146,7 +147,8 @@ func (c *Chain) link(line []byte, n int64, prev string) error {
 	case n != c.n+1:
 		return fmt.Errorf("record %d: %w: its number is %d", c.n+1, ErrChain, n)
 	case prev != c.prev:
-		return fmt.Errorf("record %d: %w: it does not follow from the record before, which was changed", n, ErrChain)
+		return fmt.Errorf("record %d: %w: it does not follow from the record before, which was changed",
+			n, ErrChain)
 	}
 	c.n, c.prev = n, sum(line)
 	return nil

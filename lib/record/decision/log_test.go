@@ -95,13 +95,31 @@ func TestBrokenChain(t *testing.T) {
 		append bool // Append sees it too
 		says   string
 	}{
-		{"changed", func(l []string) []string { l[0] = strings.Replace(l[0], "one", "One", 1); return l }, false, "record 2: broken chain: it does not follow"},
-		{"changed before the last", func(l []string) []string { l[1] = strings.Replace(l[1], "two", "Two", 1); return l }, true, "record 3: broken chain: it does not follow"},
-		{"taken out", func(l []string) []string { return append(l[:1], l[2:]...) }, true, "record 2: broken chain: its number is 3"},
-		{"put in", func(l []string) []string { return []string{l[0], l[0], l[1], l[2]} }, false, "record 2: broken chain: its number is 1"},
-		{"swapped", func(l []string) []string { l[0], l[1] = l[1], l[0]; return l }, true, "record 1: broken chain: its number is 2"},
-		{"head cut", func(l []string) []string { return l[1:] }, false, "record 1: broken chain: its number is 2"},
-		{"no JSON", func(l []string) []string { l[2] = "hello"; return l }, true, "record 3: broken chain: invalid"},
+		{"changed", func(l []string) []string {
+			l[0] = strings.Replace(l[0], "one", "One", 1)
+			return l
+		}, false, "record 2: broken chain: it does not follow"},
+		{"changed before the last", func(l []string) []string {
+			l[1] = strings.Replace(l[1], "two", "Two", 1)
+			return l
+		}, true, "record 3: broken chain: it does not follow"},
+		{"taken out", func(l []string) []string {
+			return append(l[:1], l[2:]...)
+		}, true, "record 2: broken chain: its number is 3"},
+		{"put in", func(l []string) []string {
+			return []string{l[0], l[0], l[1], l[2]}
+		}, false, "record 2: broken chain: its number is 1"},
+		{"swapped", func(l []string) []string {
+			l[0], l[1] = l[1], l[0]
+			return l
+		}, true, "record 1: broken chain: its number is 2"},
+		{"head cut", func(l []string) []string {
+			return l[1:]
+		}, false, "record 1: broken chain: its number is 2"},
+		{"no JSON", func(l []string) []string {
+			l[2] = "hello"
+			return l
+		}, true, "record 3: broken chain: invalid"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := home(t)
@@ -132,7 +150,8 @@ func TestBrokenChain(t *testing.T) {
 					break
 				}
 			}
-			if !errors.Is(broken, ErrChain) || tt.name != "no JSON" && !strings.Contains(err.Error(), broken.Error()) {
+			if !errors.Is(broken, ErrChain) || tt.name != "no JSON" &&
+				!strings.Contains(err.Error(), broken.Error()) {
 				t.Errorf("link: %v, next: %v", broken, err)
 			}
 			if !strings.Contains(err.Error(), tt.says) {

@@ -99,7 +99,9 @@ func (s *State) notify(r *Record) string {
 	switch {
 	case r.By != Dispatcher || r.Via != "code":
 		return "only tri-dispatch asks for a notice"
-	case !sure && !slices.ContainsFunc(s.forms.doubted[r.Form], func(form string) bool { return renders(form, r) }):
+	case !sure && !slices.ContainsFunc(s.forms.doubted[r.Form], func(form string) bool {
+		return renders(form, r)
+	}):
 		return "no approved form gives this text"
 	case r.Target == nil || r.Of == "" || err != nil:
 		return "it has no place, item or time"

@@ -119,8 +119,9 @@ type Target struct {
 
 // Meta is the part of replies.ndjson that describes how an answer was produced.
 type Meta struct {
-	InvestigatorTaskID string  `json:"investigator_task_id"`
-	ValidatorVerdict   string  `json:"validator_verdict"` // pass, bounce-then-pass, escalate-then-user-approved
+	InvestigatorTaskID string `json:"investigator_task_id"`
+	// pass, bounce-then-pass, escalate-then-user-approved
+	ValidatorVerdict   string  `json:"validator_verdict"`
 	InvestigatorRounds int     `json:"investigator_rounds"`
 	WasEscalated       bool    `json:"was_escalated"`
 	TriageFile         *string `json:"triage_file"`

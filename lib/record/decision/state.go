@@ -150,8 +150,10 @@ type State struct {
 
 // NewState returns the state before the first record.
 func NewState(p Policy) *State {
-	s := &State{quorum: p.Quorum, auto: p.Auto, approvers: map[string]bool{}, standing: map[string]*Standing{}, claims: map[string]*Standing{},
-		forms: forms{known: map[string]*form{}, doubted: map[string][]string{}, asked: map[string][]time.Time{}, latest: map[string]time.Time{}}}
+	s := &State{quorum: p.Quorum, auto: p.Auto, approvers: map[string]bool{},
+		standing: map[string]*Standing{}, claims: map[string]*Standing{},
+		forms: forms{known: map[string]*form{}, doubted: map[string][]string{},
+			asked: map[string][]time.Time{}, latest: map[string]time.Time{}}}
 	for _, a := range p.Approvers {
 		s.approvers[a] = a != ""
 	}

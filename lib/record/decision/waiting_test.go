@@ -29,11 +29,15 @@ func TestWaitingByCappedSteps(t *testing.T) {
 		want  time.Duration
 	}{
 		{"tick by tick", []time.Duration{time.Minute, time.Minute, time.Minute}, nil, 3 * time.Minute},
-		{"there and back", []time.Duration{time.Minute, 4 * day, -4 * day, time.Minute}, nil, time.Hour + 2*time.Minute},
+		{"there and back", []time.Duration{time.Minute, 4 * day, -4 * day, time.Minute}, nil,
+			time.Hour + 2*time.Minute},
 		{"a weekend's sleep", []time.Duration{time.Minute, 3 * day}, nil, time.Hour + time.Minute},
-		{"not running", []time.Duration{time.Minute, 10 * day, time.Minute}, []int{1}, time.Hour + 2*time.Minute},
-		{"set back while not running", []time.Duration{time.Minute, -10 * day, time.Minute}, []int{1}, 2 * time.Minute},
-		{"each hour from cron", []time.Duration{time.Hour, time.Hour, time.Hour}, []int{0, 1, 2}, 3 * time.Hour},
+		{"not running", []time.Duration{time.Minute, 10 * day, time.Minute}, []int{1},
+			time.Hour + 2*time.Minute},
+		{"set back while not running", []time.Duration{time.Minute, -10 * day, time.Minute}, []int{1},
+			2 * time.Minute},
+		{"each hour from cron", []time.Duration{time.Hour, time.Hour, time.Hour}, []int{0, 1, 2},
+			3 * time.Hour},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := waitingHome(t)
@@ -112,7 +116,8 @@ func TestWaitingForgets(t *testing.T) {
 func TestUndoOfAnExpiry(t *testing.T) {
 	for note, want := range map[string]bool{ExpiredNote: true, "the question was edited": false} {
 		s := NewState(Policy{Approvers: []string{"ana"}})
-		r := Record{Kind: Offer, By: Dispatcher, Key: "k", Cycle: 1, Text: "x", DraftSHA256: Sum("x"), At: noon.Format(time.RFC3339)}
+		r := Record{Kind: Offer, By: Dispatcher, Key: "k", Cycle: 1, Text: "x", DraftSHA256: Sum("x"),
+			At: noon.Format(time.RFC3339)}
 		s.Add(r)
 		r.Kind, r.Note = Withdraw, note
 		s.Add(r)
@@ -122,7 +127,8 @@ func TestUndoOfAnExpiry(t *testing.T) {
 		}
 		r.By = "ana"
 		counts, why := s.Add(r)
-		if st := s.Standing("k"); counts != want || st.Open(noon) != want || st.Expired() == want && note == ExpiredNote {
+		if st := s.Standing("k"); counts != want || st.Open(noon) != want ||
+			st.Expired() == want && note == ExpiredNote {
 			t.Errorf("%s: counts %v (%s), open %v", note, counts, why, st.Open(noon))
 		}
 		r.Kind, r.Text = Approve, "x"

@@ -15,7 +15,8 @@ func (s *State) undecided(r *Record) (*Standing, string) {
 	case st.Offer == nil:
 		return nil, "no draft stands"
 	case r.Cycle != st.Cycle:
-		return nil, fmt.Sprintf("it speaks of cycle %d, the draft that stands is of cycle %d", r.Cycle, st.Cycle)
+		return nil, fmt.Sprintf("it speaks of cycle %d, the draft that stands is of cycle %d",
+			r.Cycle, st.Cycle)
 	case st.Decision != nil && !overrules(r, st.Decision):
 		return nil, fmt.Sprintf("%q was first (%s)", st.Decision.By, st.Decision.Kind)
 	}
@@ -156,7 +157,8 @@ func (s *State) reopen(r *Record) string {
 // undo takes back an approval, or the expiry of an offer. The other decisions take effect at once
 // and cannot be undone.
 func (s *State) undo(r *Record) string {
-	if st := s.standing[r.Key]; st != nil && st.Expired() && !st.Claimed && !r.lapse() && r.ID() == st.Offer.ID() {
+	if st := s.standing[r.Key]; st != nil && st.Expired() && !st.Claimed && !r.lapse() &&
+		r.ID() == st.Offer.ID() {
 		st.Void, st.VoidAt = "", "" // its waiting time starts again
 		return ""
 	}
@@ -166,7 +168,8 @@ func (s *State) undo(r *Record) string {
 		return why
 	case st.Decision == nil && r.Cycle == st.Cycle && st.unvote(r.By):
 		return ""
-	case st.Decision == nil || r.Cycle != st.Cycle || r.DraftSHA256 != "" && r.DraftSHA256 != st.Decision.DraftSHA256:
+	case st.Decision == nil || r.Cycle != st.Cycle ||
+		r.DraftSHA256 != "" && r.DraftSHA256 != st.Decision.DraftSHA256:
 		return "no such decision stands"
 	case !posts(st.Decision.Kind):
 		return fmt.Sprintf("a %s has been acted upon", st.Decision.Kind)

@@ -209,7 +209,8 @@ func Rule(d Discussion, r Ruling, t Table) Discussion {
 	}
 	issue := d.TriggerType == persona.IssueReview
 	switch {
-	case issue && (decision == Ready || decision == Close || decision == Draft), !issue && decision == Approve:
+	case issue && (decision == Ready || decision == Close || decision == Draft), !issue &&
+		decision == Approve:
 		return d.end(Consensus, Approved)
 	case !issue && decision == Changes && d.Round < t.Limits.Rounds && left >= 3:
 		d.Round++
@@ -266,14 +267,16 @@ func Propose(d Discussion, title string, issue int) *Proposal {
 	if kind == "" || d.TriggerType != persona.IssueReview && kind != Refine && kind != FileIssue {
 		return nil
 	}
-	return &Proposal{Kind: kind, Issue: issue, Title: title, Text: strings.Join(append(slices.Clone(last.Reasons), d.Objections()...), "\n")}
+	return &Proposal{Kind: kind, Issue: issue, Title: title,
+		Text: strings.Join(append(slices.Clone(last.Reasons), d.Objections()...), "\n")}
 }
 
 // Objections returns what was said, a line each, named by persona and lens.
 func (d Discussion) Objections() (lines []string) {
 	for _, c := range d.Contributions {
 		for _, o := range c.Says {
-			lines = append(lines, fmt.Sprintf("%s (%s): %q at %s: %s", cmp.Or(c.Name, c.Persona), c.Lens, o.Claim, o.Ref, o.Note))
+			lines = append(lines, fmt.Sprintf("%s (%s): %q at %s: %s", cmp.Or(c.Name, c.Persona), c.Lens,
+				o.Claim, o.Ref, o.Note))
 		}
 	}
 	return lines

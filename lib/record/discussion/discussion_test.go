@@ -34,7 +34,8 @@ func names(due []Ask) (out string) {
 }
 
 // play answers whatever is due, with the lead's decisions in turn, and returns who was asked in each step.
-func play(t *testing.T, d Discussion, at Table, says map[string]string, decisions ...string) (Discussion, []string) {
+func play(t *testing.T, d Discussion, at Table, says map[string]string,
+	decisions ...string) (Discussion, []string) {
 	t.Helper()
 	var asked []string
 	for range 20 {
@@ -48,7 +49,8 @@ func play(t *testing.T, d Discussion, at Table, says map[string]string, decision
 			if len(decisions) > 0 {
 				decision, decisions = decisions[0], decisions[1:]
 			}
-			d = Rule(d, Ruling{RunID: due[0].RunID, Persona: due[0].Persona, Round: due[0].Round, Decision: decision}, at)
+			d = Rule(d, Ruling{RunID: due[0].RunID, Persona: due[0].Persona, Round: due[0].Round,
+				Decision: decision}, at)
 			continue
 		}
 		for _, a := range due {
@@ -76,24 +78,34 @@ func TestTransitions(t *testing.T) {
 		result        string
 		round         int
 	}{
-		{"approved", persona.PRReview, table("L", "a", "b", "c"), "APPROVE", "a b c; L!", Consensus, Approved, 1},
-		{"changes, then approved", persona.PRReview, table("L", "a", "b", "c"), "CHANGES APPROVE", "a b c; L!; a; L!", Consensus, Approved, 2},
-		{"changes in the last round", persona.PRReview, table("L", "a", "b"), "CHANGES CHANGES", "a b; L!; a b; L!", Consensus, ChangesRequested, 2},
-		{"changes without a budget", persona.PRReview, tight(table("L", "a", "b", "c"), 5), "CHANGES", "a b c; L!", Consensus, ChangesRequested, 1},
+		{"approved", persona.PRReview, table("L", "a", "b", "c"), "APPROVE", "a b c; L!", Consensus,
+			Approved, 1},
+		{"changes, then approved", persona.PRReview, table("L", "a", "b", "c"), "CHANGES APPROVE",
+			"a b c; L!; a; L!", Consensus, Approved, 2},
+		{"changes in the last round", persona.PRReview, table("L", "a", "b"), "CHANGES CHANGES",
+			"a b; L!; a b; L!", Consensus, ChangesRequested, 2},
+		{"changes without a budget", persona.PRReview, tight(table("L", "a", "b", "c"), 5), "CHANGES",
+			"a b c; L!", Consensus, ChangesRequested, 1},
 		{"human", persona.PRReview, table("L", "a"), "HUMAN", "a; L!", Blocked, HumanNeeded, 1},
 		{"prose", persona.PRReview, table("L", "a"), "approve", "a; L!", Blocked, HumanNeeded, 1},
 		{"nothing", persona.PRReview, table("L", "a"), "", "a; L!", Blocked, HumanNeeded, 1},
-		{"an issue's word for a patch", persona.PRReview, table("L", "a"), "READY", "a; L!", Blocked, HumanNeeded, 1},
+		{"an issue's word for a patch", persona.PRReview, table("L", "a"), "READY", "a; L!", Blocked,
+			HumanNeeded, 1},
 		{"ready", persona.IssueReview, table("L", "a"), "READY", "a; L!", Consensus, Approved, 1},
 		{"close", persona.IssueReview, table("L", "a"), "CLOSE", "a; L!", Consensus, Approved, 1},
 		{"draft", persona.IssueReview, table("L", "a"), "DRAFT", "a; L!", Consensus, Approved, 1},
-		{"a patch's word for an issue", persona.IssueReview, table("L", "a"), "APPROVE", "a; L!", Blocked, HumanNeeded, 1},
+		{"a patch's word for an issue", persona.IssueReview, table("L", "a"), "APPROVE", "a; L!", Blocked,
+			HumanNeeded, 1},
 		{"the lead alone", persona.PRReview, table("L"), "APPROVE", "L!", Consensus, Approved, 1},
-		{"three of four in a round", persona.PRReview, table("L", "a", "b", "c", "d"), "APPROVE", "a b c; L!", Consensus, Approved, 1},
-		{"one kept for the ruling", persona.PRReview, tight(table("L", "a", "b", "c"), 3), "APPROVE", "a b; L!", Consensus, Approved, 1},
+		{"three of four in a round", persona.PRReview, table("L", "a", "b", "c", "d"), "APPROVE", "a b c; L!",
+			Consensus, Approved, 1},
+		{"one kept for the ruling", persona.PRReview, tight(table("L", "a", "b", "c"), 3), "APPROVE",
+			"a b; L!", Consensus, Approved, 1},
 	} {
-		d, asked := play(t, begun(c.trigger), c.at, map[string]string{"a": "wrong"}, strings.Fields(c.decisions)...)
-		if s := strings.Join(asked, "; "); s != c.asked || d.Status != c.status || d.ConsensusResult == nil || *d.ConsensusResult != c.result || d.Round != c.round {
+		d, asked := play(t, begun(c.trigger), c.at, map[string]string{"a": "wrong"},
+			strings.Fields(c.decisions)...)
+		if s := strings.Join(asked, "; "); s != c.asked || d.Status != c.status || d.ConsensusResult == nil ||
+			*d.ConsensusResult != c.result || d.Round != c.round {
 			b, _ := json.Marshal(d)
 			t.Errorf("%s: asked %q, want %q: %s", c.name, s, c.asked, b)
 		}
@@ -140,16 +152,20 @@ func TestByCode(t *testing.T) {
 func TestRepeated(t *testing.T) {
 	o := verdict.Objection{Claim: "It is  off", Note: "It is on."}
 	d := Contribute(begun(persona.PRReview), Contribution{Persona: "a", Says: []verdict.Objection{o}})
-	d = Contribute(d, Contribution{Persona: "b", Says: []verdict.Objection{{Claim: "it is off", Note: "it is ON."}, {Claim: "x", Note: "y"}}})
-	if len(d.Contributions[1].Says) != 1 || len(d.Objections()) != 2 || !slices.Equal(d.Participants, []string{"a", "b"}) {
+	d = Contribute(d, Contribution{Persona: "b",
+		Says: []verdict.Objection{{Claim: "it is off", Note: "it is ON."}, {Claim: "x", Note: "y"}}})
+	if len(d.Contributions[1].Says) != 1 || len(d.Objections()) != 2 ||
+		!slices.Equal(d.Participants, []string{"a", "b"}) {
 		t.Errorf("%+v", d.Contributions)
 	}
 }
 
 func TestPropose(t *testing.T) {
 	for _, c := range []struct{ trigger, decision, want string }{
-		{persona.IssueReview, Close, CloseIssue}, {persona.IssueReview, Ready, MoveReady}, {persona.IssueReview, Draft, ""},
-		{persona.IssueReview, Human, ""}, {persona.CodeWatch, Approve, FileIssue}, {persona.CodeWatch, Human, ""},
+		{persona.IssueReview, Close, CloseIssue}, {persona.IssueReview, Ready, MoveReady},
+		{persona.IssueReview, Draft, ""},
+		{persona.IssueReview, Human, ""}, {persona.CodeWatch, Approve, FileIssue},
+		{persona.CodeWatch, Human, ""},
 		{persona.PRReview, Approve, ""}, {persona.PRReview, Changes, Refine}, {persona.PRReview, Close, ""},
 	} {
 		at := table("L")
@@ -169,7 +185,8 @@ func TestPropose(t *testing.T) {
 func TestIDs(t *testing.T) {
 	all := map[string]bool{}
 	for _, id := range []string{
-		ID("draft", "a", "b", 0), ID("draft", "a", "b", 1), ID("draft", "b", "a", 0), ID("draft", "a\x00b", "", 0),
+		ID("draft", "a", "b", 0), ID("draft", "a", "b", 1), ID("draft", "b", "a", 0),
+		ID("draft", "a\x00b", "", 0),
 		RunID("d", "p", "l", 1), RunID("d", "p", "l", 2), RunID("d", "p", "", 1),
 	} {
 		all[id] = true

@@ -109,7 +109,9 @@ var filename = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 func (r *Return) checkRest(f *faults) {
 	if t := r.ProposedTriageFile; t != nil {
 		if !filename.MatchString(t.Filename) {
-			f.add("proposed_triage_file.filename", "is %q, want a plain name of letters, digits, dot, dash and underscore", text.Line(t.Filename, 40))
+			f.add("proposed_triage_file.filename",
+				"is %q, want a plain name of letters, digits, dot, dash and underscore",
+				text.Line(t.Filename, 40))
 		}
 		f.text("proposed_triage_file.content", t.Content, MaxNoteRunes, true)
 	}

@@ -8,8 +8,9 @@ import (
 
 // Check holds a return to its schema and limits, and names every fault at once.
 func ExampleReturn_Check() {
-	r := &draft.Return{Confidence: "high", ConfidenceReason: "it is a constant", SummaryForOrchestrator: "The limit is 5.",
-		DraftReply: "It is 5.", DraftLanguage: "en"}
+	r := &draft.Return{Confidence: "high", ConfidenceReason: "it is a constant",
+		SummaryForOrchestrator: "The limit is 5.",
+		DraftReply:             "It is 5.", DraftLanguage: "en"}
 	fmt.Println(r.Check())
 	// Output:
 	// return: evidence_refs: is empty; without evidence confidence is low; investigator_round: is 0, want 1 to 9

@@ -150,5 +150,6 @@ func Line(record []byte) string {
 	for _, a := range e.Attachments {
 		what += " [" + a.Name + "]"
 	}
-	return text.Line(fmt.Sprintf("%s  %s  %s%s", at, cmp.Or(e.ChatName, e.ChatID), cmp.Or(e.Sender.Name, e.Sender.ID), what), 500)
+	return text.Line(fmt.Sprintf("%s  %s  %s%s", at, cmp.Or(e.ChatName, e.ChatID),
+		cmp.Or(e.Sender.Name, e.Sender.ID), what), 500)
 }

@@ -32,8 +32,9 @@ func filler(say func(string, ...any)) *Filler {
 func TestFill(t *testing.T) {
 	const others = `,"chat_name":"","msg_type":"text","thread_id":null,"mentions":[]}`
 	for _, tt := range []struct{ line, want string }{
-		{`{"text":"why?"}`, `{"text":"why?","platform":"text","chat_id":"stdin","message_id":"7","create_time":"2023-11-14T22:13:20Z",` +
-			`"content":"why?","sender":{"id":"unknown","type":"user"}` + others},
+		{`{"text":"why?"}`,
+			`{"text":"why?","platform":"text","chat_id":"stdin","message_id":"7","create_time":"2023-11-14T22:13:20Z",` +
+				`"content":"why?","sender":{"id":"unknown","type":"user"}` + others},
 		{`{"content":"a\n","user":"a\"b","ts":12.50,"channel":"dev"} `,
 			`{"content":"a\n","user":"a\"b","ts":12.50,"channel":"dev","platform":"text","chat_id":"dev","message_id":"12.50",` +
 				`"create_time":"2023-11-14T22:13:20Z","sender":{"id":"a\"b","type":"user"}` + others},
@@ -55,10 +56,13 @@ func TestFaults(t *testing.T) {
 	}{
 		{true, `{"contnet":7}`, `content ("contnet"?) is missing`},
 		{true, `{"mist":7}`, `content is missing`},
-		{false, `{"seq":5,"text":"x"}`, `platform, chat_id, message_id, create_time, content ("text"?) and sender are missing`},
-		{true, `{"seq":5,"text":"x"}`, `platform, chat_id, message_id, create_time, content ("text"?) and sender are missing`},
-		{true, `{"content":7,"sender":"ana","mentions":"x","create_time":"now"}`, `create_time "now" is not an RFC 3339 time; ` +
-			`content is not a string; sender is not an object: {"id":"ana","type":"user"}?; mentions is not a list of strings`},
+		{false, `{"seq":5,"text":"x"}`,
+			`platform, chat_id, message_id, create_time, content ("text"?) and sender are missing`},
+		{true, `{"seq":5,"text":"x"}`,
+			`platform, chat_id, message_id, create_time, content ("text"?) and sender are missing`},
+		{true, `{"content":7,"sender":"ana","mentions":"x","create_time":"now"}`,
+			`create_time "now" is not an RFC 3339 time; ` +
+				`content is not a string; sender is not an object: {"id":"ana","type":"user"}?; mentions is not a list of strings`},
 		{true, `{"content":"x","sender":{}}`, `sender.id is missing`},
 		{true, `{"content":"x","sender":{"id":7}}`, `sender is not an object with an id`},
 		{true, `{` + rest + `,"content":"x","sender":{"id":"a"}}`, `cause`},

@@ -20,7 +20,8 @@ func TestKey(t *testing.T) {
 }
 
 func TestKeyTellsNeighboursApart(t *testing.T) {
-	parts := []string{"", "a", "A", "b", "a.b", "a_b", "_61", "a\x00", "../../x", "a/b", "~", strings.Repeat("a", 300), strings.Repeat("a", 301), strings.Repeat("á", 100)}
+	parts := []string{"", "a", "A", "b", "a.b", "a_b", "_61", "a\x00", "../../x", "a/b", "~",
+		strings.Repeat("a", 300), strings.Repeat("a", 301), strings.Repeat("á", 100)}
 	seen := map[string][3]string{}
 	for _, p := range parts {
 		for _, c := range parts {
@@ -43,7 +44,8 @@ func FuzzKey(f *testing.F) {
 		if k1 == k2 && (p1 != p2 || c1 != c2 || t1 != t2) {
 			t.Errorf("(%q %q %q) and (%q %q %q) share %q", p1, c1, t1, p2, c2, t2, k1)
 		}
-		if len(k1) > maxKey || !filepath.IsLocal(k1+".json") || strings.ContainsAny(k1, "/\\:\x00 ") || k1 != strings.ToLower(k1) {
+		if len(k1) > maxKey || !filepath.IsLocal(k1+".json") || strings.ContainsAny(k1, "/\\:\x00 ") ||
+			k1 != strings.ToLower(k1) {
 			t.Errorf("unsafe key %q", k1)
 		}
 	})
@@ -74,9 +76,10 @@ func TestParseReadsNamesExactly(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, bad := range map[string]string{
-		"long s":              strings.Replace(good, `"classification"`, `"claſſification"`, 1),
-		"long s, escaped":     strings.Replace(good, `"classification"`, `"cla\u017f\u017fification"`, 1),
-		"both":                strings.Replace(good, `"classification":"ack"`, `"classification":"ack","claſſification":"ambient"`, 1),
+		"long s":          strings.Replace(good, `"classification"`, `"claſſification"`, 1),
+		"long s, escaped": strings.Replace(good, `"classification"`, `"cla\u017f\u017fification"`, 1),
+		"both": strings.Replace(good, `"classification":"ack"`,
+			`"classification":"ack","claſſification":"ambient"`, 1),
 		"Kelvin":              strings.Replace(good, `"mentions"`, `"permalin\u212a":"x","mentions"`, 1),
 		"case in sender":      strings.Replace(good, `"id":"a"`, `"id":"a","ID":"b"`, 1),
 		"double in sender":    strings.Replace(good, `"id":"a"`, `"id":"a","id":"b"`, 1),
@@ -89,7 +92,8 @@ func TestParseReadsNamesExactly(t *testing.T) {
 			t.Errorf("%s: accepted: %+v", name, e)
 		}
 	}
-	if e, err := Parse([]byte(strings.Replace(good, `"mentions"`, `"X-Sender":1,"größe":{"ID":1},"mentions"`, 1))); err != nil || e.Sender.ID != "a" {
+	if e, err := Parse([]byte(strings.Replace(good, `"mentions"`, `"X-Sender":1,"größe":{"ID":1},"mentions"`,
+		1))); err != nil || e.Sender.ID != "a" {
 		t.Errorf("a field of others: %v", err)
 	}
 }

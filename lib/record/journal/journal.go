@@ -114,7 +114,8 @@ func (r *Reader) line(in thread.Input) *Line {
 // come from another home.
 func isOf(text []byte, e *event.Classified) bool {
 	got := gjson.GetManyBytes(text, "platform", "chat_id", "message_id", "content")
-	return got[0].Str == e.Platform && got[1].Str == e.ChatID && got[2].Str == e.MessageID && got[3].Str == e.Content
+	return got[0].Str == e.Platform && got[1].Str == e.ChatID && got[2].Str == e.MessageID &&
+		got[3].Str == e.Content
 }
 
 // source finds the text of an input, nil if no log of the home has it.
@@ -225,5 +226,6 @@ func compact(raw *json.RawMessage) error {
 }
 
 func gone(ref *Ref, err error) error {
-	return sysexit.With(sysexit.Data, fmt.Errorf("read %s: %s at %d: %w", Name, ref.Log, ref.Seq, errors.Join(ErrGone, err)))
+	return sysexit.With(sysexit.Data, fmt.Errorf("read %s: %s at %d: %w", Name, ref.Log, ref.Seq,
+		errors.Join(ErrGone, err)))
 }

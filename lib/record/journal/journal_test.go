@@ -37,15 +37,18 @@ func TestReferences(t *testing.T) {
 		t.Fatal(err)
 	}
 	root := "0"
-	e.Classification, e.IsQuestion, e.Reasons, e.ThreadID, e.ThreadInferred = event.Actionable, true, []string{"question:mark"}, &root, "quoted"
+	e.Classification, e.IsQuestion, e.Reasons, e.ThreadID, e.ThreadInferred = event.Actionable, true,
+		[]string{"question:mark"}, &root, "quoted"
 	elsewhere := *e
 	elsewhere.Content = "of another log"
-	ended := &run.Result{RunID: "i-0123456789abcdef01234567", Status: run.Done, Value: json.RawMessage(`{"draft_reply":"` + secret + `"}`)}
+	ended := &run.Result{RunID: "i-0123456789abcdef01234567", Status: run.Done,
+		Value: json.RawMessage(`{"draft_reply":"` + secret + `"}`)}
 	r, err := run.Begin(h, ended.RunID)
 	if err != nil || r.Publish(*ended) != nil || r.End() != nil {
 		t.Fatal(err)
 	}
-	d, err := decision.Append(h, decision.Record{Kind: decision.Approve, By: "boss", Key: "k", Cycle: 1, Text: secret, At: "2026-11-21T10:00:00Z"})
+	d, err := decision.Append(h, decision.Record{Kind: decision.Approve, By: "boss", Key: "k", Cycle: 1,
+		Text: secret, At: "2026-11-21T10:00:00Z"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +71,8 @@ func TestReferences(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, err := h.ReadFile(Name)
-	if err != nil || strings.Contains(string(text), "deploy") || !strings.Contains(string(text), "of another log") {
+	if err != nil || strings.Contains(string(text), "deploy") ||
+		!strings.Contains(string(text), "of another log") {
 		t.Errorf("%s\n%v", text, err)
 	}
 	read := func() (back []thread.Input, errs []error) {

@@ -109,7 +109,8 @@ type Fold struct {
 
 // NewFold returns an empty fold.
 func NewFold() *Fold {
-	return &Fold{offers: map[string]*decision.Record{}, entries: map[string]*Entry{}, answers: map[string]*Entry{}}
+	return &Fold{offers: map[string]*decision.Record{}, entries: map[string]*Entry{},
+		answers: map[string]*Entry{}}
 }
 
 func place(key string, cycle int) string { return fmt.Sprintf("%s %d", key, cycle) }
@@ -145,8 +146,10 @@ func (f *Fold) Reply(r *outbox.Reply) {
 		return
 	}
 	e := Entry{
-		Source: Answered, Category: Observation, Codebase: offer.Codebase, Platform: r.Platform, ChatID: r.ChatID,
-		Key: r.Key, Question: question(offer), Text: r.ReplyText, Refs: offer.Evidence, By: r.ReadBy, At: r.PostedAt,
+		Source: Answered, Category: Observation, Codebase: offer.Codebase, Platform: r.Platform,
+		ChatID: r.ChatID,
+		Key:    r.Key, Question: question(offer), Text: r.ReplyText, Refs: offer.Evidence, By: r.ReadBy,
+		At: r.PostedAt,
 	}
 	if r.EditedBy != "" {
 		e.Source = Corrected
@@ -169,14 +172,17 @@ func (f *Fold) Reply(r *outbox.Reply) {
 }
 
 func cites(refs []draft.Ref) bool {
-	return slices.ContainsFunc(refs, func(r draft.Ref) bool { return r.Receipt != nil || r.Kind == draft.KindGitCommit })
+	return slices.ContainsFunc(refs, func(r draft.Ref) bool {
+		return r.Receipt != nil || r.Kind == draft.KindGitCommit
+	})
 }
 
 // Word folds a line of memory.ndjson.
 func (f *Fold) Word(w *Word) {
 	switch w.Kind {
 	case Note, Propose:
-		e := Entry{Source: Noted, Category: w.Category, Codebase: w.Codebase, Text: w.Text, Refs: w.Refs, By: []string{w.By}, At: w.At}
+		e := Entry{Source: Noted, Category: w.Category, Codebase: w.Codebase, Text: w.Text, Refs: w.Refs,
+			By: []string{w.By}, At: w.At}
 		if w.Kind == Propose {
 			e.Source, e.Out = Imported, "proposed"
 		}

@@ -52,10 +52,16 @@ var holes = map[string]struct {
 		}
 		return ""
 	}, states()},
-	"{minutes}": {func(h Holes) string { return number(h.Minutes, 0, 999) }, []Holes{{Minutes: 0}, {Minutes: 999}}},
-	"{files}":   {func(h Holes) string { return number(h.Files, 0, 9999) }, []Holes{{Files: 0}, {Files: 9999}}},
-	"{tasks}":   {func(h Holes) string { return number(h.Tasks, 1, 5) }, []Holes{{Tasks: 1}, {Tasks: 5}}},
-	"{when}":    {func(h Holes) string { return ago(h.When) }, []Holes{{When: 0}, {When: 59}, {When: 23 * 60}, {When: month}}},
+	"{minutes}": {func(h Holes) string {
+		return number(h.Minutes, 0, 999)
+	}, []Holes{{Minutes: 0}, {Minutes: 999}}},
+	"{files}": {func(h Holes) string {
+		return number(h.Files, 0, 9999)
+	}, []Holes{{Files: 0}, {Files: 9999}}},
+	"{tasks}": {func(h Holes) string { return number(h.Tasks, 1, 5) }, []Holes{{Tasks: 1}, {Tasks: 5}}},
+	"{when}": {func(h Holes) string {
+		return ago(h.When)
+	}, []Holes{{When: 0}, {When: 59}, {When: 23 * 60}, {When: month}}},
 }
 
 const month = 31 * 24 * 60 // minutes
@@ -108,7 +114,8 @@ func Check(called, form string) error {
 	case strings.TrimSpace(form) == "" || form != strings.TrimSpace(form):
 		return fmt.Errorf("notice %q: the text is empty, or has blanks around it", called)
 	case utf8.RuneCountInString(form) > MaxForm:
-		return fmt.Errorf("notice %q: %d characters, at most %d", called, utf8.RuneCountInString(form), MaxForm)
+		return fmt.Errorf("notice %q: %d characters, at most %d", called,
+			utf8.RuneCountInString(form), MaxForm)
 	case !utf8.ValidString(form) || text.Visible(form) != form || strings.Contains(form, "\n"):
 		return fmt.Errorf("notice %q: it is not one line of visible characters", called)
 	}

@@ -11,8 +11,10 @@ func TestCheck(t *testing.T) {
 		ok         bool
 	}{
 		{"begun", "On it.", true}, {"status", Forms[Status], true},
-		{"begun", "", false}, {"begun", " x", false}, {"Begun", "x", false}, {"begun", "{name}", false}, {"begun", "{minutes", false},
-		{"begun", "a}", false}, {"begun", "a\nb", false}, {"begun", "a\u202eb", false}, {"begun", "\xff", false},
+		{"begun", "", false}, {"begun", " x", false}, {"Begun", "x", false}, {"begun", "{name}", false},
+		{"begun", "{minutes", false},
+		{"begun", "a}", false}, {"begun", "a\nb", false}, {"begun", "a\u202eb", false},
+		{"begun", "\xff", false},
 		{"begun", strings.Repeat("x", MaxForm+1), false},
 	} {
 		if err := Check(c.name, c.form); (err == nil) != c.ok {
@@ -32,7 +34,8 @@ func TestRender(t *testing.T) {
 		{"{state}", Holes{State: "fine"}, ""}, {"{state}", Holes{}, ""},
 		{"{minutes}", Holes{Minutes: 1000}, ""}, {"{minutes}", Holes{Minutes: -1}, ""},
 		{"{tasks}", Holes{}, ""}, {"{tasks}", Holes{Tasks: 5}, "5"}, {"{files}", Holes{Files: 9999}, "9999"},
-		{"{when}", Holes{When: 1}, "1 minute ago"}, {"{when}", Holes{When: 125}, "2 hours ago"}, {"{when}", Holes{}, "just now"},
+		{"{when}", Holes{When: 1}, "1 minute ago"}, {"{when}", Holes{When: 125}, "2 hours ago"},
+		{"{when}", Holes{}, "just now"},
 		{"{when}", Holes{When: month + 1}, ""}, {"{name}", Holes{}, ""},
 	} {
 		got, err := Render(c.form, c.h)

@@ -70,7 +70,8 @@ func TestAllowed(t *testing.T) {
 	off.Gate.Reactions.Chats = []string{"dev"}
 	none := ""
 	quiet := config.Default()
-	quiet.Gate.Reactions.Enabled, quiet.Gate.Reactions.Chats, quiet.Gate.Reactions.Seen = true, []string{"dev"}, &none
+	quiet.Gate.Reactions.Enabled, quiet.Gate.Reactions.Chats, quiet.Gate.Reactions.Seen = true,
+		[]string{"dev"}, &none
 	for _, tt := range []struct {
 		name string
 		c    *config.Config
@@ -83,11 +84,15 @@ func TestAllowed(t *testing.T) {
 		{"card on another platform", c, Signal{Kind: Card, Platform: "discord", ChatID: "ops"}, false},
 		{"card without a channel", config.Default(), Signal{Kind: Card}, false},
 		{"reaction", c, Signal{Kind: React, Platform: "slack", ChatID: "dev", Emoji: "👀", On: true}, true},
-		{"reaction of a list", c, Signal{Kind: React, Platform: "slack", ChatID: "dev", Emoji: "📝", On: true}, true},
+		{"reaction of a list", c, Signal{Kind: React, Platform: "slack", ChatID: "dev", Emoji: "📝", On: true},
+			true},
 		{"skipped", c, Signal{Kind: React, Platform: "slack", ChatID: "dev", Emoji: "⏩", On: true}, true},
-		{"reaction elsewhere", c, Signal{Kind: React, Platform: "slack", ChatID: "ops", Emoji: "👀", On: true}, false},
-		{"another reaction", c, Signal{Kind: React, Platform: "slack", ChatID: "dev", Emoji: "🖕", On: true}, false},
-		{"removal of an earlier default", c, Signal{Kind: React, Platform: "slack", ChatID: "dev", Emoji: "⏳"}, true},
+		{"reaction elsewhere", c, Signal{Kind: React, Platform: "slack", ChatID: "ops", Emoji: "👀", On: true},
+			false},
+		{"another reaction", c, Signal{Kind: React, Platform: "slack", ChatID: "dev", Emoji: "🖕", On: true},
+			false},
+		{"removal of an earlier default", c,
+			Signal{Kind: React, Platform: "slack", ChatID: "dev", Emoji: "⏳"}, true},
 		{"removal elsewhere", c, Signal{Kind: React, Platform: "slack", ChatID: "ops", Emoji: "⏳"}, false},
 		{"reactions are off", off, Signal{Kind: React, ChatID: "dev", Emoji: "👀", On: true}, false},
 		{"no reaction", quiet, Signal{Kind: React, ChatID: "dev", Emoji: "", On: true}, false},

@@ -19,7 +19,8 @@ func Derive(approved *decision.Record, target *decision.Target, limit int) []*En
 			ID:      ID(approved.Key, approved.Cycle, approved.DraftSHA256, i+1),
 			PostKey: PostKey(approved.Key, approved.Cycle, approved.DraftSHA256, i+1),
 			Key:     approved.Key, Cycle: approved.Cycle, State: Intent,
-			Platform: target.Platform, ChatID: target.ChatID, ThreadID: target.ThreadID, ReplyTo: target.ReplyToID,
+			Platform: target.Platform, ChatID: target.ChatID, ThreadID: target.ThreadID,
+			ReplyTo:     target.ReplyToID,
 			DraftSHA256: approved.DraftSHA256, Part: i + 1, Parts: len(texts), Limit: limit, Text: text,
 		}
 	}
@@ -55,7 +56,8 @@ func (e *Entry) agrees(all []*Entry) error {
 	}
 	want := all[e.Part-1]
 	for _, f := range []struct{ name, is, want string }{
-		{"text", e.Text, want.Text}, {"platform", e.Platform, want.Platform}, {"chat_id", e.ChatID, want.ChatID},
+		{"text", e.Text, want.Text}, {"platform", e.Platform, want.Platform},
+		{"chat_id", e.ChatID, want.ChatID},
 		{"thread_id", e.ThreadID, want.ThreadID}, {"reply_to_message_id", e.ReplyTo, want.ReplyTo},
 		{"post_key", e.PostKey, want.PostKey}, {"draft_sha256", e.DraftSHA256, want.DraftSHA256},
 	} {

@@ -57,7 +57,8 @@ func TestPlan(t *testing.T) {
 	for _, bad := range []struct {
 		claimed, line bool
 		entries       []*Entry
-	}{{false, true, nil}, {false, false, []*Entry{fresh}}, {true, false, []*Entry{{State: "sent", Tries: 1}}}, {true, false, []*Entry{{State: "sent"}}}} {
+	}{{false, true, nil}, {false, false, []*Entry{fresh}}, {true, false, []*Entry{{State: "sent", Tries: 1}}},
+		{true, false, []*Entry{{State: "sent"}}}} {
 		if step, _, err := Plan(bad.claimed, bad.line, bad.entries); err == nil {
 			t.Errorf("%+v is no legal state, and planned as %v", bad, step)
 		}
@@ -71,9 +72,11 @@ func TestNames(t *testing.T) {
 		cycle int
 		sha   string
 		part  int
-	}{{"a.1", 1, "ff", 1}, {"a", 11, "ff", 1}, {"a", 1, "1ff", 1}, {"a", 1, "ff", 11}, {"a", 1, "ff", 1}, {"a.1", 11, "ff", 1}} {
+	}{{"a.1", 1, "ff", 1}, {"a", 11, "ff", 1}, {"a", 1, "1ff", 1}, {"a", 1, "ff", 11}, {"a", 1, "ff", 1},
+		{"a.1", 11, "ff", 1}} {
 		key := PostKey(k.key, k.cycle, k.sha, k.part)
-		if seen[key] || len(key) != 32 || strings.Trim(key, "0123456789abcdef") != "" || key != PostKey(k.key, k.cycle, k.sha, k.part) {
+		if seen[key] || len(key) != 32 || strings.Trim(key, "0123456789abcdef") != "" ||
+			key != PostKey(k.key, k.cycle, k.sha, k.part) {
 			t.Errorf("%+v: %q", k, key)
 		}
 		seen[key] = true
@@ -134,7 +137,8 @@ func FuzzSplit(f *testing.F) {
 			t.Fatalf("%q became %q", text, parts)
 		}
 		for i, p := range parts {
-			if n := utf8.RuneCountInString(strings.TrimRight(p, " \n\t\r\v\f\u0085\u00a0")); n > limit && strings.TrimSpace(text) == text {
+			if n := utf8.RuneCountInString(strings.TrimRight(p, " \n\t\r\v\f\u0085\u00a0")); n > limit &&
+				strings.TrimSpace(text) == text {
 				t.Errorf("part %d has %d characters, at most %d: %q", i, n, limit, p)
 			}
 			if strings.TrimSpace(p) == "" && len(parts) > 1 && !blankRun(text, limit) {
@@ -164,7 +168,8 @@ func TestStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	e := &Entry{ID: ID("k", 1, "abcdefabcdefabcdef", 1), Key: "k", Cycle: 1, DraftSHA256: "abcdefabcdefabcdef", Part: 1, Parts: 1, State: Intent}
+	e := &Entry{ID: ID("k", 1, "abcdefabcdefabcdef", 1), Key: "k", Cycle: 1,
+		DraftSHA256: "abcdefabcdefabcdef", Part: 1, Parts: 1, State: Intent}
 	if err := e.Save(h); err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +197,8 @@ func TestRemove(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	e := &Entry{ID: ID("k", 1, "ab", 1), Key: "k", Cycle: 1, DraftSHA256: "ab", Part: 1, Parts: 1, State: Intent}
+	e := &Entry{ID: ID("k", 1, "ab", 1), Key: "k", Cycle: 1, DraftSHA256: "ab", Part: 1, Parts: 1,
+		State: Intent}
 	if err := errors.Join(e.Save(h), e.Remove(h)); err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +218,8 @@ func TestGoneMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	if err := h.Replace(Dir+"/k.1.ab.1.json", []byte(`{"id":"k.1.ab.1","key":"k","cycle":1,"draft_sha256":"ab","part":1,"parts":1}`)); err != nil {
+	if err := h.Replace(Dir+"/k.1.ab.1.json",
+		[]byte(`{"id":"k.1.ab.1","key":"k","cycle":1,"draft_sha256":"ab","part":1,"parts":1}`)); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink("nowhere", h.Path(Dir+"/a.1.ab.1.json")); err != nil {
@@ -231,11 +238,17 @@ func TestOpenRefuses(t *testing.T) {
 		status           int
 	}{
 		{"torn", good, `{"id":`, sysexit.Data},
-		{"one value of another type", good, `{"id":"k.1.ab.1","key":"k","cycle":1,"draft_sha256":"ab","part":1,"parts":1,"tries":"1"}`, sysexit.Data},
-		{"another's file", "k.1.ab.2", `{"id":"k.1.ab.1","key":"k","cycle":1,"draft_sha256":"ab","part":1,"parts":1}`, sysexit.Data},
-		{"another's fields", good, `{"id":"k.1.ab.1","key":"k","cycle":2,"draft_sha256":"ab","part":1,"parts":1}`, sysexit.Data},
-		{"no such part", good, `{"id":"k.1.ab.1","key":"k","cycle":1,"draft_sha256":"ab","part":1,"parts":0}`, sysexit.Data},
-		{"part 0", "k.1.ab.0", `{"id":"k.1.ab.0","key":"k","cycle":1,"draft_sha256":"ab","part":0,"parts":1}`, sysexit.Data},
+		{"one value of another type", good,
+			`{"id":"k.1.ab.1","key":"k","cycle":1,"draft_sha256":"ab","part":1,"parts":1,"tries":"1"}`,
+			sysexit.Data},
+		{"another's file", "k.1.ab.2",
+			`{"id":"k.1.ab.1","key":"k","cycle":1,"draft_sha256":"ab","part":1,"parts":1}`, sysexit.Data},
+		{"another's fields", good,
+			`{"id":"k.1.ab.1","key":"k","cycle":2,"draft_sha256":"ab","part":1,"parts":1}`, sysexit.Data},
+		{"no such part", good, `{"id":"k.1.ab.1","key":"k","cycle":1,"draft_sha256":"ab","part":1,"parts":0}`,
+			sysexit.Data},
+		{"part 0", "k.1.ab.0", `{"id":"k.1.ab.0","key":"k","cycle":1,"draft_sha256":"ab","part":0,"parts":1}`,
+			sysexit.Data},
 		{"a folder", "x.json/" + good, `{}`, sysexit.IO},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -273,7 +286,8 @@ func TestEveryFlipIsSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	r := &decision.Record{Key: "local.dev.1", Cycle: 1, Text: "It is 5.", DraftSHA256: decision.Sum("It is 5.")}
+	r := &decision.Record{Key: "local.dev.1", Cycle: 1, Text: "It is 5.",
+		DraftSHA256: decision.Sum("It is 5.")}
 	e := Derive(r, &decision.Target{Platform: "local", ChatID: "dev", ThreadID: "1", ReplyToID: "1"}, 1000)[0]
 	e.State, e.Tries, e.Why = Parked, 1, "who knows"
 	if err := e.Save(h); err != nil {

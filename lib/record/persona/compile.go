@@ -49,7 +49,9 @@ func Compile(p *Persona, o Prompt) (string, error) {
 	out := strings.Join(parts, "\n\n") + "\n"
 	if n := utf8.RuneCountInString(out); n > MaxPrompt {
 		field, size := p.longest(o)
-		return "", sysexit.With(sysexit.Data, fmt.Errorf("compile %q: the prompt has %d characters, over %d; the longest field is %s with %d", p.Name, n, MaxPrompt, field, size))
+		return "", sysexit.With(sysexit.Data,
+			fmt.Errorf("compile %q: the prompt has %d characters, over %d; the longest field is %s with %d",
+				p.Name, n, MaxPrompt, field, size))
 	}
 	return out, nil
 }
@@ -86,7 +88,8 @@ var steps = []struct {
 		return section("## Opinions", strings.TrimSpace(b.String()))
 	}},
 	{"tensions and boundaries", func(p *Persona, _ Prompt) string {
-		return strings.TrimSpace(list("## Tensions", p.Soul.Tensions) + "\n\n" + list("## Boundaries", p.Soul.Boundaries))
+		return strings.TrimSpace(list("## Tensions", p.Soul.Tensions) + "\n\n" +
+			list("## Boundaries", p.Soul.Boundaries))
 	}},
 	{"voice", func(p *Persona, _ Prompt) string {
 		s := p.Style
@@ -94,20 +97,26 @@ var steps = []struct {
 		for _, at := range slices.Sorted(maps.Keys(s.QuickReactions)) {
 			quick = append(quick, at+": "+s.QuickReactions[at])
 		}
-		return section("## Voice", join(line("Principles", s.VoicePrinciples), line("Rhythm", s.SentenceStructure), line("Tone", s.Tone),
-			line("Moves", strings.Join(s.RhetoricalMoves, "; ")), line("Quick reactions", strings.Join(quick, "; "))))
+		return section("## Voice", join(line("Principles", s.VoicePrinciples),
+			line("Rhythm", s.SentenceStructure), line("Tone", s.Tone),
+			line("Moves", strings.Join(s.RhetoricalMoves, "; ")),
+			line("Quick reactions", strings.Join(quick, "; "))))
 	}},
 	{"words", func(p *Persona, _ Prompt) string {
-		return join(line("Words used", strings.Join(p.Style.WordsUsed, ", ")), line("Words avoided", strings.Join(p.Style.WordsAvoided, ", ")))
+		return join(line("Words used", strings.Join(p.Style.WordsUsed, ", ")),
+			line("Words avoided", strings.Join(p.Style.WordsAvoided, ", ")))
 	}},
 	{"emoji", func(p *Persona, _ Prompt) string {
 		e := p.Style.EmojiUsage
-		return section("## Emoji", join(line("Frequency", e.Frequency), line("Favorites", strings.Join(e.Favorites, ", ")), line("Rules", e.ContextRules)))
+		return section("## Emoji", join(line("Frequency", e.Frequency),
+			line("Favorites", strings.Join(e.Favorites, ", ")), line("Rules", e.ContextRules)))
 	}},
 	{"anti-patterns", func(p *Persona, _ Prompt) string {
 		return list("## Not like this", examples(slices.Concat(p.Style.AntiPatterns, p.Style.BadExamples)))
 	}},
-	{"good examples", func(p *Persona, _ Prompt) string { return list("## Like this", p.Style.GoodExamples) }},
+	{"good examples", func(p *Persona, _ Prompt) string {
+		return list("## Like this", p.Style.GoodExamples)
+	}},
 	{"how to sound human", func(_ *Persona, o Prompt) string {
 		said := []string{
 			"No filler: additionally, moreover, pivotal, crucial.",
@@ -116,7 +125,8 @@ var steps = []struct {
 			"Concrete, with paths and lines.",
 		}
 		if n := min(len(o.Canned), maxCanned); n > 0 {
-			said = slices.Insert(said, 0, "None of these phrases, nor others of their kind: "+strings.Join(o.Canned[:n], "; ")+".")
+			said = slices.Insert(said, 0, "None of these phrases, nor others of their kind: "+
+				strings.Join(o.Canned[:n], "; ")+".")
 		}
 		return list("## How to sound human", said)
 	}},

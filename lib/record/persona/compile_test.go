@@ -15,7 +15,8 @@ func full() *Persona {
 	return &p
 }
 
-var asked = Prompt{Mode: "validate", Canned: []string{"great question", "feel free to"}, Memory: "## Core Lessons\n\n- one\n\n## Working Memory\n\n- two"}
+var asked = Prompt{Mode: "validate", Canned: []string{"great question", "feel free to"},
+	Memory: "## Core Lessons\n\n- one\n\n## Working Memory\n\n- two"}
 
 // TestSteps compares each step of the compiler with its text below testdata.
 func TestSteps(t *testing.T) {
@@ -87,7 +88,8 @@ func TestLimit(t *testing.T) {
 	p := full()
 	p.Soul.PetPeeves = []string{strings.Repeat("x", MaxPrompt)} // not in the prompt
 	p.Soul.Opinions["auth"] = []string{strings.Repeat("ü", MaxPrompt)}
-	if _, err := Compile(p, asked); err == nil || !strings.Contains(err.Error(), "the longest field is soul.opinions.auth with 6000") {
+	if _, err := Compile(p, asked); err == nil ||
+		!strings.Contains(err.Error(), "the longest field is soul.opinions.auth with 6000") {
 		t.Errorf("%v", err)
 	}
 	for _, d := range Defaults() {

@@ -42,9 +42,11 @@ func Find(all []Persona, word string) (*Persona, error) {
 		for i, p := range found {
 			names[i] = fmt.Sprintf("%s (%s, %s)", p.Name, p.Role, p.ID[:8])
 		}
-		return nil, sysexit.With(sysexit.Usage, fmt.Errorf("%q is %s: name one by its id", text.Line(word, 60), strings.Join(names, " and ")))
+		return nil, sysexit.With(sysexit.Usage,
+			fmt.Errorf("%q is %s: name one by its id", text.Line(word, 60), strings.Join(names, " and ")))
 	}
-	return nil, sysexit.Hint(sysexit.With(sysexit.NoInput, fmt.Errorf("no persona is called %q", text.Line(word, 60))), "tri-panel list prints all")
+	return nil, sysexit.Hint(sysexit.With(sysexit.NoInput,
+		fmt.Errorf("no persona is called %q", text.Line(word, 60))), "tri-panel list prints all")
 }
 
 // spaced returns words between single spaces, so that only whole words are found in it.
@@ -63,16 +65,19 @@ func FindLens(all []Persona, name string) (*Persona, *Lens, error) {
 				continue
 			}
 			if p != nil {
-				return nil, nil, sysexit.With(sysexit.Usage, fmt.Errorf("lens %q is of %s and of %s: rename one", name, p.Name, all[i].Name))
+				return nil, nil, sysexit.With(sysexit.Usage,
+					fmt.Errorf("lens %q is of %s and of %s: rename one", name, p.Name, all[i].Name))
 			}
 			p, l = &all[i], &all[i].Lenses[j]
 		}
 	}
 	if p == nil {
-		return nil, nil, sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("no lens is called %q", text.Line(name, 60))), "tri-panel list prints all")
+		return nil, nil, sysexit.Hint(sysexit.With(sysexit.Usage,
+			fmt.Errorf("no lens is called %q", text.Line(name, 60))), "tri-panel list prints all")
 	}
 	if !p.Active {
-		return nil, nil, sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("lens %q: %s is not active", name, p.Name)),
+		return nil, nil, sysexit.Hint(sysexit.With(sysexit.Config,
+			fmt.Errorf("lens %q: %s is not active", name, p.Name)),
 			"tri-panel edit --active yes "+p.Name)
 	}
 	return p, l, nil

@@ -14,8 +14,10 @@ import (
 // its objects.
 var aliases = map[string]string{
 	"avatarUrl": "avatar_url", "isActive": "is_active", "createdAt": "created_at", "updatedAt": "updated_at",
-	"soul_json": "soul", "style_json": "style", "skill_json": "skill", "model_config_json": "model_config", "modelConfig": "model_config",
-	"systemPromptOverride": "system_prompt_override", "provider": "api", "envVars": "env", "baseUrl": "base_url",
+	"soul_json": "soul", "style_json": "style", "skill_json": "skill", "model_config_json": "model_config",
+	"modelConfig":          "model_config",
+	"systemPromptOverride": "system_prompt_override", "provider": "api", "envVars": "env",
+	"baseUrl": "base_url",
 }
 
 // Import reads a persona that another program exported: an object, or a row whose layers are text. What it

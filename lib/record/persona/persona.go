@@ -247,8 +247,10 @@ func (p *Persona) check() error {
 	}
 	add(len(p.Lenses) > maxLenses, "lenses: has %d, at most %d", len(p.Lenses), maxLenses)
 	for i, l := range p.Lenses {
-		add(!isLens.MatchString(l.Name), "lenses[%d].name: is %q, want small letters, digits and dashes", i, text.Line(l.Name, 40))
-		add(strings.TrimSpace(l.Ask) == "" || utf8.RuneCountInString(l.Ask) > maxAsk, "lenses[%d].ask: want 1 to %d characters", i, maxAsk)
+		add(!isLens.MatchString(l.Name), "lenses[%d].name: is %q, want small letters, digits and dashes", i,
+			text.Line(l.Name, 40))
+		add(strings.TrimSpace(l.Ask) == "" || utf8.RuneCountInString(l.Ask) > maxAsk,
+			"lenses[%d].ask: want 1 to %d characters", i, maxAsk)
 	}
 	for at, v := range map[string]string{"created_at": p.CreatedAt, "updated_at": p.UpdatedAt} {
 		_, err := time.Parse(time.RFC3339, v)
@@ -256,7 +258,8 @@ func (p *Persona) check() error {
 	}
 	if p.Model != nil {
 		for name := range p.Model.Env {
-			add(!isVariable.MatchString(name), "model_config.env: %q is no name of a variable", text.Line(name, 40))
+			add(!isVariable.MatchString(name), "model_config.env: %q is no name of a variable",
+				text.Line(name, 40))
 		}
 	}
 	slices.SortFunc(faults, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
@@ -265,7 +268,8 @@ func (p *Persona) check() error {
 
 // plain reports whether s is one visible line of at most n characters.
 func plain(s string, n int) bool {
-	return strings.TrimSpace(s) != "" && utf8.RuneCountInString(s) <= n && text.Visible(s) == s && !strings.ContainsAny(s, "\r\n\t")
+	return strings.TrimSpace(s) != "" && utf8.RuneCountInString(s) <= n && text.Visible(s) == s &&
+		!strings.ContainsAny(s, "\r\n\t")
 }
 
 // Clear returns the secrets that the record still holds in the clear, by variable, and puts Kept in their

@@ -17,7 +17,8 @@ import (
 func TestDefaults(t *testing.T) {
 	var got []string
 	for _, p := range Defaults() {
-		if p.Active || p.Model != nil || p.Override != nil || len(p.Lenses) != 1 || len(p.Soul.Expertise) == 0 {
+		if p.Active || p.Model != nil || p.Override != nil || len(p.Lenses) != 1 ||
+			len(p.Soul.Expertise) == 0 {
 			t.Errorf("%s: active %v, model %v, lenses %v", p.Name, p.Active, p.Model, p.Lenses)
 		}
 		got = append(got, p.Name+": "+p.Role)
@@ -48,7 +49,8 @@ func TestStrict(t *testing.T) {
 			t.Fatalf("no %s", c.from)
 		}
 		_, err := Parse([]byte(bad))
-		if status, _ := sysexit.Of(err); err == nil || !strings.Contains(err.Error(), c.want) || status != sysexit.Data {
+		if status, _ := sysexit.Of(err); err == nil || !strings.Contains(err.Error(), c.want) ||
+			status != sysexit.Data {
 			t.Errorf("%s: %v", c.to, err)
 		}
 	}
@@ -64,14 +66,18 @@ func TestStrict(t *testing.T) {
 func TestFind(t *testing.T) {
 	all := Defaults()
 	all[1].Name = "Nadia" // a renamed Dev
-	twice := append(Defaults(), Persona{ID: "00000000-0000-4000-8000-000000000000", Name: "Max", Role: "Second Architect", Keywords: []string{"architect"}})
+	twice := append(Defaults(), Persona{ID: "00000000-0000-4000-8000-000000000000", Name: "Max",
+		Role: "Second Architect", Keywords: []string{"architect"}})
 	for _, c := range []struct {
 		all        []Persona
 		word, want string
 	}{
-		{all, "Maya", "Maya"}, {all, "maya", "Maya"}, {all, "security", "Maya"}, {all, "quality assurance", "Priya"}, {all, "test", "Priya"},
-		{all, "Implementer", "Nadia"}, {all, "developer", "Nadia"}, {all, "lead", "Carlos"}, {all, "engineer", "Priya"},
-		{all, "Dev", "no persona"}, {all, "secur", "no persona"}, {all, "", "no persona"}, {all, "7f1c2b0e-5a34-4c1d-9e61-0d5a7c3b9a03", "Priya"},
+		{all, "Maya", "Maya"}, {all, "maya", "Maya"}, {all, "security", "Maya"},
+		{all, "quality assurance", "Priya"}, {all, "test", "Priya"},
+		{all, "Implementer", "Nadia"}, {all, "developer", "Nadia"}, {all, "lead", "Carlos"},
+		{all, "engineer", "Priya"},
+		{all, "Dev", "no persona"}, {all, "secur", "no persona"}, {all, "", "no persona"},
+		{all, "7f1c2b0e-5a34-4c1d-9e61-0d5a7c3b9a03", "Priya"},
 		{twice, "architect", "Carlos (Tech Lead / Architect, 7f1c2b0e) and Max"}, {twice, "Max", "Max"},
 	} {
 		p, err := Find(c.all, c.word)
@@ -92,7 +98,8 @@ func TestParticipants(t *testing.T) {
 	}
 	all[0].Name = "Karl"
 	for trigger, want := range map[string]string{
-		PRReview: "Dev Karl Maya Priya", CodeWatch: "Dev Karl Maya Priya", BuildFailure: "Dev Karl", Kickoff: "Dev Karl",
+		PRReview: "Dev Karl Maya Priya", CodeWatch: "Dev Karl Maya Priya", BuildFailure: "Dev Karl",
+		Kickoff:     "Dev Karl",
 		IssueReview: "Karl Maya Priya Dev", Draft: "Maya Priya Dev", "something": "Karl",
 	} {
 		got, err := Participants(all, trigger)
@@ -116,7 +123,8 @@ func TestLensOfInactive(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	all[0].Lenses[0].Name = "polarity"
-	if _, _, err := FindLens(all, "polarity"); err == nil || !strings.Contains(err.Error(), "of Carlos and of Dev") {
+	if _, _, err := FindLens(all, "polarity"); err == nil ||
+		!strings.Contains(err.Error(), "of Carlos and of Dev") {
 		t.Errorf("%v", err)
 	}
 }
@@ -149,13 +157,15 @@ func TestImport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Active || p.Soul.WhoIAm != "I read." || p.Style.AntiPatterns[0].Example != "No." || p.Model.API != "openai" || p.ID != id() {
+	if p.Active || p.Soul.WhoIAm != "I read." || p.Style.AntiPatterns[0].Example != "No." ||
+		p.Model.API != "openai" || p.ID != id() {
 		t.Errorf("%+v", p)
 	}
 	if err := Put(h, s, p, now); err != nil {
 		t.Fatal(err)
 	}
-	if b, err := h.ReadFile("personas/" + p.ID + ".json"); err != nil || strings.Contains(string(b), token) || !strings.Contains(string(b), Kept) {
+	if b, err := h.ReadFile("personas/" + p.ID + ".json"); err != nil || strings.Contains(string(b), token) ||
+		!strings.Contains(string(b), Kept) {
 		t.Errorf("%s, %v", b, err)
 	}
 	all, err := All(h)
@@ -167,10 +177,12 @@ func TestImport(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, src, env, err := Effective(again, config.Default().Validator, s, func(string) string { return "" })
-	if key, kerr := a.Key(); err != nil || kerr != nil || key != token || src.Key != "secret "+p.ID+".OPENAI_API_KEY" || len(env) != 1 {
+	if key, kerr := a.Key(); err != nil || kerr != nil || key != token ||
+		src.Key != "secret "+p.ID+".OPENAI_API_KEY" || len(env) != 1 {
 		t.Errorf("%+v, %v", src, err)
 	}
-	if _, err := Import([]byte(`{"name":"a","role":"b","soul":{"mood":1}}`), id, now); err == nil || !strings.Contains(err.Error(), "soul.mood: unknown key") {
+	if _, err := Import([]byte(`{"name":"a","role":"b","soul":{"mood":1}}`), id, now); err == nil ||
+		!strings.Contains(err.Error(), "soul.mood: unknown key") {
 		t.Errorf("%v", err)
 	}
 	if err := Remove(h, again, now); err != nil {
@@ -195,13 +207,17 @@ func TestEffective(t *testing.T) {
 		env     map[string]string
 		want    string // api, model, where the model is from
 	}{
-		{"all three", &Model{API: "anthropic", Model: "of-persona"}, configured, env, "api anthropic of-persona persona"},
+		{"all three", &Model{API: "anthropic", Model: "of-persona"}, configured, env,
+			"api anthropic of-persona persona"},
 		{"persona and config", &Model{Model: "of-persona"}, configured, nil, "api openai of-persona persona"},
-		{"persona and environment", &Model{Model: "of-persona"}, config.Default().Validator, env, "api anthropic of-persona persona"},
-		{"persona alone", &Model{API: "openai", Model: "of-persona"}, config.Default().Validator, nil, "api openai of-persona persona"},
+		{"persona and environment", &Model{Model: "of-persona"}, config.Default().Validator, env,
+			"api anthropic of-persona persona"},
+		{"persona alone", &Model{API: "openai", Model: "of-persona"}, config.Default().Validator, nil,
+			"api openai of-persona persona"},
 		{"config and environment", nil, configured, env, "api openai of-config config"},
 		{"config alone", nil, configured, nil, "api openai of-config config"},
-		{"environment alone", nil, config.Default().Validator, env, "api anthropic of-environment environment"},
+		{"environment alone", nil, config.Default().Validator, env,
+			"api anthropic of-environment environment"},
 		{"none", nil, config.Default().Validator, nil, ""},
 		{"another program", &Model{Agent: "claude", Model: "m"}, configured, nil, "claude  m persona"},
 	} {
@@ -228,7 +244,8 @@ func TestNoSecret(t *testing.T) {
 	_, s := newStore(t)
 	p := Defaults()[0]
 	p.Model = &Model{API: "openai", Model: "m", Env: map[string]string{"OPENAI_API_KEY": Kept}}
-	if _, _, _, err := Effective(&p, config.Default().Validator, s, os.Getenv); err == nil || !strings.Contains(strings.Join(sysexit.Hints(err), " "), "tri-panel key set Carlos.OPENAI_API_KEY") {
+	if _, _, _, err := Effective(&p, config.Default().Validator, s, os.Getenv); err == nil ||
+		!strings.Contains(strings.Join(sysexit.Hints(err), " "), "tri-panel key set Carlos.OPENAI_API_KEY") {
 		t.Errorf("%v", errors.Join(err))
 	}
 }

@@ -86,7 +86,8 @@ func Put(h *durable.Home, s *secret.Store, p *Persona, now time.Time) error {
 func Remove(h *durable.Home, p *Persona, now time.Time) error {
 	name := Dir + "/" + p.ID + ".json"
 	if !h.Exists(name) {
-		return sysexit.With(sysexit.NoInput, fmt.Errorf("remove %q: it is a default, and inactive unless the home changes it", p.Name))
+		return sysexit.With(sysexit.NoInput,
+			fmt.Errorf("remove %q: it is a default, and inactive unless the home changes it", p.Name))
 	}
 	return h.Move(name, fmt.Sprintf("%s/%s-%s.json", Archive, p.ID, now.UTC().Format("20060102T150405Z")))
 }
@@ -106,8 +107,10 @@ func Marshal(p *Persona) ([]byte, error) {
 // fill makes empty lists of missing ones, so that an editor shows every field.
 func (p *Persona) fill() {
 	for _, l := range []*[]string{
-		&p.Keywords, &p.Soul.Worldview, &p.Soul.Expertise, &p.Soul.Interests, &p.Soul.Tensions, &p.Soul.Boundaries, &p.Soul.PetPeeves,
-		&p.Style.WordsUsed, &p.Style.WordsAvoided, &p.Style.EmojiUsage.Favorites, &p.Style.RhetoricalMoves, &p.Style.GoodExamples, &p.Skill.Instructions,
+		&p.Keywords, &p.Soul.Worldview, &p.Soul.Expertise, &p.Soul.Interests, &p.Soul.Tensions,
+		&p.Soul.Boundaries, &p.Soul.PetPeeves,
+		&p.Style.WordsUsed, &p.Style.WordsAvoided, &p.Style.EmojiUsage.Favorites, &p.Style.RhetoricalMoves,
+		&p.Style.GoodExamples, &p.Skill.Instructions,
 	} {
 		if *l == nil {
 			*l = []string{}
@@ -152,7 +155,8 @@ type Source struct {
 // configuration's validator, else the environment (ANTHROPIC_API_KEY with ANTHROPIC_MODEL, or
 // OPENAI_API_KEY with OPENAI_MODEL). s may be nil if the persona has no secrets. env are the persona's
 // variables, KEY=value.
-func Effective(p *Persona, cfg config.Agent, s *secret.Store, getenv func(string) string) (a config.Agent, src Source, env []string, err error) {
+func Effective(p *Persona, cfg config.Agent, s *secret.Store,
+	getenv func(string) string) (a config.Agent, src Source, env []string, err error) {
 	a, src = cfg, Source{From: map[string]string{}}
 	m := Model{}
 	if p.Model != nil {
@@ -164,7 +168,8 @@ func Effective(p *Persona, cfg config.Agent, s *secret.Store, getenv func(string
 	}
 	envAPI := ""
 	for _, api := range []string{config.Anthropic, config.OpenAI} {
-		if name := strings.ToUpper(api); envAPI == "" && getenv(name+"_API_KEY") != "" && getenv(name+"_MODEL") != "" {
+		if name := strings.ToUpper(api); envAPI == "" && getenv(name+"_API_KEY") != "" &&
+			getenv(name+"_MODEL") != "" {
 			envAPI = api
 		}
 	}
@@ -181,7 +186,8 @@ func Effective(p *Persona, cfg config.Agent, s *secret.Store, getenv func(string
 	envAgent := map[bool]string{true: "api"}[envAPI != ""]
 	a.Agent = from("agent", m.Agent, agentOf, envAgent)
 	if a.Agent == "" {
-		return a, src, nil, sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("persona %q: no model", p.Name)),
+		return a, src, nil, sysexit.Hint(sysexit.With(sysexit.Config,
+			fmt.Errorf("persona %q: no model", p.Name)),
 			"name one in its model_config, under `validator:`, or in the environment")
 	}
 	same := configured && a.Agent == cfg.Agent // settings of another program say nothing of this one
@@ -194,7 +200,8 @@ func Effective(p *Persona, cfg config.Agent, s *secret.Store, getenv func(string
 			a.BaseURL, a.KeyEnv, a.KeyFile = "", "", ""
 		}
 	}
-	a.Model = from("model", m.Model, a.Model, map[bool]string{true: getenv(strings.ToUpper(envAPI) + "_MODEL")}[envAPI == a.API && envAPI != ""])
+	a.Model = from("model", m.Model, a.Model,
+		map[bool]string{true: getenv(strings.ToUpper(envAPI) + "_MODEL")}[envAPI == a.API && envAPI != ""])
 	if a.Agent == "api" {
 		a.BaseURL = from("base_url", m.BaseURL, a.BaseURL, "")
 	}
@@ -234,7 +241,8 @@ func (p *Persona) environ(s *secret.Store) (env []string, err error) {
 		}
 		value, err := s.Get(p.SecretName(name))
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("persona %q: %s is not set", p.Name, name)),
+			return nil, sysexit.Hint(sysexit.With(sysexit.NoPerm,
+				fmt.Errorf("persona %q: %s is not set", p.Name, name)),
 				fmt.Sprintf("tri-panel key set %s.%s", p.Name, name))
 		}
 		if err != nil {

@@ -48,7 +48,8 @@ func (t *Typing) Is(e *event.Event) bool {
 }
 
 func (t *Typing) same(u *Typing) bool {
-	return t.Platform == u.Platform && t.ChatID == u.ChatID && t.ThreadID == u.ThreadID && t.UserID == u.UserID
+	return t.Platform == u.Platform && t.ChatID == u.ChatID && t.ThreadID == u.ThreadID &&
+		t.UserID == u.UserID
 }
 
 // holds reports whether t has not expired at now. One that would last longer than any platform's
@@ -128,7 +129,8 @@ func (b *Board) write() {
 		b.ready = err == nil
 	}
 	slices.SortFunc(b.all, func(t, u Typing) int {
-		return cmp.Or(cmp.Compare(t.Platform, u.Platform), cmp.Compare(t.ChatID, u.ChatID), cmp.Compare(t.UserID, u.UserID), cmp.Compare(t.ThreadID, u.ThreadID))
+		return cmp.Or(cmp.Compare(t.Platform, u.Platform), cmp.Compare(t.ChatID, u.ChatID),
+			cmp.Compare(t.UserID, u.UserID), cmp.Compare(t.ThreadID, u.ThreadID))
 	})
 	text, jsonErr := json.Marshal(b.all)
 	if err == nil {

@@ -32,7 +32,8 @@ func TestBoard(t *testing.T) {
 	h, dir := open(t)
 	synctest.Test(t, func(t *testing.T) {
 		b := Open(h, "watch", time.Now)
-		ana := Typing{Platform: "matrix", ChatID: "!a", UserID: "@ana", Kind: "typing", ReceivedAt: time.Now()}
+		ana := Typing{Platform: "matrix", ChatID: "!a", UserID: "@ana", Kind: "typing",
+			ReceivedAt: time.Now()}
 		set := func(u Typing, lasts time.Duration) { u.ExpiresAt = time.Now().Add(lasts); b.Set(u) }
 		set(ana, 5*time.Second)
 		synctest.Wait()
@@ -67,7 +68,8 @@ func TestBoard(t *testing.T) {
 // TestIs: an indicator without a thread is of every thread of its chat.
 func TestIs(t *testing.T) {
 	root := "1"
-	e := &event.Event{Platform: "mattermost", ChatID: "c", MessageID: "2", ThreadID: &root, Sender: event.Sender{ID: "u"}}
+	e := &event.Event{Platform: "mattermost", ChatID: "c", MessageID: "2", ThreadID: &root,
+		Sender: event.Sender{ID: "u"}}
 	typing := Typing{Platform: "mattermost", ChatID: "c", UserID: "u"}
 	for thread, want := range map[string]bool{"": true, "1": true, "2": false} {
 		typing.ThreadID = thread

@@ -51,7 +51,8 @@ func TestPublish(t *testing.T) {
 		if tt.cancel {
 			err = errors.Join(err, run.Cancel(h, id, "ana", time.Now()))
 		}
-		err = errors.Join(err, r.Publish(run.Result{RunID: id, Status: tt.result, EndedAt: "2026-01-02T03:04:05Z"}), r.End())
+		err = errors.Join(err,
+			r.Publish(run.Result{RunID: id, Status: tt.result, EndedAt: "2026-01-02T03:04:05Z"}), r.End())
 		s, bad := run.LoadState(r.Dir())
 		if err = errors.Join(err, bad); err != nil || s.Status != tt.want || s.Phase != tt.phase {
 			t.Errorf("%+v: %s %s, %v", tt, s.Status, s.Phase, err)
@@ -66,7 +67,9 @@ func TestSpent(t *testing.T) {
 	dead := run.Process{PID: 1 << 30, Start: 1}
 	took := &draft.Usage{InputTokens: 7}
 	state := func(id string, owner run.Process) string {
-		err := run.Update(h.Path("runs/"+id), func(s *run.State) { s.Status, s.Owner, s.Usage = run.Active, owner, took })
+		err := run.Update(h.Path("runs/"+id), func(s *run.State) {
+			s.Status, s.Owner, s.Usage = run.Active, owner, took
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +97,8 @@ func TestSpent(t *testing.T) {
 		"not begun yet":     {ask(id(), "ana"), false, 0},
 	} {
 		usage, over, err := run.Spent(h, tt.id, time.Now())
-		if err != nil || over != tt.over || tt.over && (usage == nil) != (tt.tokens == 0) || usage != nil && over && usage.InputTokens != tt.tokens {
+		if err != nil || over != tt.over || tt.over && (usage == nil) != (tt.tokens == 0) ||
+			usage != nil && over && usage.InputTokens != tt.tokens {
 			t.Errorf("%s: %+v %t %v", name, usage, over, err)
 		}
 	}
@@ -104,13 +108,15 @@ func TestSpent(t *testing.T) {
 func TestSettle(t *testing.T) {
 	h, now := home(t), time.Now()
 	id := run.ID("x", "", 1, 1)
-	err := run.Reserve(h, config.Budget{}, budget.Run{ID: id, Key: "k", Person: "ana", Work: budget.Box, Ordered: true}, now)
+	err := run.Reserve(h, config.Budget{},
+		budget.Run{ID: id, Key: "k", Person: "ana", Work: budget.Box, Ordered: true}, now)
 	for range 2 {
 		err = errors.Join(err, run.Settle(h, config.Budget{}, id, &draft.Usage{InputTokens: 7}, now))
 	}
 	err = errors.Join(err, run.Settle(h, config.Budget{}, run.ID("x", "", 1, 2), nil, now))
 	text, bad := h.ReadFile(budget.LogName)
-	if err = errors.Join(err, bad); err != nil || strings.Count(string(text), "\n") != 2 || !strings.Contains(string(text), `"tokens":7`) {
+	if err = errors.Join(err, bad); err != nil || strings.Count(string(text), "\n") != 2 ||
+		!strings.Contains(string(text), `"tokens":7`) {
 		t.Errorf("%v\n%s", err, text)
 	}
 }
@@ -140,7 +146,10 @@ func TestTail(t *testing.T) {
 			t.Fatal(err)
 		}
 		var err error
-		if at, err = run.Tail(dir, at, func(lines []byte) error { got += string(lines) + "|"; return nil }); err != nil {
+		if at, err = run.Tail(dir, at, func(lines []byte) error {
+			got += string(lines) + "|"
+			return nil
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -154,11 +163,14 @@ func TestFirstLayout(t *testing.T) {
 	h := home(t)
 	id := run.ID(run.Escalate, "k", 1, 1)
 	for name, text := range map[string]string{
-		"escalations/" + id + "/request.json": `{"run_id":"` + id + `","by":"tri-dispatch","at":"2026-01-02T03:04:05Z","thread":{"key":"k"}}`,
-		"escalations/" + id + "/exit.json":    `{"run_id":"` + id + `","key":"k","by":"tri-dispatch","status":"done","starts":2,"failure":null,"usage":{"input_tokens":3}}`,
-		"escalations/" + id + "/return.json":  `{"draft_reply":"x"}`,
-		"escalations/" + id + "/killed":       `{}`,
-		"runs/" + id + "/result.json":         `{"run_id":"` + id + `","kind":"investigate","cycle":4,"round":2,"agent":"claude","status":"done"}`,
+		"escalations/" + id + "/request.json": `{"run_id":"` + id +
+			`","by":"tri-dispatch","at":"2026-01-02T03:04:05Z","thread":{"key":"k"}}`,
+		"escalations/" + id + "/exit.json": `{"run_id":"` + id +
+			`","key":"k","by":"tri-dispatch","status":"done","starts":2,"failure":null,"usage":{"input_tokens":3}}`,
+		"escalations/" + id + "/return.json": `{"draft_reply":"x"}`,
+		"escalations/" + id + "/killed":      `{}`,
+		"runs/" + id + "/result.json": `{"run_id":"` + id +
+			`","kind":"investigate","cycle":4,"round":2,"agent":"claude","status":"done"}`,
 	} {
 		if err := h.Replace(name, []byte(text)); err != nil {
 			t.Fatal(err)

@@ -111,7 +111,8 @@ func LoadState(dir string) (s State, err error) {
 		err = json.Unmarshal(b, &s)
 	}
 	if err != nil {
-		return State{}, sysexit.With(sysexit.IO, fmt.Errorf("read %q: %w", filepath.Join(dir, stateName), err))
+		return State{}, sysexit.With(sysexit.IO,
+			fmt.Errorf("read %q: %w", filepath.Join(dir, stateName), err))
 	}
 	return s, nil
 }
@@ -185,15 +186,17 @@ func (s *State) bury(h *durable.Home, now time.Time) {
 	s.Status, s.PID = Crashed, nil
 	s.EndedAt = new(text.Timestamp(now))
 	s.Failure = &Failure{
-		Kind:             killed,
-		Message:          fmt.Sprintf("process %d, which supervised it, ended without a word; %s", s.Owner.PID, seen),
+		Kind: killed,
+		Message: fmt.Sprintf("process %d, which supervised it, ended without a word; %s",
+			s.Owner.PID, seen),
 		LastSafeArtifact: Artifact(h),
 	}
 }
 
 // artifacts are the files of a run that an operator can continue from, the best first.
 var artifacts = []string{
-	"result.json", "return.json", "changes.patch", "report.md", "plan.md", "transcript.ndjson", "raw/stream.jsonl",
+	"result.json", "return.json", "changes.patch", "report.md", "plan.md", "transcript.ndjson",
+	"raw/stream.jsonl",
 }
 
 // Artifact returns the best file that the run in folder h has produced so far.

@@ -37,7 +37,8 @@ func Tail(dir string, at int64, fn func(lines []byte) error) (int64, error) {
 	for {
 		text, err := io.ReadAll(io.NewSectionReader(f, at, maxTail))
 		if err != nil {
-			return at, sysexit.With(sysexit.IO, fmt.Errorf("read %q: %w", filepath.Join(dir, StreamName), err))
+			return at, sysexit.With(sysexit.IO,
+				fmt.Errorf("read %q: %w", filepath.Join(dir, StreamName), err))
 		}
 		end := bytes.LastIndexByte(text, '\n') + 1
 		if end == 0 {

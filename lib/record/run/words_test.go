@@ -20,7 +20,8 @@ import (
 var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
 func said(n int) run.Word {
-	return run.Word{ID: run.WordID("k", fmt.Sprint(n), ""), Kind: run.Append, By: "asker", Text: fmt.Sprintf("word %d", n)}
+	return run.Word{ID: run.WordID("k", fmt.Sprint(n), ""), Kind: run.Append, By: "asker",
+		Text: fmt.Sprintf("word %d", n)}
 }
 
 func texts(words []run.Word) (all []string) {
@@ -58,7 +59,8 @@ func TestTell(t *testing.T) {
 		}
 		n, err := run.Tell(h, id, noon, said(1), said(2), said(3))
 		again, bad := os.ReadFile(dir + "/words.ndjson")
-		if want := 3 - strings.Count(string(log[:cut]), "\n"); n != want || errors.Join(err, bad) != nil || string(again) != string(log) {
+		if want := 3 - strings.Count(string(log[:cut]), "\n"); n != want || errors.Join(err, bad) != nil ||
+			string(again) != string(log) {
 			t.Fatalf("cut at %d: %d written, %v\n%s", cut, n, errors.Join(err, bad), again)
 		}
 	}
@@ -263,7 +265,8 @@ func FuzzWords(f *testing.F) {
 		}
 		n, err := run.Tell(h, "r", noon, said(1))
 		after, bad := run.Words(h.Path("runs/r"))
-		if err = errors.Join(err, bad); err != nil || len(after) != len(before)+n || len(before) > 0 && !reflect.DeepEqual(after[:len(before)], before) {
+		if err = errors.Join(err, bad); err != nil || len(after) != len(before)+n ||
+			len(before) > 0 && !reflect.DeepEqual(after[:len(before)], before) {
 			t.Errorf("%d words, then %d: %v", len(before), len(after), err)
 		}
 	})

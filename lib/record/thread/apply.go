@@ -41,7 +41,8 @@ func Due(t Thread) []Effect {
 	switch t.Status {
 	case Investigating, BouncedRound1, Escalated:
 		id := *t.InvestigatorTaskID
-		return []Effect{{Kind: EffectRetire}, {Kind: EffectInvestigate, RunID: id, Long: t.IsEscalated}, {Kind: EffectTell, RunID: id}}
+		return []Effect{{Kind: EffectRetire}, {Kind: EffectInvestigate, RunID: id, Long: t.IsEscalated},
+			{Kind: EffectTell, RunID: id}}
 	case AwaitingValidation:
 		return []Effect{{Kind: EffectValidate, RunID: *t.ValidatorTaskID, Long: t.IsEscalated}}
 	case PendingUser:
@@ -87,7 +88,8 @@ func Apply(t Thread, in Input) (Thread, []Effect) {
 		t.noted(in.At, in.Noted)
 	case in.Rejected != nil:
 		t.rejected(in.At, in.Rejected)
-	case in.Expired != nil && t.Status == PendingUser && t.DraftSHA256 == in.Expired.DraftSHA256 && t.UserApprovedAt == nil:
+	case in.Expired != nil && t.Status == PendingUser && t.DraftSHA256 == in.Expired.DraftSHA256 &&
+		t.UserApprovedAt == nil:
 		t.close(in.At, decision.ExpiredNote)
 	}
 	return t, Due(t)
@@ -276,7 +278,8 @@ func (t *Thread) validated(at string, r *run.Result, last bool) {
 			badge += ", asks for a longer look"
 		}
 		if b := t.InvestigatorReturn.Before; b != nil {
-			badge = "answered before on " + b.At[:min(len(b.At), len("2006-01-02"))] + ", evidence still stands"
+			badge = "answered before on " + b.At[:min(len(b.At), len("2006-01-02"))] +
+				", evidence still stands"
 		}
 		t.rest(at, badge, "the draft passed")
 	case v.Verdict == verdict.Bounce && t.InvestigatorRound == 1 && !last:

@@ -86,8 +86,10 @@ func (t *Thread) noted(at string, n *Noted) {
 	}
 	if n.Draft != "" {
 		t.InvestigatorReturn = &draft.Return{
-			Confidence: draft.Low, ConfidenceReason: notedAnswers, SummaryForOrchestrator: n.Why, DraftReply: n.Draft,
-			DraftLanguage: cmp.Or(t.Lang, "en"), EvidenceRefs: []draft.Ref{}, OpenQuestions: []string{}, InvestigatorRound: 1,
+			Confidence: draft.Low, ConfidenceReason: notedAnswers, SummaryForOrchestrator: n.Why,
+			DraftReply:    n.Draft,
+			DraftLanguage: cmp.Or(t.Lang, "en"), EvidenceRefs: []draft.Ref{}, OpenQuestions: []string{},
+			InvestigatorRound: 1,
 		}
 	}
 	if n.Clarify {

@@ -141,7 +141,8 @@ type Expired struct {
 func (t *Thread) Stales(in Input) bool {
 	switch {
 	case in.Run != nil:
-		return t.unheard(in.Run) && in.Run.Status == run.Done && t.inRound() && in.Run.RunID == *t.InvestigatorTaskID
+		return t.unheard(in.Run) && in.Run.Status == run.Done && t.inRound() &&
+			in.Run.RunID == *t.InvestigatorTaskID
 	case in.Event != nil:
 		return t.Status == AwaitingValidation && !in.Event.Deleted
 	}

@@ -28,7 +28,8 @@ func (t *Thread) Moves(old *Thread) []Move {
 	var moves []Move
 	steps := t.StatusHistory[min(len(old.StatusHistory), len(t.StatusHistory)):]
 	for i, c := range steps {
-		m := Move{At: c.At, Key: t.Key, ChatName: t.ChatName, From: c.From, To: c.To, Cycle: t.Cycle, Why: c.Why}
+		m := Move{At: c.At, Key: t.Key, ChatName: t.ChatName, From: c.From, To: c.To,
+			Cycle: t.Cycle, Why: c.Why}
 		if i < len(steps)-1 {
 			m.Cycle = old.Cycle
 		}
@@ -53,7 +54,8 @@ func MoveLine(record []byte) string {
 	if t, err := time.Parse(time.RFC3339, m.At); err == nil {
 		at = t.UTC().Format(time.TimeOnly)
 	}
-	line := fmt.Sprintf("%s  %s  %s -> %s: %s", at, cmp.Or(m.ChatName, m.Key), cmp.Or(m.From, "new"), m.To, m.Why)
+	line := fmt.Sprintf("%s  %s  %s -> %s: %s", at, cmp.Or(m.ChatName, m.Key),
+		cmp.Or(m.From, "new"), m.To, m.Why)
 	if m.Summary != "" {
 		line += ": " + m.Summary
 	}

@@ -60,8 +60,10 @@ func (t *Thread) take(facts *Facts, said string) {
 	if facts.Codebase != t.Codebase {
 		t.Resume = nil // a session has read one codebase
 	}
-	t.QuestionType, t.TypeReason, t.Rubric, t.Asked = facts.QuestionType, facts.TypeReason, facts.Rubric, facts.Ask
-	t.Codebase, t.ExpectedMin, t.ExpectedBecause, t.IsEscalated = facts.Codebase, facts.ExpectedMin, facts.ExpectedBecause, facts.Tier == 2
+	t.QuestionType, t.TypeReason, t.Rubric, t.Asked = facts.QuestionType, facts.TypeReason,
+		facts.Rubric, facts.Ask
+	t.Codebase, t.ExpectedMin, t.ExpectedBecause, t.IsEscalated = facts.Codebase, facts.ExpectedMin,
+		facts.ExpectedBecause, facts.Tier == 2
 	t.Want, t.Summary, t.ClarifyQuestion, t.ClarifyMessageID = facts.Want, "", nil, ""
 	if t.Intent != "" {
 		t.Summary = summary(said)
@@ -181,7 +183,9 @@ func (t *Thread) deleted(at string, m Message) {
 	t.forget(m.MessageID)
 	if i := find(t.Pending, m.MessageID); i >= 0 {
 		t.Pending = slices.Delete(t.Pending, i, i+1)
-		t.PendingMessageIDs = slices.DeleteFunc(t.PendingMessageIDs, func(id string) bool { return id == m.MessageID })
+		t.PendingMessageIDs = slices.DeleteFunc(t.PendingMessageIDs, func(id string) bool {
+			return id == m.MessageID
+		})
 		return
 	}
 	i := find(t.Messages, m.MessageID)
@@ -291,7 +295,8 @@ func (t *Thread) planFile() {
 // File returns the triage file that in makes due: the one proposed with the draft that is now
 // posted. It is saved before the thread moves.
 func (t *Thread) File(in Input) (path, content string, due bool) {
-	if in.Reply == nil || in.Reply.Outcome != outbox.Posted || in.Reply.Cycle != t.Cycle || t.TriageFilePath == nil {
+	if in.Reply == nil || in.Reply.Outcome != outbox.Posted || in.Reply.Cycle != t.Cycle ||
+		t.TriageFilePath == nil {
 		return "", "", false
 	}
 	return *t.TriageFilePath, t.InvestigatorReturn.ProposedTriageFile.Content, true

@@ -15,7 +15,8 @@ type Beside struct {
 // thank-you, and the rules do not exclude it.
 func Asks(in Input) bool {
 	e, f := in.Event, in.Facts
-	return e != nil && !e.Deleted && (e.Classification == event.Actionable || f != nil && f.Intent != "") && (e.IsQuestion || !e.IsAckOrEmoji) &&
+	return e != nil && !e.Deleted && (e.Classification == event.Actionable || f != nil && f.Intent != "") &&
+		(e.IsQuestion || !e.IsAckOrEmoji) &&
 		(f == nil || !f.Own && !f.NeverMind && f.Refuse == "" && f.Unclear == "")
 }
 
@@ -34,7 +35,9 @@ func Route(items []*Thread, in Input) []Input {
 	if slices.ContainsFunc(items, func(t *Thread) bool { return t.Knows(in) }) {
 		return nil // it was routed before, to all items concerned
 	}
-	root, open := items[0], slices.DeleteFunc(slices.Clone(items), func(t *Thread) bool { return t.Status == Closed })
+	root, open := items[0], slices.DeleteFunc(slices.Clone(items), func(t *Thread) bool {
+		return t.Status == Closed
+	})
 	to := func(ts ...*Thread) (ins []Input) {
 		for _, t := range ts {
 			in := in
@@ -44,7 +47,9 @@ func Route(items []*Thread, in Input) []Input {
 		return ins
 	}
 	if in.Facts != nil && in.Facts.Own {
-		if i := slices.IndexFunc(items, func(t *Thread) bool { return t.PostedMessageID != nil && *t.PostedMessageID == e.MessageID }); i >= 0 {
+		if i := slices.IndexFunc(items, func(t *Thread) bool {
+			return t.PostedMessageID != nil && *t.PostedMessageID == e.MessageID
+		}); i >= 0 {
 			return to(items[i])
 		}
 		return to(root)
@@ -56,7 +61,9 @@ func Route(items []*Thread, in Input) []Input {
 				holds = append(holds, t)
 			}
 		}
-		if e.Deleted || slices.ContainsFunc(holds, func(t *Thread) bool { return t.OriginalSenderID == e.Sender.ID }) {
+		if e.Deleted || slices.ContainsFunc(holds, func(t *Thread) bool {
+			return t.OriginalSenderID == e.Sender.ID
+		}) {
 			return to(holds...)
 		}
 	}
@@ -103,5 +110,6 @@ func mineOf(items []*Thread, in Input) (mine *Thread) {
 
 // Holds reports whether t contains a message.
 func (t *Thread) Holds(id string) bool {
-	return find(t.Messages, id) >= 0 || find(t.Pending, id) >= 0 || find(t.Context, id) >= 0 || find(t.HumanReplies, id) >= 0
+	return find(t.Messages, id) >= 0 || find(t.Pending, id) >= 0 || find(t.Context, id) >= 0 ||
+		find(t.HumanReplies, id) >= 0
 }

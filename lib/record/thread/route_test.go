@@ -22,8 +22,10 @@ func (r *room) say(line string) {
 	who, kind, _ := strings.Cut(head, " ")
 	r.n++
 	root := "1"
-	e := &event.Classified{Event: event.Event{Platform: "local", ChatID: "dev", MessageID: fmt.Sprint(r.n), ThreadID: &root,
-		Content: text, CreateTime: fmt.Sprintf("2026-11-21T10:00:%02dZ", r.n), Sender: event.Sender{ID: who, Type: "user"}}, Classification: event.Ambient}
+	e := &event.Classified{Event: event.Event{Platform: "local", ChatID: "dev", MessageID: fmt.Sprint(r.n),
+		ThreadID: &root,
+		Content:  text, CreateTime: fmt.Sprintf("2026-11-21T10:00:%02dZ", r.n),
+		Sender: event.Sender{ID: who, Type: "user"}}, Classification: event.Ambient}
 	f := &Facts{QuestionType: TechnicalQA, Tier: 1}
 	switch kind {
 	case "asks", "edits":
@@ -78,8 +80,10 @@ func (r *room) answer(who string) {
 			for n, w := range []string{"found", "pass"} {
 				*t, _ = Apply(*t, keyed(t, step(*t, 100+n, w)))
 			}
-			*t, _ = Apply(*t, Input{At: "x", Key: t.Key, Decision: &decision.Record{N: int64(r.n), At: "x", Kind: decision.Approve, Cycle: t.Cycle}})
-			*t, _ = Apply(*t, Input{At: "x", Key: t.Key, Reply: &outbox.Reply{Cycle: t.Cycle, Outcome: outbox.Posted, PostedMessageID: "99"}})
+			*t, _ = Apply(*t, Input{At: "x", Key: t.Key,
+				Decision: &decision.Record{N: int64(r.n), At: "x", Kind: decision.Approve, Cycle: t.Cycle}})
+			*t, _ = Apply(*t, Input{At: "x", Key: t.Key,
+				Reply: &outbox.Reply{Cycle: t.Cycle, Outcome: outbox.Posted, PostedMessageID: "99"}})
 		}
 	}
 }
@@ -106,27 +110,43 @@ func (r *room) state() string {
 // TestRoute: one asker, one item, whoever writes in between.
 func TestRoute(t *testing.T) {
 	for _, tt := range []struct{ name, story, want string }{
-		{"two askers", "mira asks: why?|joe asks: how many?", "mira investigating why?; joe investigating how many?"},
+		{"two askers", "mira asks: why?|joe asks: how many?",
+			"mira investigating why?; joe investigating how many?"},
 		{"their follow-ups", "mira asks: why?|joe asks: how many?|joe says: for users|mira says: on staging",
 			"mira investigating why?+on staging; joe investigating how many?+for users"},
-		{"one withdraws", "mira asks: why?|joe asks: how many?|mira withdraws: never mind", "mira withdrawn why?; joe investigating how many?"},
-		{"the other withdraws", "mira asks: why?|joe asks: how many?|joe withdraws: @tri never mind", "mira investigating why?; joe withdrawn how many?"},
-		{"a third person withdraws nothing", "mira asks: why?|eve withdraws: never mind", "mira investigating why?"},
+		{"one withdraws", "mira asks: why?|joe asks: how many?|mira withdraws: never mind",
+			"mira withdrawn why?; joe investigating how many?"},
+		{"the other withdraws", "mira asks: why?|joe asks: how many?|joe withdraws: @tri never mind",
+			"mira investigating why?; joe withdrawn how many?"},
+		{"a third person withdraws nothing", "mira asks: why?|eve withdraws: never mind",
+			"mira investigating why?"},
 		{"and opens nothing", "mira withdraws: never mind", ""},
-		{"what somebody tells is their own, too", "mira asks: why?|eve tells: it fails since noon", "mira investigating why?; eve investigating it fails since noon"},
-		{"also below an answer", "mira asks: why?|+mira|eve tells: it fails since noon", "mira closed why?; eve investigating it fails since noon"},
-		{"thanks reopen nothing", "mira asks: why?|+mira|mira thanks: @tri thanks!|joe thanks: @tri 👍", "mira closed why?"},
-		{"a later question reopens", "mira asks: why?|joe asks: how?|+mira|mira asks: and now?", "mira investigating and now?; joe investigating how?"},
+		{"what somebody tells is their own, too", "mira asks: why?|eve tells: it fails since noon",
+			"mira investigating why?; eve investigating it fails since noon"},
+		{"also below an answer", "mira asks: why?|+mira|eve tells: it fails since noon",
+			"mira closed why?; eve investigating it fails since noon"},
+		{"thanks reopen nothing", "mira asks: why?|+mira|mira thanks: @tri thanks!|joe thanks: @tri 👍",
+			"mira closed why?"},
+		{"a later question reopens", "mira asks: why?|joe asks: how?|+mira|mira asks: and now?",
+			"mira investigating and now?; joe investigating how?"},
 		{"a question too old opens nothing", "mira asks: why?|joe late: how?", "mira investigating why?"},
-		{"a branch", "mira asks: why?|mira branches: which port?", "mira investigating why?; mira investigating which port?"},
-		{"its follow-ups", "mira asks: why?|mira branches: which port?|mira says: of the proxy|mira says: since noon @1",
+		{"a branch", "mira asks: why?|mira branches: which port?",
+			"mira investigating why?; mira investigating which port?"},
+		{"its follow-ups",
+			"mira asks: why?|mira branches: which port?|mira says: of the proxy|mira says: since noon @1",
 			"mira investigating why?+since noon; mira investigating which port?+of the proxy"},
-		{"one of two is withdrawn", "mira asks: why?|mira branches: which port?|mira withdraws: never mind @1", "mira withdrawn why?; mira investigating which port?"},
-		{"which one cannot be told", "mira asks: why?|mira branches: which port?|mira unclear: never mind", "mira investigating why?; mira investigating which port?"},
+		{"one of two is withdrawn",
+			"mira asks: why?|mira branches: which port?|mira withdraws: never mind @1",
+			"mira withdrawn why?; mira investigating which port?"},
+		{"which one cannot be told", "mira asks: why?|mira branches: which port?|mira unclear: never mind",
+			"mira investigating why?; mira investigating which port?"},
 		{"asks how far it is", "mira asks: why?|mira status: any news?", "mira investigating why?"},
-		{"a branch beside another's", "mira asks: why?|joe asks: how?|mira branches: which port?", "mira investigating why?; joe investigating how?; mira investigating which port?"},
-		{"an edit finds its item", "mira asks: why?|joe asks: how?|joe edits: 2 how many?", "mira investigating why?; joe investigating how many?"},
-		{"an edit makes a question of a remark", "mira asks: why?|joe says: slow here|joe edits: 2 why slow?", "mira investigating why?; joe investigating why slow?"},
+		{"a branch beside another's", "mira asks: why?|joe asks: how?|mira branches: which port?",
+			"mira investigating why?; joe investigating how?; mira investigating which port?"},
+		{"an edit finds its item", "mira asks: why?|joe asks: how?|joe edits: 2 how many?",
+			"mira investigating why?; joe investigating how many?"},
+		{"an edit makes a question of a remark", "mira asks: why?|joe says: slow here|joe edits: 2 why slow?",
+			"mira investigating why?; joe investigating why slow?"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := &room{t: t}
@@ -140,7 +160,8 @@ func TestRoute(t *testing.T) {
 			if got := r.state(); got != tt.want {
 				t.Errorf("%s\nwant %s", got, tt.want)
 			}
-			if len(r.items) > 1 && (len(r.items[0].Beside) != len(r.items)-1 || r.items[1].Root != r.items[0].Key) {
+			if len(r.items) > 1 && (len(r.items[0].Beside) != len(r.items)-1 ||
+				r.items[1].Root != r.items[0].Key) {
 				t.Errorf("%v, %q", r.items[0].Beside, r.items[1].Root)
 			}
 		})

@@ -37,7 +37,8 @@ func TestSave(t *testing.T) {
 		}
 		closed := status == Closed
 		if h.Exists(OpenPath(th.Key)) == closed || h.Exists(ClosedPath(th.Key)) != closed {
-			t.Errorf("%s: open %v, closed %v", status, h.Exists(OpenPath(th.Key)), h.Exists(ClosedPath(th.Key)))
+			t.Errorf("%s: open %v, closed %v", status, h.Exists(OpenPath(th.Key)),
+				h.Exists(ClosedPath(th.Key)))
 		}
 		got, err := Load(h, th.Key)
 		if err != nil || got == nil || got.Status != status || got.Key != th.Key {
@@ -136,8 +137,10 @@ func TestOpen(t *testing.T) {
 
 func TestFileName(t *testing.T) {
 	for proposed, want := range map[string]string{
-		"Login Fails.md": "login-fails", "../../etc/passwd": "etc-passwd", "": "note", ".md": "md", "a_b-C9.MD": "a_b-c9", "z0.md": "z0", "日本": "note",
-		"a.b.md": "a-b", "`rm`|x;": "rmx", "{z}[a]:@/": "za", strings.Repeat("x", 200): strings.Repeat("x", 80), "-- ": "note",
+		"Login Fails.md": "login-fails", "../../etc/passwd": "etc-passwd", "": "note", ".md": "md",
+		"a_b-C9.MD": "a_b-c9", "z0.md": "z0", "日本": "note",
+		"a.b.md": "a-b", "`rm`|x;": "rmx", "{z}[a]:@/": "za",
+		strings.Repeat("x", 200): strings.Repeat("x", 80), "-- ": "note",
 	} {
 		got := FileName(proposed, "k", 1)
 		name, mark, ok := strings.Cut(strings.TrimSuffix(got, ".md"), "-e3aa891d")
@@ -156,11 +159,17 @@ func TestIdentity(t *testing.T) {
 	spent := func(day string) *Spent { return &Spent{RunID: "r", Day: day} }
 	seen := map[string]int{}
 	for i, in := range []Input{
-		{Event: ev}, {Run: &run.Result{RunID: "r"}}, {Run: &run.Result{RunID: "s"}}, {Decision: &decision.Record{N: 1}}, {Decision: &decision.Record{N: 2}},
-		{Reply: &outbox.Reply{Cycle: 1, DraftSHA256: "d"}}, {Reply: &outbox.Reply{Cycle: 2, DraftSHA256: "d"}}, {Reply: &outbox.Reply{Cycle: 1, DraftSHA256: "e"}},
-		{Escalated: &Escalation{RunID: "r"}}, {Escalated: &Escalation{RunID: "s"}}, {Spent: spent("")}, {At: "1", Spent: spent("d")}, {At: "2", Spent: spent("d")},
-		{At: "1", Resumed: &Resumed{RunID: "r"}}, {At: "2", Resumed: &Resumed{RunID: "r"}}, {At: "1", Resumed: &Resumed{RunID: "s"}},
-		{At: "1", Expired: &Expired{DraftSHA256: "d"}}, {At: "2", Expired: &Expired{DraftSHA256: "d"}}, {At: "1", Expired: &Expired{DraftSHA256: "e"}},
+		{Event: ev}, {Run: &run.Result{RunID: "r"}}, {Run: &run.Result{RunID: "s"}},
+		{Decision: &decision.Record{N: 1}}, {Decision: &decision.Record{N: 2}},
+		{Reply: &outbox.Reply{Cycle: 1, DraftSHA256: "d"}},
+		{Reply: &outbox.Reply{Cycle: 2, DraftSHA256: "d"}},
+		{Reply: &outbox.Reply{Cycle: 1, DraftSHA256: "e"}},
+		{Escalated: &Escalation{RunID: "r"}}, {Escalated: &Escalation{RunID: "s"}}, {Spent: spent("")},
+		{At: "1", Spent: spent("d")}, {At: "2", Spent: spent("d")},
+		{At: "1", Resumed: &Resumed{RunID: "r"}}, {At: "2", Resumed: &Resumed{RunID: "r"}},
+		{At: "1", Resumed: &Resumed{RunID: "s"}},
+		{At: "1", Expired: &Expired{DraftSHA256: "d"}}, {At: "2", Expired: &Expired{DraftSHA256: "d"}},
+		{At: "1", Expired: &Expired{DraftSHA256: "e"}},
 	} {
 		id := in.Identity()
 		if before, ok := seen[id]; ok || len(id) != 16 {
@@ -198,7 +207,8 @@ func TestAppliedIsBounded(t *testing.T) {
 
 func TestContextIsBounded(t *testing.T) {
 	var th Thread
-	for n, w := range append([]string{"asks why?"}, strings.Split(strings.Repeat("colleague c;", maxContext+5)+"colleague last", ";")...) {
+	for n, w := range append([]string{"asks why?"},
+		strings.Split(strings.Repeat("colleague c;", maxContext+5)+"colleague last", ";")...) {
 		th, _ = Apply(th, step(th, n, w))
 	}
 	for _, ms := range [][]Message{th.Context, th.HumanReplies} {
@@ -226,14 +236,17 @@ func TestTarget(t *testing.T) {
 			t.Errorf("%v: %s, want %s", tt.messages, got, tt.want)
 		}
 	}
-	e := &event.Classified{Event: event.Event{MessageID: "1", ThreadInferred: "x", Deleted: true, Content: "c", CreateTime: "t", Sender: event.Sender{ID: "s", Name: "n"}}, IsBotMention: true}
-	if got := From(e); got != (Message{MessageID: "1", SenderID: "s", SenderName: "n", At: "t", Content: "c", Mention: true, Deleted: true, Inferred: true}) {
+	e := &event.Classified{Event: event.Event{MessageID: "1", ThreadInferred: "x", Deleted: true,
+		Content: "c", CreateTime: "t", Sender: event.Sender{ID: "s", Name: "n"}}, IsBotMention: true}
+	if got := From(e); got != (Message{MessageID: "1", SenderID: "s", SenderName: "n", At: "t", Content: "c",
+		Mention: true, Deleted: true, Inferred: true}) {
 		t.Errorf("%+v", got)
 	}
 }
 
 func TestAtRest(t *testing.T) {
-	for status, want := range map[string]bool{Investigating: false, AwaitingValidation: false, BouncedRound1: false, Escalated: false, PendingUser: true, Closed: true} {
+	for status, want := range map[string]bool{Investigating: false, AwaitingValidation: false,
+		BouncedRound1: false, Escalated: false, PendingUser: true, Closed: true} {
 		if got := (&Thread{Status: status}).AtRest(); got != want {
 			t.Errorf("%s: %v", status, got)
 		}
@@ -243,7 +256,8 @@ func TestAtRest(t *testing.T) {
 // TestFile: the triage file is due with the post of the draft that it came with.
 func TestFile(t *testing.T) {
 	path := "triage/x.md"
-	th := Thread{Cycle: 2, TriageFilePath: &path, InvestigatorReturn: &draft.Return{ProposedTriageFile: &draft.TriageFile{Content: "c"}}}
+	th := Thread{Cycle: 2, TriageFilePath: &path,
+		InvestigatorReturn: &draft.Return{ProposedTriageFile: &draft.TriageFile{Content: "c"}}}
 	none := Thread{Cycle: 2}
 	for _, tt := range []struct {
 		name string
@@ -274,8 +288,10 @@ func TestBroke(t *testing.T) {
 	}{
 		{Thread{Status: PendingUser, Badge: broke, InvestigatorTaskID: &i}, "i", false},
 		{Thread{Status: PendingUser, Badge: broke, InvestigatorTaskID: &i, ValidatorTaskID: &v}, "i", false},
-		{Thread{Status: PendingUser, Badge: broke, InvestigatorTaskID: &i, InvestigatorReturn: &draft.Return{}}, "i", false},
-		{Thread{Status: PendingUser, Badge: broke, InvestigatorTaskID: &i, ValidatorTaskID: &v, InvestigatorReturn: &draft.Return{}}, "v", true},
+		{Thread{Status: PendingUser, Badge: broke, InvestigatorTaskID: &i,
+			InvestigatorReturn: &draft.Return{}}, "i", false},
+		{Thread{Status: PendingUser, Badge: broke, InvestigatorTaskID: &i, ValidatorTaskID: &v,
+			InvestigatorReturn: &draft.Return{}}, "v", true},
 		{Thread{Status: PendingUser, Badge: "failed", InvestigatorTaskID: &i}, "", false},
 		{Thread{Status: Closed, Badge: broke, InvestigatorTaskID: &i}, "", false},
 		{Thread{Status: PendingUser, Badge: broke}, "", false},
@@ -296,7 +312,8 @@ func TestEarlierBadge(t *testing.T) {
 		{"", "disagreement", "disagreement"},
 		{verdict.Validated, "✓ validated, attacked by m", "✓ validated, attacked by m"},
 	} {
-		th := &Thread{Key: "local.dev.1", Status: PendingUser, Badge: tt.badge, ValidatorReturn: &verdict.Verdict{Verdict: verdict.Pass, Proved: tt.proved}}
+		th := &Thread{Key: "local.dev.1", Status: PendingUser, Badge: tt.badge,
+			ValidatorReturn: &verdict.Verdict{Verdict: verdict.Pass, Proved: tt.proved}}
 		if err := th.Save(h); err != nil {
 			t.Fatal(err)
 		}

@@ -191,7 +191,9 @@ func (t *Thread) AtRest() bool { return t.Status == PendingUser || t.Status == C
 
 // Questions returns the messages of the cycle that ask something.
 func (t *Thread) Questions() []Message {
-	return slices.DeleteFunc(slices.Clone(t.Messages), func(m Message) bool { return m.Before || m.Deleted || !m.Actionable })
+	return slices.DeleteFunc(slices.Clone(t.Messages), func(m Message) bool {
+		return m.Before || m.Deleted || !m.Actionable
+	})
 }
 
 // Earlier returns the run of an earlier cycle that the due investigation continues, nil if there is

@@ -19,7 +19,9 @@ func (t *Thread) Said(n Note) string {
 
 // unheard reports whether messages wait that a result does not answer.
 func (t *Thread) unheard(r *run.Result) bool {
-	return slices.ContainsFunc(t.Pending, func(m Message) bool { return !slices.Contains(r.Heard, t.Word(m)) }) ||
+	return slices.ContainsFunc(t.Pending, func(m Message) bool {
+		return !slices.Contains(r.Heard, t.Word(m))
+	}) ||
 		slices.ContainsFunc(t.PendingNotes, func(n Note) bool { return !slices.Contains(r.Heard, t.Said(n)) })
 }
 

@@ -32,7 +32,8 @@ func add(t *testing.T, h *durable.Home, lines ...Line) *List {
 func TestAppend(t *testing.T) {
 	h := home(t)
 	milk := Line{ID: ID("m1"), At: "2026-01-01T00:00:00Z", Kind: Add, By: "local:ana", Text: "milk"}
-	keys := Line{ID: ID("m2"), At: "2026-01-01T00:00:00Z", Kind: Add, By: "local:bo", Text: "rotate the keys", Due: "2026-01-02T09:00:00Z"}
+	keys := Line{ID: ID("m2"), At: "2026-01-01T00:00:00Z", Kind: Add, By: "local:bo", Text: "rotate the keys",
+		Due: "2026-01-02T09:00:00Z"}
 	add(t, h, milk, milk, keys)
 	add(t, h, milk)
 	add(t, h, Line{ID: milk.ID, Kind: Done, At: "2026-01-01T01:00:00Z"}, Line{ID: "t-unknown", Kind: Done})
@@ -42,13 +43,16 @@ func TestAppend(t *testing.T) {
 	if err != nil || len(read.Entries) != 2 || len(got.Entries) != 2 {
 		t.Fatal(read, got, err)
 	}
-	if e := read.Entries[0]; e.DoneAt != "2026-01-01T01:00:00Z" || e.Text != "milk" || read.Entries[1].Told != true {
+	if e := read.Entries[0]; e.DoneAt != "2026-01-01T01:00:00Z" || e.Text != "milk" ||
+		read.Entries[1].Told != true {
 		t.Errorf("%+v", read.Entries)
 	}
-	if b, _ := os.ReadFile(filepath.Join(h.Dir(), Name)); len(read.Open("")) != 1 || read.off != int64(len(b)) {
+	if b, _ := os.ReadFile(filepath.Join(h.Dir(), Name)); len(read.Open("")) != 1 ||
+		read.off != int64(len(b)) {
 		t.Errorf("%d bytes read of %d, %+v", read.off, len(b), read.Open(""))
 	}
-	if l := add(t, h, Line{ID: milk.ID, Kind: Undone}); len(l.Open("local:ana")) != 1 || len(l.Open("local:bo")) != 1 {
+	if l := add(t, h, Line{ID: milk.ID, Kind: Undone}); len(l.Open("local:ana")) != 1 ||
+		len(l.Open("local:bo")) != 1 {
 		t.Errorf("%+v", l.Entries)
 	}
 }
@@ -78,7 +82,8 @@ func TestDue(t *testing.T) {
 	l := add(t, h,
 		Line{ID: "t-1", Kind: Add, By: "a", Text: "past", Due: "2026-01-01T09:00:00+09:00"},
 		Line{ID: "t-2", Kind: Add, By: "a", Text: "later", Due: "2026-01-01T02:00:00Z"},
-		Line{ID: "t-3", Kind: Add, By: "a", Text: "told", Due: "2026-01-01T00:00:00Z"}, Line{ID: "t-3", Kind: Told},
+		Line{ID: "t-3", Kind: Add, By: "a", Text: "told", Due: "2026-01-01T00:00:00Z"},
+		Line{ID: "t-3", Kind: Told},
 		Line{ID: "t-4", Kind: Add, By: "a", Text: "no time"})
 	if due := l.Due(time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC)); len(due) != 1 || due[0].ID != "t-1" {
 		t.Errorf("%+v", due)
@@ -94,8 +99,9 @@ func TestMeant(t *testing.T) {
 		Line{ID: "t-4", Kind: Add, By: "b", Text: "write the release notes"})
 	for words, want := range map[string]string{
 		"mark rotate the staging keys as done": "t-2", "check off milk": "t-1", "S3の掃除のtodo済みにして": "t-3",
-		"complete task 3": "t-3", "task 2 done": "t-2", "mark the release notes as done": "", "complete task 9": "",
-		"done": "", "": "",
+		"complete task 3": "t-3", "task 2 done": "t-2", "mark the release notes as done": "",
+		"complete task 9": "",
+		"done":            "", "": "",
 	} {
 		if got, ok := l.Meant("a", words); got.ID != want && (ok || want != "") {
 			t.Errorf("%q: %q, want %q", words, got.ID, want)

@@ -38,7 +38,8 @@ func Prepare(rec ndjson.Record, e *Event) error {
 	e.cut(rec.Members)
 	m := &e.message
 	for _, f := range [...]struct{ name, value string }{
-		{"platform", m.Platform}, {"chat_id", m.Chat}, {"message_id", m.ID}, {"create_time", e.created}, {"sender.id", m.Sender},
+		{"platform", m.Platform}, {"chat_id", m.Chat}, {"message_id", m.ID}, {"create_time", e.created},
+		{"sender.id", m.Sender},
 	} {
 		if f.value == "" {
 			return fmt.Errorf("%s is missing", f.name)

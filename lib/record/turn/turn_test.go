@@ -86,7 +86,8 @@ func TestClosed(t *testing.T) {
 		got = append(got, fmt.Sprint(c.Sender.ID, " ", c.ThreadID, " ", c.MessageIDs, " ", c.Closed))
 	}
 	want := []string{
-		"ana 1 [1 2 4] answered", "ben 1 [5] answered", "ben 3 [3] too-late", "ana 1 [6 7] too-late", "ana 1 [8 9] end", "ana 3 [10] end",
+		"ana 1 [1 2 4] answered", "ben 1 [5] answered", "ben 3 [3] too-late", "ana 1 [6 7] too-late",
+		"ana 1 [8 9] end", "ana 3 [10] end",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -100,7 +101,8 @@ func stretch(n int, seed uint64) []byte {
 	var b []byte
 	at := 1000
 	for i := range n {
-		id, who, thread, more := fmt.Sprint(i), fmt.Sprintf("u%d", rnd.IntN(3)), fmt.Sprint("r", rnd.IntN(4)), ""
+		id, who, thread, more := fmt.Sprint(i), fmt.Sprintf("u%d", rnd.IntN(3)),
+			fmt.Sprint("r", rnd.IntN(4)), ""
 		solo := i/8000%2 == 1
 		switch at += rnd.IntN(20); rnd.IntN(40) {
 		case 0:
@@ -182,7 +184,8 @@ func TestKilled(t *testing.T) {
 		t.Error("hardly anything is continued: the window is not tested")
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("%d lines, want %d, or others", bytes.Count(got, []byte("\n")), bytes.Count(want, []byte("\n")))
+		t.Errorf("%d lines, want %d, or others", bytes.Count(got, []byte("\n")),
+			bytes.Count(want, []byte("\n")))
 	}
 }
 
@@ -202,7 +205,8 @@ func FuzzSplice(f *testing.F) {
 		if !ok || !bytes.Equal(once, again) {
 			t.Errorf("%s\nagain: %s", once, again)
 		}
-		if !strings.Contains(text, "turn_") && !bytes.HasPrefix(once, []byte(strings.TrimRight(text, " \t\r}"))) {
+		if !strings.Contains(text, "turn_") && !bytes.HasPrefix(once,
+			[]byte(strings.TrimRight(text, " \t\r}"))) {
 			t.Errorf("%s: changes %s", once, text)
 		}
 	})

@@ -175,7 +175,8 @@ func (r *ruling) refs(f Facts) (supported bool) {
 		switch ref.Result {
 		case Fabricated:
 			r.bounce(fmt.Sprintf("%s, is fabricated: %s", name, ref.Note),
-				fmt.Sprintf("Drop %s, or cite what really stands there: %s. Quote the lines word for word.", name, ref.Note))
+				fmt.Sprintf("Drop %s, or cite what really stands there: %s. Quote the lines word for word.",
+					name, ref.Note))
 		case Contradicts:
 			r.bounce(fmt.Sprintf("%s, does not say so: %s", name, ref.Note),
 				fmt.Sprintf("Read %s again: %s. Cite lines that show the claim, or change the claim and the draft.", name, ref.Note))
@@ -236,7 +237,8 @@ func (r *ruling) text(f Facts) {
 	r.list("safety", len(f.Unsafe) == 0)
 	for _, why := range f.Opposed {
 		r.check("claims", Fail, why)
-		r.bounce("it says what its evidence denies: "+why, "Read the lines again and say what they say: "+why+".")
+		r.bounce("it says what its evidence denies: "+why,
+			"Read the lines again and say what they say: "+why+".")
 	}
 	r.list("claims", len(f.Opposed) == 0)
 	if len(f.Untraced) > 0 {
@@ -257,8 +259,10 @@ func (r *ruling) text(f Facts) {
 		r.v.ConfidenceLanguageMatch = Mismatch
 		names := strings.Join(f.Misjudged, ", ")
 		r.check("confidence", Fail, names)
-		r.bounce(fmt.Sprintf("the wording (%s) does not fit confidence %s", names, text.Visible(f.Confidence)),
-			fmt.Sprintf("Say it as surely as it was found: %s does not fit confidence %s.", names, text.Visible(f.Confidence)))
+		r.bounce(fmt.Sprintf("the wording (%s) does not fit confidence %s", names,
+			text.Visible(f.Confidence)),
+			fmt.Sprintf("Say it as surely as it was found: %s does not fit confidence %s.", names,
+				text.Visible(f.Confidence)))
 	}
 	r.list("confidence", len(f.Misjudged) == 0)
 	if len(f.Smells) > 0 {
@@ -283,7 +287,9 @@ func (r *ruling) risk(f Facts) {
 		return
 	}
 	names := strings.Join(f.Risks, ", ")
-	all := len(f.Refs) > 0 && !slices.ContainsFunc(f.Refs, func(ref Ref) bool { return ref.Result != Supports })
+	all := len(f.Refs) > 0 && !slices.ContainsFunc(f.Refs, func(ref Ref) bool {
+		return ref.Result != Supports
+	})
 	switch {
 	case f.Confidence != draft.High:
 		r.v.RiskGateCheck = Fails
@@ -305,7 +311,8 @@ func (r *ruling) scope(f Facts) {
 	case Major:
 		r.v.ScopeDrift = Major
 		r.check("scope", Fail, f.DriftNote)
-		r.bounce("it does not answer what was asked: "+f.DriftNote, "Answer the question that was asked: "+f.DriftNote+".")
+		r.bounce("it does not answer what was asked: "+f.DriftNote,
+			"Answer the question that was asked: "+f.DriftNote+".")
 	case Minor:
 		r.v.ScopeDrift = Minor
 		r.check("scope", "note", f.DriftNote)

@@ -8,7 +8,8 @@ import (
 )
 
 func good() Facts {
-	return Facts{Confidence: draft.High, Refs: []Ref{{Ref: "a.go:1", Result: Supports, Note: "it is there"}}, Drift: None, Other: NoOverlap}
+	return Facts{Confidence: draft.High, Refs: []Ref{{Ref: "a.go:1", Result: Supports, Note: "it is there"}},
+		Drift: None, Other: NoOverlap}
 }
 
 func TestCompute(t *testing.T) {
@@ -34,31 +35,74 @@ func TestCompute(t *testing.T) {
 		field  func(Verdict) string
 		value  string
 	}{
-		{"good", func(*Facts) {}, Pass, "no contradiction: 1 of 1 references", func(v Verdict) string { return v.SpotCheckResult }, Supports},
-		{"uncheckable beside support", ref(Supports, Uncheckable), Pass, "", func(v Verdict) string { return v.SpotCheckRef }, "f.go:2"},
-		{"uncheckable alone", ref(Uncheckable), Bounce, "no reference", func(v Verdict) string { return v.SpotCheckResult }, Uncheckable},
+		{"good", func(*Facts) {}, Pass, "no contradiction: 1 of 1 references", func(v Verdict) string {
+			return v.SpotCheckResult
+		}, Supports},
+		{"uncheckable beside support", ref(Supports, Uncheckable), Pass, "", func(v Verdict) string {
+			return v.SpotCheckRef
+		}, "f.go:2"},
+		{"uncheckable alone", ref(Uncheckable), Bounce, "no reference", func(v Verdict) string {
+			return v.SpotCheckResult
+		}, Uncheckable},
 		{"uncheckable twice", ref(Uncheckable, Uncheckable), Bounce, "no reference", nil, ""},
-		{"one of three fabricated", ref(Supports, Fabricated, Supports), Bounce, "reference 2, f.go:2, is fabricated", func(v Verdict) string { return v.SpotCheckRef }, "f.go:2"},
-		{"one of three contradicts", ref(Supports, Supports, Contradicts), Bounce, "reference 3", func(v Verdict) string { return v.SpotCheckResult }, Contradicts},
-		{"the worst is named", ref(Contradicts, Fabricated, Uncheckable), Bounce, "", func(v Verdict) string { return v.SpotCheckRef }, "f.go:2"},
-		{"nothing cited", ref(), Escalate, "nothing is cited", func(v Verdict) string { return v.SpotCheckResult }, Uncheckable},
-		{"schema", func(f *Facts) { f.Schema = "draft_reply: has 400 words" }, Bounce, "400 words", func(v Verdict) string { return v.SchemaCheck }, Fail},
-		{"secret", func(f *Facts) { f.Unsafe = []draft.Problem{{Name: "secret", Note: "a token", Fatal: true}} }, Bounce, "a token", nil, ""},
-		{"remark", func(f *Facts) { f.Unsafe = []draft.Problem{{Name: "url", Note: "an address"}} }, Pass, "", nil, ""},
+		{"one of three fabricated", ref(Supports, Fabricated, Supports), Bounce,
+			"reference 2, f.go:2, is fabricated", func(v Verdict) string { return v.SpotCheckRef }, "f.go:2"},
+		{"one of three contradicts", ref(Supports, Supports, Contradicts), Bounce, "reference 3",
+			func(v Verdict) string { return v.SpotCheckResult }, Contradicts},
+		{"the worst is named", ref(Contradicts, Fabricated, Uncheckable), Bounce, "", func(v Verdict) string {
+			return v.SpotCheckRef
+		}, "f.go:2"},
+		{"nothing cited", ref(), Escalate, "nothing is cited", func(v Verdict) string {
+			return v.SpotCheckResult
+		}, Uncheckable},
+		{"schema", func(f *Facts) {
+			f.Schema = "draft_reply: has 400 words"
+		}, Bounce, "400 words", func(v Verdict) string { return v.SchemaCheck }, Fail},
+		{"secret", func(f *Facts) {
+			f.Unsafe = []draft.Problem{{Name: "secret", Note: "a token", Fatal: true}}
+		}, Bounce, "a token", nil, ""},
+		{"remark", func(f *Facts) {
+			f.Unsafe = []draft.Problem{{Name: "url", Note: "an address"}}
+		}, Pass, "", nil, ""},
 		{"untraced", func(f *Facts) { f.Untraced = []string{"MaxTries"} }, Bounce, `"MaxTries"`, nil, ""},
-		{"wording", func(f *Facts) { f.Misjudged = []string{"definitely"} }, Bounce, "definitely", func(v Verdict) string { return v.ConfidenceLanguageMatch }, Mismatch},
-		{"smell", func(f *Facts) { f.Smells = []string{"happy to help"} }, Bounce, "happy", func(v Verdict) string { return v.ToneAssessment }, AISmell},
-		{"risk, high, all supports", risky(draft.High, Supports, Supports), Pass, "", func(v Verdict) string { return v.RiskGateCheck }, Passes},
-		{"risk, high, one uncheckable", risky(draft.High, Supports, Uncheckable), Bounce, "a rollback", func(v Verdict) string { return v.RiskGateCheck }, NeedsHigh},
-		{"risk, medium", risky(draft.Medium, Supports), Bounce, "a rollback", func(v Verdict) string { return v.RiskGateCheck }, Fails},
-		{"risk, low", risky(draft.Low, Supports), Bounce, "a rollback", func(v Verdict) string { return v.RiskGateCheck }, Fails},
-		{"risk, made-up confidence", risky("HIGH", Supports), Bounce, "a rollback", func(v Verdict) string { return v.RiskGateCheck }, Fails},
-		{"minor drift", func(f *Facts) { f.Drift = Minor }, Pass, "", func(v Verdict) string { return v.ScopeDrift }, Minor},
-		{"major drift", func(f *Facts) { f.Drift, f.DriftNote = Major, "nothing of retries" }, Bounce, "nothing of retries", func(v Verdict) string { return v.ScopeDrift }, Major},
-		{"contradicts a thread", func(f *Facts) { f.Other = "contradicts_slack-c1" }, Escalate, "slack-c1", func(v Verdict) string { return v.CrossInvestigationConsistency }, "contradicts_slack-c1"},
-		{"no draft", func(f *Facts) { f.Empty, f.Asks = true, "needs the log" }, Escalate, "needs the log", nil, ""},
+		{"wording", func(f *Facts) {
+			f.Misjudged = []string{"definitely"}
+		}, Bounce, "definitely", func(v Verdict) string { return v.ConfidenceLanguageMatch }, Mismatch},
+		{"smell", func(f *Facts) {
+			f.Smells = []string{"happy to help"}
+		}, Bounce, "happy", func(v Verdict) string { return v.ToneAssessment }, AISmell},
+		{"risk, high, all supports", risky(draft.High, Supports, Supports), Pass, "", func(v Verdict) string {
+			return v.RiskGateCheck
+		}, Passes},
+		{"risk, high, one uncheckable", risky(draft.High, Supports, Uncheckable), Bounce, "a rollback",
+			func(v Verdict) string { return v.RiskGateCheck }, NeedsHigh},
+		{"risk, medium", risky(draft.Medium, Supports), Bounce, "a rollback", func(v Verdict) string {
+			return v.RiskGateCheck
+		}, Fails},
+		{"risk, low", risky(draft.Low, Supports), Bounce, "a rollback", func(v Verdict) string {
+			return v.RiskGateCheck
+		}, Fails},
+		{"risk, made-up confidence", risky("HIGH", Supports), Bounce, "a rollback", func(v Verdict) string {
+			return v.RiskGateCheck
+		}, Fails},
+		{"minor drift", func(f *Facts) {
+			f.Drift = Minor
+		}, Pass, "", func(v Verdict) string { return v.ScopeDrift }, Minor},
+		{"major drift", func(f *Facts) {
+			f.Drift, f.DriftNote = Major, "nothing of retries"
+		}, Bounce, "nothing of retries", func(v Verdict) string { return v.ScopeDrift }, Major},
+		{"contradicts a thread", func(f *Facts) {
+			f.Other = "contradicts_slack-c1"
+		}, Escalate, "slack-c1", func(v Verdict) string {
+			return v.CrossInvestigationConsistency
+		}, "contradicts_slack-c1"},
+		{"no draft", func(f *Facts) {
+			f.Empty, f.Asks = true, "needs the log"
+		}, Escalate, "needs the log", nil, ""},
 		{"asks, with a draft", func(f *Facts) { f.Asks = "needs the log" }, Pass, "", nil, ""},
-		{"bounce and escalate", func(f *Facts) { f.Smells, f.Other = []string{"x"}, "contradicts_k" }, Escalate, "", nil, ""},
+		{"bounce and escalate", func(f *Facts) {
+			f.Smells, f.Other = []string{"x"}, "contradicts_k"
+		}, Escalate, "", nil, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := good()
@@ -110,7 +154,9 @@ func TestWorse(t *testing.T) {
 		{"passes beside smell", func(v *Verdict) { v.ToneAssessment = AISmell }, Bounce},
 		{"passes though off", func(v *Verdict) { v.ToneAssessment = Off }, Pass},
 		{"passes beside drift", func(v *Verdict) { v.ScopeDrift = Major }, Bounce},
-		{"passes beside a contradiction", func(v *Verdict) { v.CrossInvestigationConsistency = "contradicts_k" }, Escalate},
+		{"passes beside a contradiction", func(v *Verdict) {
+			v.CrossInvestigationConsistency = "contradicts_k"
+		}, Escalate},
 		{"says what nobody understands", func(v *Verdict) { v.Verdict = "PASS" }, Escalate},
 		{"gate that nobody understands", func(v *Verdict) { v.RiskGateCheck = "fine" }, Bounce},
 	} {
@@ -120,7 +166,8 @@ func TestWorse(t *testing.T) {
 		if got.Verdict != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got.Verdict, c.want)
 		}
-		if got.ValidatorModel != "model" || (got.BounceFeedback != nil) != (got.Verdict == Bounce) || len(got.Reasons) == 0 {
+		if got.ValidatorModel != "model" || (got.BounceFeedback != nil) != (got.Verdict == Bounce) ||
+			len(got.Reasons) == 0 {
 			t.Errorf("%s: %+v", c.name, got)
 		}
 	}
@@ -133,9 +180,11 @@ func TestWorse(t *testing.T) {
 }
 
 func TestCheckOfAnAgent(t *testing.T) {
-	v := Verdict{Verdict: "yes", SpotCheckResult: "true", CrossInvestigationConsistency: "contradicts_", Reasons: make([]string, 21)}
+	v := Verdict{Verdict: "yes", SpotCheckResult: "true", CrossInvestigationConsistency: "contradicts_",
+		Reasons: make([]string, 21)}
 	err := v.Check()
-	for _, want := range []string{"verdict: is", "spot_check_result", "schema_check", "risk_gate_check", "cross_investigation", "reasons: has 21"} {
+	for _, want := range []string{"verdict: is", "spot_check_result", "schema_check", "risk_gate_check",
+		"cross_investigation", "reasons: has 21"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: want %q", err, want)
 		}

@@ -10,7 +10,8 @@ import (
 // Compute judges what code has found out about a draft.
 func ExampleCompute() {
 	v := verdict.Compute(verdict.Facts{Confidence: "high", Drift: verdict.None, Other: verdict.NoOverlap,
-		Refs:   []verdict.Ref{{Ref: "client.go:42", Result: verdict.Fabricated, Note: "there is no such file"}},
+		Refs: []verdict.Ref{{Ref: "client.go:42", Result: verdict.Fabricated,
+			Note: "there is no such file"}},
 		Unsafe: []draft.Problem{{Name: "secret", Note: "a token", Fatal: true}}})
 	fmt.Println(v.Verdict, v.SpotCheckResult)
 	// Output:

@@ -45,7 +45,8 @@ func Join(v Verdict, looks []Look) Verdict {
 			v.Checks = append(v.Checks, check)
 		}
 		for _, o := range l.Says {
-			check.Result, check.Note = Contradicts, text.Visible(fmt.Sprintf("%q at %s: %s", o.Claim, o.Ref, o.Note))
+			check.Result, check.Note = Contradicts,
+				text.Visible(fmt.Sprintf("%q at %s: %s", o.Claim, o.Ref, o.Note))
 			v.Checks = append(v.Checks, check)
 			reasons = append(reasons, name+" objects to "+check.Note)
 		}
@@ -82,7 +83,8 @@ func sum(a, b *draft.Usage) *draft.Usage {
 		return a
 	}
 	u := *a
-	u.InputTokens, u.OutputTokens, u.Turns = a.InputTokens+b.InputTokens, a.OutputTokens+b.OutputTokens, a.Turns+b.Turns
+	u.InputTokens, u.OutputTokens, u.Turns = a.InputTokens+b.InputTokens, a.OutputTokens+b.OutputTokens,
+		a.Turns+b.Turns
 	u.DurationMS, u.TokensUnknown = max(a.DurationMS, b.DurationMS), a.TokensUnknown || b.TokensUnknown
 	u.CostUSD, u.CostAtLeast = nil, a.CostAtLeast || b.CostAtLeast
 	if a.CostUSD != nil && b.CostUSD != nil {

@@ -9,10 +9,13 @@ import (
 )
 
 func TestJoin(t *testing.T) {
-	says := Look{Lens: "polarity", Persona: "Dev", Says: []Objection{{Ref: "a.go:1", Claim: "it is off", Result: Contradicts, Note: "It is on."}}, Usage: &draft.Usage{InputTokens: 5, CostUSD: new(0.5)}}
+	says := Look{Lens: "polarity", Persona: "Dev",
+		Says:  []Objection{{Ref: "a.go:1", Claim: "it is off", Result: Contradicts, Note: "It is on."}},
+		Usage: &draft.Usage{InputTokens: 5, CostUSD: new(0.5)}}
 	silent := Look{Lens: "numbers", Persona: "Priya", Usage: &draft.Usage{InputTokens: 7, CostUSD: new(0.25)}}
 	fails := Look{Lens: "scope", Persona: "Carlos", Err: errors.New("no answer")}
-	good := Compute(Facts{Confidence: draft.High, Refs: []Ref{{Ref: "a.go:1", Result: Supports}}, Sentences: []Sentence{{Text: "x", State: About}}})
+	good := Compute(Facts{Confidence: draft.High, Refs: []Ref{{Ref: "a.go:1", Result: Supports}},
+		Sentences: []Sentence{{Text: "x", State: About}}})
 	if good.Verdict != Pass {
 		t.Fatal(good.Reasons)
 	}
@@ -37,7 +40,8 @@ func TestJoin(t *testing.T) {
 		if got.Verdict != c.want || worse(verdicts, c.from, got.Verdict) != got.Verdict {
 			t.Errorf("%s: %s, want %s", c.name, got.Verdict, c.want)
 		}
-		if got.Verdict == Bounce && (got.BounceFeedback == nil || len(got.Reasons) == 0) || got.Verdict != Pass && got.Proved != Nothing {
+		if got.Verdict == Bounce && (got.BounceFeedback == nil || len(got.Reasons) == 0) ||
+			got.Verdict != Pass && got.Proved != Nothing {
 			t.Errorf("%s: %+v", c.name, got)
 		}
 	}

@@ -46,16 +46,21 @@ func (v *Verdict) Check() error {
 		name, value string
 		scale       []string
 	}{
-		{"verdict", v.Verdict, verdicts}, {"spot_check_result", v.SpotCheckResult, results}, {"schema_check", v.SchemaCheck, schemas},
-		{"confidence_language_match", v.ConfidenceLanguageMatch, matching}, {"scope_drift", v.ScopeDrift, drifts},
+		{"verdict", v.Verdict, verdicts}, {"spot_check_result", v.SpotCheckResult, results},
+		{"schema_check", v.SchemaCheck, schemas},
+		{"confidence_language_match", v.ConfidenceLanguageMatch, matching},
+		{"scope_drift", v.ScopeDrift, drifts},
 		{"risk_gate_check", v.RiskGateCheck, gates}, {"tone_assessment", v.ToneAssessment, tones},
 	} {
 		if !slices.Contains(f.scale, f.value) {
-			faults = append(faults, fmt.Sprintf("%s: is %q, want one of %s", f.name, text.Cut(f.value, 40), strings.Join(f.scale, " ")))
+			faults = append(faults, fmt.Sprintf("%s: is %q, want one of %s", f.name, text.Cut(f.value, 40),
+				strings.Join(f.scale, " ")))
 		}
 	}
-	if c := v.CrossInvestigationConsistency; c != Consistent && c != NoOverlap && (!strings.HasPrefix(c, contradicts) || len(c) == len(contradicts)) {
-		faults = append(faults, fmt.Sprintf("cross_investigation_consistency: is %q, want consistent, no_overlap or contradicts_KEY", text.Cut(c, 40)))
+	if c := v.CrossInvestigationConsistency; c != Consistent && c != NoOverlap &&
+		(!strings.HasPrefix(c, contradicts) || len(c) == len(contradicts)) {
+		faults = append(faults,
+			fmt.Sprintf("cross_investigation_consistency: is %q, want consistent, no_overlap or contradicts_KEY", text.Cut(c, 40)))
 	}
 	if len(v.Reasons) > maxReasons {
 		faults = append(faults, fmt.Sprintf("reasons: has %d, at most %d", len(v.Reasons), maxReasons))
@@ -85,7 +90,8 @@ func (v *Verdict) implied() string {
 	switch {
 	case strings.HasPrefix(v.CrossInvestigationConsistency, contradicts):
 		return Escalate
-	case v.SchemaCheck != OK, worse(results, v.SpotCheckResult, Uncheckable) != Uncheckable, v.ConfidenceLanguageMatch != Match,
+	case v.SchemaCheck != OK, worse(results, v.SpotCheckResult, Uncheckable) != Uncheckable,
+		v.ConfidenceLanguageMatch != Match,
 		v.ScopeDrift == Major, v.RiskGateCheck != Passes, v.ToneAssessment == AISmell:
 		return Bounce
 	}
@@ -107,7 +113,8 @@ func Worse(code, agent Verdict) Verdict {
 		v.CrossInvestigationConsistency = agent.CrossInvestigationConsistency
 	}
 	if worse(results, code.SpotCheckResult, agent.SpotCheckResult) != code.SpotCheckResult {
-		v.SpotCheckRef, v.SpotCheckResult, v.SpotCheckNote = agent.SpotCheckRef, agent.SpotCheckResult, agent.SpotCheckNote
+		v.SpotCheckRef, v.SpotCheckResult, v.SpotCheckNote = agent.SpotCheckRef, agent.SpotCheckResult,
+			agent.SpotCheckNote
 	}
 	v.ValidatorModel, v.Usage = agent.ValidatorModel, agent.Usage
 	v.Checks = append(slices.Clone(code.Checks), agentChecks(agent)...)
@@ -166,10 +173,12 @@ func agentChecks(a Verdict) []Check {
 		return Check{Name: name, Result: result, By: "agent", Note: note}
 	}
 	out := []Check{
-		by("schema", schemas, a.SchemaCheck, ""), by("confidence", matching, a.ConfidenceLanguageMatch, ""), by("scope", drifts, a.ScopeDrift, ""),
+		by("schema", schemas, a.SchemaCheck, ""), by("confidence", matching, a.ConfidenceLanguageMatch, ""),
+		by("scope", drifts, a.ScopeDrift, ""),
 		by("risk", gates, a.RiskGateCheck, ""), by("tone", tones, a.ToneAssessment, ""),
 		{Name: "consistency", Result: OK, By: "agent", Note: a.CrossInvestigationConsistency},
-		{Name: spotCheck, Result: a.SpotCheckResult, By: "agent", Note: strings.TrimSpace(a.SpotCheckRef + " " + a.SpotCheckNote)},
+		{Name: spotCheck, Result: a.SpotCheckResult, By: "agent",
+			Note: strings.TrimSpace(a.SpotCheckRef + " " + a.SpotCheckNote)},
 	}
 	if strings.HasPrefix(a.CrossInvestigationConsistency, contradicts) {
 		out[5].Result = Fail

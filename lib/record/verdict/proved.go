@@ -148,7 +148,8 @@ const refCheck = "ref "
 func (v *Verdict) summary() string {
 	confirmed, refs := v.references()
 	covered, uncompared, all := v.sentences()
-	said := fmt.Sprintf("code found no contradiction: %d of %d references cover their claims", confirmed, refs)
+	said := fmt.Sprintf("code found no contradiction: %d of %d references cover their claims",
+		confirmed, refs)
 	if all > 0 {
 		said += fmt.Sprintf(", %d of %d sentences are covered", covered, all)
 	}
@@ -196,8 +197,9 @@ func Edited(by string, sentences []Sentence) string {
 // Label names a state of a sentence for a person.
 func (s Sentence) Label() string {
 	label := map[string]string{
-		About: "about", Unbacked: "backed by nothing cited", Unstated: "nothing to check", Contradicted: "contradicted",
-		Uncompared: "not compared",
+		About: "about", Unbacked: "backed by nothing cited", Unstated: "nothing to check",
+		Contradicted: "contradicted",
+		Uncompared:   "not compared",
 	}[s.State]
 	switch {
 	case s.State == About && s.Ref > 0:

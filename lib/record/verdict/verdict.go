@@ -29,12 +29,14 @@ type Verdict struct {
 	SpotCheckResult string `json:"spot_check_result"`
 	SpotCheckNote   string `json:"spot_check_note"`
 
-	SchemaCheck                   string `json:"schema_check"`                    // ok, fail
-	ConfidenceLanguageMatch       string `json:"confidence_language_match"`       // match, mismatch
-	ScopeDrift                    string `json:"scope_drift"`                     // none, minor, major
-	CrossInvestigationConsistency string `json:"cross_investigation_consistency"` // consistent, contradicts_<thread key>, no_overlap
-	RiskGateCheck                 string `json:"risk_gate_check"`                 // passes, needs_high_confidence, fails
-	ToneAssessment                string `json:"tone_assessment"`                 // matches, off, ai_smell
+	SchemaCheck             string `json:"schema_check"`              // ok, fail
+	ConfidenceLanguageMatch string `json:"confidence_language_match"` // match, mismatch
+	ScopeDrift              string `json:"scope_drift"`               // none, minor, major
+	// consistent, contradicts_<thread key>, no_overlap
+	CrossInvestigationConsistency string `json:"cross_investigation_consistency"`
+	// passes, needs_high_confidence, fails
+	RiskGateCheck  string `json:"risk_gate_check"`
+	ToneAssessment string `json:"tone_assessment"` // matches, off, ai_smell
 
 	BounceFeedback *string `json:"bounce_feedback"`
 
@@ -73,7 +75,8 @@ const (
 	Unbacked     = "none"         // nothing cited covers it
 	Unstated     = "nothing"      // it makes no statement that could be covered
 	Contradicted = "contradicted" // the cited lines say otherwise
-	Uncompared   = "uncompared"   // in a language that the checks do not read: only its names and numbers are compared
+	// in a language that the checks do not read: only its names and numbers are compared
+	Uncompared = "uncompared"
 )
 
 // Sentence is the finding on one sentence of the draft.

@@ -32,7 +32,8 @@ import (
 )
 
 // left are the files that a copy does not need: they are rebuilt or belong to processes.
-var left = []string{"locks", "index", "logs", "supervise.json", "watch.json", presence.Folder, decision.HeadName}
+var left = []string{"locks", "index", "logs", "supervise.json", "watch.json", presence.Folder,
+	decision.HeadName}
 
 const (
 	markName     = "dispatch.json"
@@ -43,7 +44,8 @@ const (
 // logs are the derived logs, each before the log it is derived from, so that every reply in the
 // copy has its claim in it, and every input of the journal its line.
 var logs = []string{
-	"dispatch.ndjson", "events-classified.ndjson", "events-turns.ndjson", "events-threaded.ndjson", "events.ndjson", "signals-done.ndjson", repliesName, decision.LogName, todo.Name,
+	"dispatch.ndjson", "events-classified.ndjson", "events-turns.ndjson", "events-threaded.ndjson",
+	"events.ndjson", "signals-done.ndjson", repliesName, decision.LogName, todo.Name,
 }
 
 // manifest lists the contents of a copy.
@@ -83,7 +85,8 @@ func Save(h *durable.Home, w io.Writer) error {
 	}
 	b, err := json.Marshal(m)
 	if err == nil {
-		err = out.WriteHeader(&tar.Header{Name: manifestName, Mode: 0o600, Size: int64(len(b)), Format: tar.FormatPAX})
+		err = out.WriteHeader(&tar.Header{Name: manifestName, Mode: 0o600, Size: int64(len(b)),
+			Format: tar.FormatPAX})
 	}
 	if err == nil {
 		_, err = out.Write(b)
@@ -128,7 +131,8 @@ func list(h *durable.Home) ([]string, error) {
 			return err
 		case d.IsDir() && slices.Contains(left, name):
 			return fs.SkipDir
-		case !d.Type().IsRegular() || slices.Contains(left, name) || strings.HasPrefix(path.Base(name), ".") || path.Base(name) == "lock":
+		case !d.Type().IsRegular() || slices.Contains(left, name) ||
+			strings.HasPrefix(path.Base(name), ".") || path.Base(name) == "lock":
 			return nil
 		}
 		names = append(names, name)
@@ -162,7 +166,8 @@ func (at *instant) put(h *durable.Home, out *tar.Writer, name string) (*file, er
 	if size < 0 || name == markName && at.mark == nil {
 		return nil, nil // it was created later
 	}
-	if err := out.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: size, ModTime: info.ModTime(), Format: tar.FormatPAX}); err != nil {
+	if err := out.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: size, ModTime: info.ModTime(),
+		Format: tar.FormatPAX}); err != nil {
 		return nil, err
 	}
 	sum := sha256.New()

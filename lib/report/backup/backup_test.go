@@ -46,8 +46,10 @@ func put1(t *testing.T, h *durable.Home, name, text string) {
 func offered(t *testing.T, h *durable.Home, key string, kinds ...string) {
 	t.Helper()
 	for _, kind := range append([]string{decision.Offer}, kinds...) {
-		r := decision.Record{Kind: kind, By: "ana", Via: "terminal", Key: key, Cycle: 1, Text: key, DraftSHA256: decision.Sum(key),
-			At: noon.Format(time.RFC3339), Target: &decision.Target{Platform: "local", ChatID: "dev", ThreadID: "1", ReplyToID: "1"}}
+		r := decision.Record{Kind: kind, By: "ana", Via: "terminal", Key: key, Cycle: 1, Text: key,
+			DraftSHA256: decision.Sum(key),
+			At:          noon.Format(time.RFC3339),
+			Target:      &decision.Target{Platform: "local", ChatID: "dev", ThreadID: "1", ReplyToID: "1"}}
 		if _, err := decision.Append(h, r); err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +61,8 @@ func intent(t *testing.T, h *durable.Home, key, state string, tries int) {
 	if err := h.MkdirAll(outbox.Done); err != nil {
 		t.Fatal(err)
 	}
-	e := outbox.Entry{ID: outbox.ID(key, 1, decision.Sum(key), 1), Key: key, Cycle: 1, DraftSHA256: decision.Sum(key), State: state, Tries: tries, Part: 1, Parts: 1}
+	e := outbox.Entry{ID: outbox.ID(key, 1, decision.Sum(key), 1), Key: key, Cycle: 1,
+		DraftSHA256: decision.Sum(key), State: state, Tries: tries, Part: 1, Parts: 1}
 	if err := e.Save(h); err != nil {
 		t.Fatal(err)
 	}
@@ -81,11 +84,13 @@ func inNew(t *testing.T, h *durable.Home) (*durable.Home, Restored) {
 
 func TestCopyIsTheSame(t *testing.T) {
 	h := home(t, t.TempDir())
-	keep := map[string]string{"events.ndjson": "{}\n{}\n", "open/k.json": "{}", "closed/ab/k.json": "{}", "config.yaml": "team: {}\n", "runs/i-1/result.json": "{}", "triage/x.md": "x"}
+	keep := map[string]string{"events.ndjson": "{}\n{}\n", "open/k.json": "{}", "closed/ab/k.json": "{}",
+		"config.yaml": "team: {}\n", "runs/i-1/result.json": "{}", "triage/x.md": "x"}
 	for name, text := range keep {
 		put1(t, h, name, text)
 	}
-	for _, name := range []string{"locks/watch", "index/i", "logs/watch.log", "watch.json", ".events.ndjson.lock", "runs/i-1/lock"} {
+	for _, name := range []string{"locks/watch", "index/i", "logs/watch.log", "watch.json",
+		".events.ndjson.lock", "runs/i-1/lock"} {
 		put1(t, h, name, "x")
 	}
 	if err := os.Symlink("/etc/passwd", h.Path("open/link.json")); err != nil {
@@ -116,7 +121,8 @@ func TestNothingIsPostedTwice(t *testing.T) {
 	offered(t, h, "parked", decision.Approve, decision.Claim)
 	intent(t, h, "parked", outbox.Parked, 3)
 	offered(t, h, "replied", decision.Approve, decision.Claim)
-	put1(t, h, "replies.ndjson", `{"key":"replied","cycle":1,"draft_sha256":"`+decision.Sum("replied")+`"}`+"\n")
+	put1(t, h, "replies.ndjson", `{"key":"replied","cycle":1,"draft_sha256":"`+
+		decision.Sum("replied")+`"}`+"\n")
 	n, done := inNew(t, h)
 	if done.Revoked != 1 || done.Looked != 2 {
 		t.Errorf("%+v", done)
@@ -128,7 +134,8 @@ func TestNothingIsPostedTwice(t *testing.T) {
 	if last := rs[len(rs)-1]; last.Kind != decision.Revoke || last.Key != "approved" {
 		t.Errorf("%+v", last)
 	}
-	if st := decision.Resolve(rs, decision.Policy{Approvers: []string{"ana"}}, noon); st["approved"].Approved() || !st["waits"].Open(noon) {
+	if st := decision.Resolve(rs, decision.Policy{Approvers: []string{"ana"}},
+		noon); st["approved"].Approved() || !st["waits"].Open(noon) {
 		t.Errorf("approved %+v, waits %+v", st["approved"], st["waits"])
 	}
 	entries, err := outbox.Open(n)
@@ -227,12 +234,14 @@ func TestCopyOfALivingHome(t *testing.T) {
 			l, err := h.OpenLog(repliesName)
 			if err == nil {
 				_, err = l.Append(func(int64) ([]byte, error) {
-					return fmt.Appendf(nil, `{"key":%q,"cycle":1,"draft_sha256":%q}`+"\n", key, decision.Sum(key)), nil
+					return fmt.Appendf(nil, `{"key":%q,"cycle":1,"draft_sha256":%q}`+"\n", key,
+						decision.Sum(key)), nil
 				})
 			}
 			info, statErr := h.Root().Stat(decision.LogName)
 			if err = errors.Join(err, statErr); err == nil {
-				err = h.Replace(markName, fmt.Appendf(nil, `{"seq":-1,"journal":0,"decisions":%d,"replies":0}`, info.Size()))
+				err = h.Replace(markName,
+					fmt.Appendf(nil, `{"seq":-1,"journal":0,"decisions":%d,"replies":0}`, info.Size()))
 			}
 			if err != nil {
 				t.Error(err)

@@ -38,7 +38,8 @@ type Restored struct {
 // post that had begun is looked up in the chat first.
 func Restore(r io.Reader, dir string, now time.Time) (done Restored, err error) {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		return done, sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("%q is not empty", dir)), "name a folder that is not there yet")
+		return done, sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("%q is not empty", dir)),
+			"name a folder that is not there yet")
 	}
 	dir, err = filepath.Abs(dir)
 	if err != nil {
@@ -46,7 +47,8 @@ func Restore(r io.Reader, dir string, now time.Time) (done Restored, err error) 
 	}
 	unfinished := dir + ".restoring"
 	if _, err := os.Lstat(unfinished); err == nil {
-		return done, sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("%q is in the way", unfinished)), "it is of a restore that was cut short; remove it")
+		return done, sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("%q is in the way", unfinished)),
+			"it is of a restore that was cut short; remove it")
 	}
 	if done, err = restore(r, unfinished, now); err != nil {
 		return done, errors.Join(err, os.RemoveAll(unfinished))
@@ -161,7 +163,8 @@ func write(h *durable.Home, name string, r io.Reader) (file, error) {
 	}
 	sum := sha256.New()
 	n, err := io.Copy(io.MultiWriter(f, sum), r)
-	return file{name, n, hex.EncodeToString(sum.Sum(nil))}, sysexit.With(sysexit.IO, errors.Join(err, f.Sync(), f.Close()))
+	return file{name, n, hex.EncodeToString(sum.Sum(nil))},
+		sysexit.With(sysexit.IO, errors.Join(err, f.Sync(), f.Close()))
 }
 
 // since is the reason recorded for revoked and doubtful posts.
@@ -243,7 +246,8 @@ func look(h *durable.Home, state *decision.State, now time.Time) (n int, err err
 			continue
 		}
 		for _, e := range outbox.Derive(d, st.Offer.Target, 0) {
-			e.State, e.Tries, e.TriedAt, e.IntentAt, e.Why = outbox.Parked, 1, text.Timestamp(now), text.Timestamp(now), since
+			e.State, e.Tries, e.TriedAt, e.IntentAt, e.Why = outbox.Parked, 1, text.Timestamp(now),
+				text.Timestamp(now), since
 			if err := e.Save(h); err != nil {
 				return n, err
 			}

@@ -63,11 +63,15 @@ func good() Record {
 		SummaryForOrchestrator: "A charge is tried at most 5 times before it is parked.",
 		DraftReply: "A charge is tried at most five times before it is parked (limits.go:3). Between two tries pass 30 seconds. " +
 			"Compression is disabled by default, and `stepc2` returns 14 (steps.go:3).",
-		DraftLanguage: "en", Question: "how often is a charge tried, and is compression used?", InvestigatorRound: 1, OpenQuestions: []string{},
+		DraftLanguage: "en", Question: "how often is a charge tried, and is compression used?",
+		InvestigatorRound: 1, OpenQuestions: []string{},
 		EvidenceRefs: []draft.Ref{
-			ref("limits.go:3", "// A charge is tried at most 5 times before it is parked.", "A charge is tried at most 5 times before it is parked."),
-			ref("limits.go:6-7", "// Between two tries pass 30 seconds.\nconst pause = 30 * time.Second", "Between two tries pass 30 seconds."),
-			ref("limits.go:9", "// Compression is disabled by default.", "Compression is disabled by default."),
+			ref("limits.go:3", "// A charge is tried at most 5 times before it is parked.",
+				"A charge is tried at most 5 times before it is parked."),
+			ref("limits.go:6-7", "// Between two tries pass 30 seconds.\nconst pause = 30 * time.Second",
+				"Between two tries pass 30 seconds."),
+			ref("limits.go:9", "// Compression is disabled by default.",
+				"Compression is disabled by default."),
 			ref("steps.go:3", "func stepc2() int { return 14 }", "`stepc2` returns 14."),
 		},
 	}}
@@ -104,12 +108,14 @@ func TestWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := string(steps) + limitsFile
-	lines := map[string][]string{"steps.go": strings.Split(string(steps), "\n"), "limits.go": strings.Split(limitsFile, "\n")}
+	lines := map[string][]string{"steps.go": strings.Split(string(steps), "\n"),
+		"limits.go": strings.Split(limitsFile, "\n")}
 	// at reports whether each quote is at its cited place.
 	at := func(r Record) bool {
 		for _, ref := range r.EvidenceRefs {
 			p, err := evidence.Parse(ref.Ref)
-			if err != nil || p.End > len(lines[p.Path])-1 || !strings.Contains(strings.Join(lines[p.Path][p.Start-1:p.End], "\n"), ref.Quote) {
+			if err != nil || p.End > len(lines[p.Path])-1 ||
+				!strings.Contains(strings.Join(lines[p.Path][p.Start-1:p.End], "\n"), ref.Quote) {
 				return false
 			}
 		}
@@ -120,7 +126,9 @@ func TestWrong(t *testing.T) {
 		return strings.TrimSpace(strings.Replace(r.DraftReply, good().DraftReply, "", 1))
 	}
 	said := func(r Record, words ...string) bool {
-		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(strings.ToLower(r.DraftReply), w) })
+		return slices.ContainsFunc(words, func(w string) bool {
+			return strings.Contains(strings.ToLower(r.DraftReply), w)
+		})
 	}
 	if !at(good()) {
 		t.Fatal("the good return is bad")
@@ -130,10 +138,13 @@ func TestWrong(t *testing.T) {
 		BadLine: func(r Record) bool { return !missing(root, r) && !at(r) },
 		OffLine: func(r Record) bool { return !missing(root, r) && !at(r) },
 		BadContent: func(r Record) bool {
-			return slices.ContainsFunc(r.EvidenceRefs, func(e draft.Ref) bool { return !strings.Contains(all, e.Quote) })
+			return slices.ContainsFunc(r.EvidenceRefs, func(e draft.Ref) bool {
+				return !strings.Contains(all, e.Quote)
+			})
 		},
 		InvertedNumber: func(r Record) bool {
-			return !said(r, "five") || !said(r, "30 seconds") || !said(r, "two tries") || !said(r, "returns 14 ")
+			return !said(r, "five") || !said(r, "30 seconds") || !said(r, "two tries") ||
+				!said(r, "returns 14 ")
 		},
 		InvertedUnit:  func(r Record) bool { return !said(r, "30 seconds") },
 		InventedName:  func(r Record) bool { return unheardOf(r, all) },
@@ -150,7 +161,8 @@ func TestWrong(t *testing.T) {
 			if !is[fault](bad) {
 				t.Errorf("%s is none: %s: %s", fault, bad.Drill.What, textOf(t, bad))
 			}
-			if bad.Drill.Fault != fault || bad.Drill.Of != "of" || bad.Drill.What == "" || bad.Drill.Where == "" || bad.Key != "k1" {
+			if bad.Drill.Fault != fault || bad.Drill.Of != "of" || bad.Drill.What == "" ||
+				bad.Drill.Where == "" || bad.Key != "k1" {
 				t.Errorf("%s: mark %+v", fault, bad.Drill)
 			}
 			if strings.Contains(bad.Drill.What, "open-sesame-now") {
@@ -179,7 +191,9 @@ func missing(root *os.Root, r Record) bool {
 // unheardOf reports whether the draft has a word that occurs nowhere else.
 func unheardOf(r Record, all string) bool {
 	known := strings.ToLower(all + good().DraftReply + strings.Join(nameSentences["en"], " "))
-	return slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(r.DraftReply), func(c rune) bool { return strings.ContainsRune(" `()=$-,", c) }), func(w string) bool {
+	return slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(r.DraftReply), func(c rune) bool {
+		return strings.ContainsRune(" `()=$-,", c)
+	}), func(w string) bool {
 		return !strings.Contains(known, strings.Trim(w, "."))
 	})
 }
@@ -192,7 +206,8 @@ func TestDecidable(t *testing.T) {
 	if bad := plant(t, &Drill{Root: root}, r, InvertedNumber, 1); !bad.Drill.Decidable {
 		t.Errorf("the lines decide it: %+v", bad.Drill)
 	}
-	r.DraftReply, r.EvidenceRefs[0].SupportsClaim = "The charge waits for 40 customers.", "The charge waits for customers."
+	r.DraftReply, r.EvidenceRefs[0].SupportsClaim = "The charge waits for 40 customers.",
+		"The charge waits for customers."
 	for seed := range int64(seeds) {
 		bad := plant(t, &Drill{Root: root, Seed: seed}, r, InvertedNumber, 1)
 		if bad.Drill.Decidable {
@@ -219,10 +234,14 @@ func TestStillTrue(t *testing.T) {
 		f     figure
 		want  bool
 	}{
-		{"30 * time.Second", figure{value: "30", unit: "seconds"}, true}, {"time.Second * 30", figure{value: "30", unit: "s"}, true},
-		{"time.Minute", figure{value: "60", unit: "seconds"}, true}, {"4 << 20", figure{value: "4", unit: "mib"}, true},
-		{"32768 bytes", figure{value: "32", unit: "kib"}, true}, {"0o700", figure{value: "700"}, true}, {"five tries", figure{value: "5"}, true},
-		{"default 72 hours", figure{value: "3", unit: "days"}, true}, {"sha256", figure{value: "256"}, false}, {"1.8.0", figure{value: "8"}, false}, {"50", figure{value: "5"}, false},
+		{"30 * time.Second", figure{value: "30", unit: "seconds"}, true},
+		{"time.Second * 30", figure{value: "30", unit: "s"}, true},
+		{"time.Minute", figure{value: "60", unit: "seconds"}, true},
+		{"4 << 20", figure{value: "4", unit: "mib"}, true},
+		{"32768 bytes", figure{value: "32", unit: "kib"}, true}, {"0o700", figure{value: "700"}, true},
+		{"five tries", figure{value: "5"}, true},
+		{"default 72 hours", figure{value: "3", unit: "days"}, true}, {"sha256", figure{value: "256"}, false},
+		{"1.8.0", figure{value: "8"}, false}, {"50", figure{value: "5"}, false},
 	} {
 		if got := holds(c.cited, c.f); got != c.want {
 			t.Errorf("%q holds %+v: %v", c.cited, c.f, got)
@@ -237,7 +256,8 @@ func TestSeed(t *testing.T) {
 	run := func(seed int64, faults []string, in string) string {
 		var out bytes.Buffer
 		d := Drill{Root: root, Seed: seed, Faults: faults, Out: &out, Say: t.Logf}
-		if err := d.Each(context.Background(), stream.Input{Stdin: strings.NewReader(in), After: -1}); err != nil {
+		if err := d.Each(context.Background(),
+			stream.Input{Stdin: strings.NewReader(in), After: -1}); err != nil {
 			t.Fatal(err)
 		}
 		return out.String()
@@ -265,7 +285,9 @@ func TestSeed(t *testing.T) {
 // TestNoPlace: a return without a place for a kind of fault is skipped with a note.
 func TestNoPlace(t *testing.T) {
 	root := codebase(t)
-	bare := Record{Return: &draft.Return{DraftReply: "はい。", DraftLanguage: "ja", EvidenceRefs: []draft.Ref{{Kind: draft.KindMemory, Ref: "m"}, {Kind: draft.KindFile, Ref: "gone.go:1"}}}}
+	bare := Record{Return: &draft.Return{DraftReply: "はい。", DraftLanguage: "ja",
+		EvidenceRefs: []draft.Ref{{Kind: draft.KindMemory, Ref: "m"},
+			{Kind: draft.KindFile, Ref: "gone.go:1"}}}}
 	for _, fault := range []string{BadPath, BadLine, OffLine, BadContent, InvertedNumber, InvertedUnit} {
 		if _, err := (&Drill{Root: root}).Plant(bare, fault, "of", 1); !errors.Is(err, ErrNoPlace) {
 			t.Errorf("%s: %v", fault, err)
@@ -278,8 +300,11 @@ func TestNoPlace(t *testing.T) {
 	}
 	var out bytes.Buffer
 	var notes []string
-	d := Drill{Root: root, Out: &out, Say: func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }}
-	if err := d.Each(context.Background(), stream.Input{Stdin: strings.NewReader(textOf(t, bare) + "\n"), After: -1}); err != nil {
+	d := Drill{Root: root, Out: &out, Say: func(format string, args ...any) {
+		notes = append(notes, fmt.Sprintf(format, args...))
+	}}
+	if err := d.Each(context.Background(),
+		stream.Input{Stdin: strings.NewReader(textOf(t, bare) + "\n"), After: -1}); err != nil {
 		t.Fatal(err)
 	}
 	if len(notes) != 1 || !strings.Contains(notes[0], "stdin:1: it has no place for bad_path bad_line") {

@@ -112,7 +112,8 @@ func inventedName(s *subject) error {
 	var renamed []string
 	if s.rng.IntN(2) == 0 {
 		for _, m := range ticked.FindAllStringSubmatch(s.ret.DraftReply, -1) {
-			for _, e := range shuffled(s, []string{"Override", "Strict", "Fallback", "Internal", "Legacy", "Extended", "V2"}) {
+			for _, e := range shuffled(s,
+				[]string{"Override", "Strict", "Fallback", "Internal", "Legacy", "Extended", "V2"}) {
 				if strings.ToLower(m[1]) == m[1] {
 					e = "_" + strings.ToLower(e)
 				}
@@ -141,13 +142,17 @@ func inventedName(s *subject) error {
 
 // names returns invented identifiers in several programming styles.
 func (s *subject) names() []string {
-	verbs := []string{"resolve", "flush", "retry", "guard", "throttle", "rotate", "collapse", "hydrate", "quarantine", "reconcile"}
-	nouns := []string{"Budget", "Window", "Backoff", "Ceiling", "Sentinel", "Watermark", "Cooldown", "Heuristic", "Registry", "Janitor"}
+	verbs := []string{"resolve", "flush", "retry", "guard", "throttle", "rotate", "collapse", "hydrate",
+		"quarantine", "reconcile"}
+	nouns := []string{"Budget", "Window", "Backoff", "Ceiling", "Sentinel", "Watermark", "Cooldown",
+		"Heuristic", "Registry", "Janitor"}
 	var out []string
 	for _, v := range shuffled(s, verbs) {
 		for _, n := range shuffled(s, nouns)[:3] {
 			capital := strings.ToUpper(v[:1]) + v[1:]
-			out = append(out, pick(s, []string{v + n, "Max" + n + capital, capital + n, v + "_" + strings.ToLower(n), strings.ToUpper(v) + "_" + strings.ToUpper(n)}))
+			out = append(out,
+				pick(s, []string{v + n, "Max" + n + capital, capital + n, v + "_" + strings.ToLower(n),
+					strings.ToUpper(v) + "_" + strings.ToUpper(n)}))
 		}
 	}
 	return shuffled(s, out)

@@ -17,9 +17,12 @@ type figure struct {
 }
 
 var numberNames = map[string][]string{
-	"en": {"zero", "", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen"},
-	"id": {"nol", "", "dua", "tiga", "empat", "lima", "enam", "tujuh", "delapan", "sembilan", "sepuluh", "sebelas", "dua belas"},
-	"es": {"cero", "", "dos", "tres", "cuatro", "cinco", "seis", "siete", "ocho", "nueve", "diez", "once", "doce"},
+	"en": {"zero", "", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+		"twelve", "thirteen", "fourteen", "fifteen"},
+	"id": {"nol", "", "dua", "tiga", "empat", "lima", "enam", "tujuh", "delapan", "sembilan", "sepuluh",
+		"sebelas", "dua belas"},
+	"es": {"cero", "", "dos", "tres", "cuatro", "cinco", "seis", "siete", "ocho", "nueve", "diez",
+		"once", "doce"},
 }
 
 const unitWords = `milliseconds?|ms|seconds?|secs?|minutes?|min|hours?|days?|weeks?|s|h|bytes?|KiB|MiB|GiB|KB|MB|GB|K|words?|characters?|lines?|` +
@@ -40,7 +43,8 @@ func kept(text string, found [][]int) []figure {
 	var out []figure
 	for _, m := range found {
 		t := text[m[0]:m[1]]
-		if m[0] > 0 && (isLetter(text[m[0]-1]) || text[m[0]-1] == '.') && !strings.HasPrefix(t, "0o") || strings.Count(t, ".") > 1 {
+		if m[0] > 0 && (isLetter(text[m[0]-1]) || text[m[0]-1] == '.') && !strings.HasPrefix(t, "0o") ||
+			strings.Count(t, ".") > 1 {
 			continue // sha256, v1.8.0
 		}
 		f := figure{start: m[0], end: m[1], value: canonical(t)}
@@ -77,9 +81,13 @@ func scale(unit string) (amount float64, what string) {
 		begins, what string
 		amount       float64
 	}{
-		{"milli", "time", 1}, {"ms", "time", 1}, {"sec", "time", 1e3}, {"seg", "time", 1e3}, {"detik", "time", 1e3}, {"秒", "time", 1e3}, {"min", "time", 6e4}, {"menit", "time", 6e4}, {"分", "time", 6e4},
-		{"hour", "time", 36e5}, {"hor", "time", 36e5}, {"jam", "time", 36e5}, {"day", "time", 864e5}, {"hari", "time", 864e5}, {"week", "time", 6048e5},
-		{"byte", "size", 1}, {"バイト", "size", 1}, {"k", "size", 1 << 10}, {"m", "size", 1 << 20}, {"g", "size", 1 << 30},
+		{"milli", "time", 1}, {"ms", "time", 1}, {"sec", "time", 1e3}, {"seg", "time", 1e3},
+		{"detik", "time", 1e3}, {"秒", "time", 1e3}, {"min", "time", 6e4}, {"menit", "time", 6e4},
+		{"分", "time", 6e4},
+		{"hour", "time", 36e5}, {"hor", "time", 36e5}, {"jam", "time", 36e5}, {"day", "time", 864e5},
+		{"hari", "time", 864e5}, {"week", "time", 6048e5},
+		{"byte", "size", 1}, {"バイト", "size", 1}, {"k", "size", 1 << 10}, {"m", "size", 1 << 20},
+		{"g", "size", 1 << 30},
 	} {
 		if strings.HasPrefix(unit, u.begins) && unit != "karakter" && unit != "kata" {
 			return u.amount, u.what
@@ -143,7 +151,8 @@ func amountOf(f figure) (float64, string) {
 func (s *subject) near() string {
 	texts := []string{s.ret.Question}
 	for _, t := range s.targets {
-		texts = append(texts, t.cited(2*evidenceAround), s.ret.EvidenceRefs[t.index].Quote, s.ret.EvidenceRefs[t.index].SupportsClaim)
+		texts = append(texts, t.cited(2*evidenceAround), s.ret.EvidenceRefs[t.index].Quote,
+			s.ret.EvidenceRefs[t.index].SupportsClaim)
 	}
 	return strings.Join(texts, "\n")
 }

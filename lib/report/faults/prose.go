@@ -52,7 +52,9 @@ yang dan dari untuk pada itu ini ada tidak dengan juga atau los las una del que 
 // retries, max and maximum.
 func content(text string) []string {
 	var out []string
-	for _, w := range strings.FieldsFunc(spaced(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	for _, w := range strings.FieldsFunc(spaced(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}) {
 		w = strings.ToLower(w)
 		if rs := []rune(w); len(rs) > 4 {
 			w = string(rs[:4])

@@ -15,7 +15,9 @@ func TestTurns(t *testing.T) {
 		in   string
 		want []string // any of them
 	}{
-		{"unit", turnUnit, "It waits 5 minutes.", []string{"It waits 5 seconds.", "It waits 5 hours.", "It waits 5 days.", "It waits 5 weeks.", "It waits 5 milliseconds."}},
+		{"unit", turnUnit, "It waits 5 minutes.",
+			[]string{"It waits 5 seconds.", "It waits 5 hours.", "It waits 5 days.", "It waits 5 weeks.",
+				"It waits 5 milliseconds."}},
 		{"glued unit", turnUnit, "It waits 5s.", []string{"It waits 5ms.", "It waits 5min.", "It waits 5h."}},
 		{"code", turnUnit, "See `5 minutes`.", nil},
 		{"nothing", turnUnit, "It waits.", nil},

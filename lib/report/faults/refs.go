@@ -62,7 +62,8 @@ func badPath(s *subject) error {
 	ext := path.Ext(base)
 	var names []string
 	for _, d := range []string{dir, "internal/", "pkg/core/", "src/", dir + "impl/", "services/" + dir} {
-		for _, b := range []string{"handler", "manager", "config_loader", "limits", "defaults", "options", "retry_policy", "service"} {
+		for _, b := range []string{"handler", "manager", "config_loader", "limits", "defaults", "options",
+			"retry_policy", "service"} {
 			names = append(names, d+b+ext)
 		}
 	}

@@ -111,7 +111,8 @@ type Tally struct {
 // return, the one that passed it counts if it has a fault, and the one that did not pass it if it
 // is good.
 func (t *Tally) Add(m Marked) error {
-	if m.Drill == nil || m.Drill.Fault != None && !slices.Contains(Faults, m.Drill.Fault) || m.Verdict == "" || m.Drill.Of == "" {
+	if m.Drill == nil || m.Drill.Fault != None && !slices.Contains(Faults, m.Drill.Fault) ||
+		m.Verdict == "" || m.Drill.Of == "" {
 		return fmt.Errorf("is no verdict of a drill")
 	}
 	if t.worst == nil {
@@ -137,7 +138,8 @@ func (t *Tally) Add(m Marked) error {
 
 // Score returns the result of the verdicts so far.
 func (t *Tally) Score() *Score {
-	s := &Score{Validators: slices.Sorted(slices.Values(t.validators)), Seeds: []int64{}, Missed: []Miss{}, Doubled: t.doubled}
+	s := &Score{Validators: slices.Sorted(slices.Values(t.validators)), Seeds: []int64{}, Missed: []Miss{},
+		Doubled: t.doubled}
 	passed := map[string]bool{} // by Of, for good returns
 	for _, id := range t.order {
 		if m := t.worst[id]; id.fault == None {

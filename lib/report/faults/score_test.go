@@ -19,7 +19,8 @@ import (
 
 // judged returns a verdict of a drill as a line.
 func judged(of, fault, verdict string, decidable bool) string {
-	line, err := json.Marshal(Marked{verdict, "code", &draft.Drill{Fault: fault, Of: of, Decidable: decidable, Seed: 3}})
+	line, err := json.Marshal(Marked{verdict, "code",
+		&draft.Drill{Fault: fault, Of: of, Decidable: decidable, Seed: 3}})
 	if err != nil {
 		panic(err)
 	}
@@ -33,7 +34,8 @@ func read(t testing.TB, in string) (*Score, error) {
 
 func TestScore(t *testing.T) {
 	type counts = map[string][4]int // planted, caught, missed, void
-	one := judged("a", None, "pass", false) + judged("a", BadPath, "bounce", true) + judged("a", Secret, "escalate", true)
+	one := judged("a", None, "pass", false) + judged("a", BadPath, "bounce", true) +
+		judged("a", Secret, "escalate", true)
 	for _, c := range []struct {
 		name, in string
 		ok       bool
@@ -41,14 +43,24 @@ func TestScore(t *testing.T) {
 		doubled  int
 	}{
 		{"all caught", one, true, counts{BadPath: {1, 1, 0, 0}, Secret: {1, 1, 0, 0}}, 0},
-		{"in another order", judged("a", BadPath, "bounce", true) + judged("a", None, "pass", false), true, counts{BadPath: {1, 1, 0, 0}}, 0},
-		{"one missed", one + judged("b", None, "pass", false) + judged("b", Secret, "pass", true), false, counts{BadPath: {1, 1, 0, 0}, Secret: {2, 1, 1, 0}}, 0},
-		{"one missed that nothing decides", one + judged("a", InvertedNumber, "pass", false), true, counts{BadPath: {1, 1, 0, 0}, Secret: {1, 1, 0, 0}, InvertedNumber: {1, 0, 1, 0}}, 0},
-		{"everything refused proves nothing", judged("c", None, "bounce", false) + judged("c", BadPath, "bounce", true), false, counts{BadPath: {1, 0, 0, 1}}, 0},
-		{"no good one proves nothing", judged("c", BadPath, "bounce", true), false, counts{BadPath: {1, 0, 0, 1}}, 0},
+		{"in another order", judged("a", BadPath, "bounce", true) + judged("a", None, "pass", false), true,
+			counts{BadPath: {1, 1, 0, 0}}, 0},
+		{"one missed", one + judged("b", None, "pass", false) + judged("b", Secret, "pass", true), false,
+			counts{BadPath: {1, 1, 0, 0}, Secret: {2, 1, 1, 0}}, 0},
+		{"one missed that nothing decides", one + judged("a", InvertedNumber, "pass", false), true,
+			counts{BadPath: {1, 1, 0, 0}, Secret: {1, 1, 0, 0}, InvertedNumber: {1, 0, 1, 0}}, 0},
+		{"everything refused proves nothing",
+			judged("c", None, "bounce", false) + judged("c", BadPath, "bounce", true), false,
+			counts{BadPath: {1, 0, 0, 1}}, 0},
+		{"no good one proves nothing", judged("c", BadPath, "bounce", true), false,
+			counts{BadPath: {1, 0, 0, 1}}, 0},
 		{"doubled", one + one, true, counts{BadPath: {1, 1, 0, 0}, Secret: {1, 1, 0, 0}}, 3},
-		{"doubled, and once missed", one + judged("a", BadPath, "pass", true) + judged("a", BadPath, "bounce", true), false, counts{BadPath: {1, 0, 1, 0}, Secret: {1, 1, 0, 0}}, 2},
-		{"doubled, and once a false alarm", one + judged("a", None, "bounce", false) + judged("a", None, "pass", false), false, counts{BadPath: {1, 0, 0, 1}, Secret: {1, 0, 0, 1}}, 2},
+		{"doubled, and once missed", one + judged("a", BadPath, "pass", true) +
+			judged("a", BadPath, "bounce", true), false,
+			counts{BadPath: {1, 0, 1, 0}, Secret: {1, 1, 0, 0}}, 2},
+		{"doubled, and once a false alarm",
+			one + judged("a", None, "bounce", false) + judged("a", None, "pass", false), false,
+			counts{BadPath: {1, 0, 0, 1}, Secret: {1, 0, 0, 1}}, 2},
 	} {
 		s, err := read(t, c.in)
 		if err != nil {
@@ -58,7 +70,8 @@ func TestScore(t *testing.T) {
 		for _, f := range s.Faults {
 			got[f.Fault] = [4]int{f.Planted, f.Caught, f.Missed, f.Void}
 		}
-		if s.Ok() != c.ok || !reflect.DeepEqual(got, c.want) || s.Doubled != c.doubled || !slices.Equal(s.Seeds, []int64{3}) || !slices.Equal(s.Validators, []string{"code"}) {
+		if s.Ok() != c.ok || !reflect.DeepEqual(got, c.want) || s.Doubled != c.doubled ||
+			!slices.Equal(s.Seeds, []int64{3}) || !slices.Equal(s.Validators, []string{"code"}) {
 			t.Errorf("%s: ok %v, %+v", c.name, s.Ok(), s)
 		}
 	}
@@ -68,7 +81,9 @@ func TestNothingToScore(t *testing.T) {
 	if _, err := read(t, ""); err == nil {
 		t.Error("no verdicts at all score well")
 	}
-	for _, foreign := range []string{`{"verdict":"pass"}`, `{"verdict":"pass","drill":{"fault":"bad_hair","of":"a"}}`, `{"drill":{"fault":"none","of":"a"}}`, `{"verdict":"pass","drill":{"fault":"none","of":""}}`} {
+	for _, foreign := range []string{`{"verdict":"pass"}`,
+		`{"verdict":"pass","drill":{"fault":"bad_hair","of":"a"}}`, `{"drill":{"fault":"none","of":"a"}}`,
+		`{"verdict":"pass","drill":{"fault":"none","of":""}}`} {
 		_, err := read(t, foreign+"\n")
 		if status, _ := sysexit.Of(err); status != sysexit.Data {
 			t.Errorf("%s: %v", foreign, err)
@@ -89,7 +104,8 @@ func TestLost(t *testing.T) {
 }
 
 func TestTable(t *testing.T) {
-	s, err := read(t, judged("a", None, "pass", false)+judged("a", BadPath, "bounce", true)+judged("a\x1b[2J", InvertedNumber, "pass", false))
+	s, err := read(t, judged("a", None, "pass", false)+judged("a", BadPath, "bounce", true)+
+		judged("a\x1b[2J", InvertedNumber, "pass", false))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,8 +113,10 @@ func TestTable(t *testing.T) {
 	if err := s.Table(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"bad_path                1      1      0    0  100.0% (20.7 to 100.0)", "of which the cited lines say nothing:\ninverted_number         1      0      1    0    0.0%",
-		"good returns: 1, of which 1 passed; false alarms   0.0%", "missed: inverted_number in a<U+001B>[2J"} {
+	for _, want := range []string{"bad_path                1      1      0    0  100.0% (20.7 to 100.0)",
+		"of which the cited lines say nothing:\ninverted_number         1      0      1    0    0.0%",
+		"good returns: 1, of which 1 passed; false alarms   0.0%",
+		"missed: inverted_number in a<U+001B>[2J"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
@@ -131,7 +149,8 @@ func TestKeep(t *testing.T) {
 	}
 	lines := strings.Split(strings.TrimSpace(string(kept)), "\n")
 	var back Score
-	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &back); err != nil || len(lines) != 2 || !reflect.DeepEqual(&back, s) {
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &back); err != nil || len(lines) != 2 ||
+		!reflect.DeepEqual(&back, s) {
 		t.Errorf("%d lines, %v, %+v", len(lines), err, back)
 	}
 }
@@ -143,7 +162,8 @@ func FuzzScore(f *testing.F) {
 	f.Add(one)
 	f.Add(one + one)
 	f.Add(judged("a", BadPath, "pass", true) + "{\"verdict\":\"pass\"}\n")
-	f.Add(`{"verdict":"pass","drill":{"fault":"none","of":"a","planted":-9,"seed":9223372036854775807}}` + "\n")
+	f.Add(`{"verdict":"pass","drill":{"fault":"none","of":"a","planted":-9,"seed":9223372036854775807}}` +
+		"\n")
 	f.Add("[]\nnull\n{\"drill\":null}\n")
 	f.Fuzz(func(t *testing.T, in string) {
 		s, err := read(t, in)
@@ -152,12 +172,14 @@ func FuzzScore(f *testing.F) {
 		}
 		caught := 0
 		for _, c := range s.Faults {
-			if c.Caught+c.Missed+c.Void != c.Planted || c.Planted < 1 || c.Low < 0 || c.High > 1 || c.Low > c.High {
+			if c.Caught+c.Missed+c.Void != c.Planted || c.Planted < 1 || c.Low < 0 || c.High > 1 ||
+				c.Low > c.High {
 				t.Errorf("%+v", c)
 			}
 			caught += c.Caught
 		}
-		if s.Good.Passed > s.Good.Total || s.Lost < 0 || s.Doubled < 0 || s.Ok() && caught == 0 || caught > 0 && s.Good.Passed == 0 {
+		if s.Good.Passed > s.Good.Total || s.Lost < 0 || s.Doubled < 0 || s.Ok() && caught == 0 ||
+			caught > 0 && s.Good.Passed == 0 {
 			t.Errorf("%+v", s)
 		}
 	})

@@ -15,14 +15,17 @@ const shown = 20
 // Table prints s as text.
 func (s *Score) Table(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-17s %7s %6s %6s %4s  %s\n", "fault", "planted", "caught", "missed", "void", "caught, 95%")
+	fmt.Fprintf(&b, "%-17s %7s %6s %6s %4s  %s\n", "fault", "planted", "caught", "missed", "void",
+		"caught, 95%")
 	for i, c := range s.Faults {
 		if !c.Decidable && (i == 0 || s.Faults[i-1].Decidable) {
 			b.WriteString("of which the cited lines say nothing:\n")
 		}
-		fmt.Fprintf(&b, "%-17s %7d %6d %6d %4d  %s\n", c.Fault, c.Planted, c.Caught, c.Missed, c.Void, share(c.Caught, c.Caught+c.Missed))
+		fmt.Fprintf(&b, "%-17s %7d %6d %6d %4d  %s\n", c.Fault, c.Planted, c.Caught, c.Missed, c.Void,
+			share(c.Caught, c.Caught+c.Missed))
 	}
-	fmt.Fprintf(&b, "good returns: %d, of which %d passed; false alarms %s\n", s.Good.Total, s.Good.Passed, share(s.Good.Total-s.Good.Passed, s.Good.Total))
+	fmt.Fprintf(&b, "good returns: %d, of which %d passed; false alarms %s\n", s.Good.Total, s.Good.Passed,
+		share(s.Good.Total-s.Good.Passed, s.Good.Total))
 	if s.Doubled > 0 {
 		fmt.Fprintf(&b, "%d verdicts came twice and were counted once\n", s.Doubled)
 	}
@@ -34,7 +37,8 @@ func (s *Score) Table(w io.Writer) error {
 			fmt.Fprintf(&b, "and more; --json has them\n")
 			break
 		}
-		fmt.Fprintf(&b, "missed: %s in %s (%s: %s)\n", m.Fault, text.Visible(m.Of), text.Visible(m.Where), clip(m.What))
+		fmt.Fprintf(&b, "missed: %s in %s (%s: %s)\n", m.Fault, text.Visible(m.Of), text.Visible(m.Where),
+			clip(m.What))
 	}
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return sysexit.With(sysexit.IO, fmt.Errorf("write score: %w", err))

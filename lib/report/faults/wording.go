@@ -26,7 +26,8 @@ func scopeDrift(s *subject) error {
 		s.did("+ "+text, "draft")
 		return nil
 	}
-	says := content(s.ret.DraftReply + "\n" + s.ret.SummaryForOrchestrator + "\n" + strings.Join(refTexts(s.ret), "\n"))
+	says := content(s.ret.DraftReply + "\n" + s.ret.SummaryForOrchestrator + "\n" +
+		strings.Join(refTexts(s.ret), "\n"))
 	for range 10 {
 		q := pick(s, inLanguage(strangers, s.ret.DraftLanguage))
 		if shared(content(q), says) == 0 {

@@ -30,7 +30,8 @@ func claims(h *durable.Home) (map[string]claim, error) {
 		}
 		switch {
 		case r.Posts():
-			said[r.ID()] = decision.Record{Key: r.Key, Cycle: r.Cycle, DraftSHA256: r.DraftSHA256, Text: r.Text, Cuts: r.Cuts}
+			said[r.ID()] = decision.Record{Key: r.Key, Cycle: r.Cycle, DraftSHA256: r.DraftSHA256,
+				Text: r.Text, Cuts: r.Cuts}
 		case r.Kind == decision.Claim:
 			all[r.ID()] = claim{said[r.ID()], targets[r.Key]}
 		}
@@ -98,7 +99,8 @@ func (c *claim) told(r *outbox.Reply) error {
 		return nil // of a version whose offers have no target
 	case r.ReplyText != c.approved.Text:
 		return errors.New("reply_text is not the approved text")
-	case r.Platform != c.target.Platform || r.ChatID != c.target.ChatID || r.ReplyToMessageID != c.target.ReplyToID:
+	case r.Platform != c.target.Platform || r.ChatID != c.target.ChatID ||
+		r.ReplyToMessageID != c.target.ReplyToID:
 		return errors.New("it names another message than the one that was answered")
 	}
 	return nil

@@ -53,7 +53,8 @@ func (r *Report) Print(w io.Writer) error {
 			fmt.Fprintf(&b, "     %s\n", f.Note)
 		}
 		if f.Torn > 0 {
-			fmt.Fprintf(&b, "     %d bytes behind the last line: a write under way, or one that was cut\n", f.Torn)
+			fmt.Fprintf(&b, "     %d bytes behind the last line: a write under way, or one that was cut\n",
+				f.Torn)
 		}
 		for _, p := range f.Problems {
 			fmt.Fprintf(&b, "     %s\n", text.Line(p, 220))

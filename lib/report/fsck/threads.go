@@ -25,7 +25,8 @@ type threads struct {
 }
 
 func newThreads(h *durable.Home) *threads {
-	return &threads{home: h, seed: maphash.MakeSeed(), parts: make([]map[string]thread.Thread, max(1, runtime.GOMAXPROCS(0)))}
+	return &threads{home: h, seed: maphash.MakeSeed(),
+		parts: make([]map[string]thread.Thread, max(1, runtime.GOMAXPROCS(0)))}
 }
 
 func (t *threads) mine(part int, key string) bool {
@@ -76,7 +77,8 @@ func (t *threads) fold(part int, f *Finding) error {
 // earlier reports whether the threads were folded by an earlier version.
 func (t *threads) earlier() bool {
 	b, err := t.home.ReadFile("dispatch.json")
-	return err == nil && gjson.ValidBytes(b) && gjson.GetBytes(b, "seq").Exists() && !gjson.GetBytes(b, "fold").Exists()
+	return err == nil && gjson.ValidBytes(b) && gjson.GetBytes(b, "seq").Exists() &&
+		!gjson.GetBytes(b, "fold").Exists()
 }
 
 // compare compares each folded thread with its file.

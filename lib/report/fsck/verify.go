@@ -96,7 +96,9 @@ func Home(h *durable.Home) (*Report, error) {
 		withClaims(dir, func(all map[string]claim, f *Finding) error { return posts(h, dir, all, f) })
 	}
 	j.add("runs", func(f *Finding) error { return runs(h, f) })
-	withClaims("replies and their approvals", func(all map[string]claim, f *Finding) error { return approvals(h, all, f) })
+	withClaims("replies and their approvals", func(all map[string]claim, f *Finding) error {
+		return approvals(h, all, f)
+	})
 	j.add("marks", func(f *Finding) error { return sealed(h, f) })
 	if err := sums(j, h); err != nil {
 		return nil, err
@@ -156,7 +158,9 @@ func merge(all []*Finding) []Finding {
 		o.Problems = append(o.Problems, f.Problems[:min(len(f.Problems), maxProblems-len(o.Problems))]...)
 		o.Note = cmp.Or(o.Note, f.Note)
 	}
-	return slices.DeleteFunc(out, func(f Finding) bool { return f.Records == 0 && f.Bad == 0 && f.Torn == 0 && f.Note == "" })
+	return slices.DeleteFunc(out, func(f Finding) bool {
+		return f.Records == 0 && f.Bad == 0 && f.Torn == 0 && f.Note == ""
+	})
 }
 
 func (f *Finding) bad(where string, err error) {

@@ -50,9 +50,12 @@ func home(t *testing.T) *durable.Home {
 	var asked *event.Classified
 	for _, id := range []string{"1", "2"} {
 		e := &event.Classified{Event: event.Event{
-			Seq: new(size), Platform: "local", ChatID: "dev", ChatName: "dev", MessageID: id, CreateTime: at, MsgType: "text",
-			Content: "why\tdoes it fail? \"{[", Sender: event.Sender{ID: "ben", Type: "user"}, Mentions: []string{},
-		}, Classification: event.Actionable, ClassifierConfidence: 0.9, ClassifierVersion: "v", ClassifiedAt: at, Reasons: []string{"question:ends-with-mark"}}
+			Seq: new(size), Platform: "local", ChatID: "dev", ChatName: "dev", MessageID: id, CreateTime: at,
+			MsgType: "text",
+			Content: "why\tdoes it fail? \"{[", Sender: event.Sender{ID: "ben", Type: "user"},
+			Mentions: []string{},
+		}, Classification: event.Actionable, ClassifierConfidence: 0.9, ClassifierVersion: "v",
+			ClassifiedAt: at, Reasons: []string{"question:ends-with-mark"}}
 		put("events.ndjson", e.Event)
 		put("events-classified.ndjson", e)
 		line, err := json.Marshal(e.Event)
@@ -62,18 +65,24 @@ func home(t *testing.T) *durable.Home {
 			asked = e
 		}
 	}
-	in := thread.Input{At: at, Key: asked.Key(), Event: asked, Facts: &thread.Facts{QuestionType: thread.TechnicalQA, Tier: 1}}
+	in := thread.Input{At: at, Key: asked.Key(), Event: asked,
+		Facts: &thread.Facts{QuestionType: thread.TechnicalQA, Tier: 1}}
 	put(journal.Name, in)
 	th, _ := thread.Apply(thread.Thread{}, in)
 	must(th.Save(h))
-	r := decision.Record{At: at, By: "ana", Via: "terminal", Key: in.Key, Cycle: 1, Text: "It is 3.", DraftSHA256: decision.Sum("It is 3."), Target: &decision.Target{Platform: "local", ChatID: "dev", ThreadID: "1", ReplyToID: "1", QuestionSHA256: decision.Sum("q")}}
+	r := decision.Record{At: at, By: "ana", Via: "terminal", Key: in.Key, Cycle: 1, Text: "It is 3.",
+		DraftSHA256: decision.Sum("It is 3."),
+		Target: &decision.Target{Platform: "local", ChatID: "dev", ThreadID: "1", ReplyToID: "1",
+			QuestionSHA256: decision.Sum("q")}}
 	for _, kind := range []string{decision.Offer, decision.Approve, decision.Claim} {
 		r.Kind = kind
 		_, err := decision.Append(h, r)
 		must(err)
 	}
-	put("replies.ndjson", outbox.Reply{Platform: "local", ChatID: "dev", ReplyToMessageID: "1", PostedMessageID: "3", PostedAt: at, ReplyText: "It is 3.",
-		InvestigatorTaskID: "i-" + strings.Repeat("0", 24), ValidatorVerdict: "pass", InvestigatorRounds: 1, Key: in.Key, Cycle: 1, DraftSHA256: r.DraftSHA256, Outcome: outbox.Posted, ApprovedBy: "ana"})
+	put("replies.ndjson", outbox.Reply{Platform: "local", ChatID: "dev", ReplyToMessageID: "1",
+		PostedMessageID: "3", PostedAt: at, ReplyText: "It is 3.",
+		InvestigatorTaskID: "i-" + strings.Repeat("0", 24), ValidatorVerdict: "pass", InvestigatorRounds: 1,
+		Key: in.Key, Cycle: 1, DraftSHA256: r.DraftSHA256, Outcome: outbox.Posted, ApprovedBy: "ana"})
 	return h
 }
 
@@ -102,7 +111,8 @@ func TestWhole(t *testing.T) {
 	if err := errors.Join(r.Print(&out), r.WriteJSON(&records)); err != nil {
 		t.Error(err)
 	}
-	if !strings.Contains(out.String(), "the chain holds; record 3 is ") || strings.Count(records.String(), "\n") != 7 {
+	if !strings.Contains(out.String(), "the chain holds; record 3 is ") ||
+		strings.Count(records.String(), "\n") != 7 {
 		t.Error(out.String(), records.String())
 	}
 	// A write in progress is reported and is not a fault.
@@ -141,7 +151,9 @@ func TestBroken(t *testing.T) {
 		"a decision taken out": {func(t *testing.T, h *durable.Home) {
 			change(t, h, decision.LogName, func(b []byte) []byte { return b[bytes.IndexByte(b, '\n')+1:] })
 		}, decision.LogName, "its number is 2"},
-		"a thread changed": {func(t *testing.T, h *durable.Home) { change(t, h, open, swap("fail", "Fail")) }, journal.Name, "it is not what the journal says"},
+		"a thread changed": {func(t *testing.T, h *durable.Home) {
+			change(t, h, open, swap("fail", "Fail"))
+		}, journal.Name, "it is not what the journal says"},
 		"a thread gone": {func(t *testing.T, h *durable.Home) {
 			if err := h.Remove(open); err != nil {
 				t.Fatal(err)
@@ -152,20 +164,29 @@ func TestBroken(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, journal.Name, "the journal tells of no such thread"},
-		"a journal line": {func(t *testing.T, h *durable.Home) { change(t, h, journal.Name, swap(`"tier":1`, `"tier":7`)) }, journal.Name, "facts.tier: maximum: got 7, want 2"},
-		"an event":       {func(t *testing.T, h *durable.Home) { change(t, h, "events.ndjson", swap(`"seq":0`, `"seq":1`)) }, "events.ndjson", "its seq is 1"},
+		"a journal line": {func(t *testing.T, h *durable.Home) {
+			change(t, h, journal.Name, swap(`"tier":1`, `"tier":7`))
+		}, journal.Name, "facts.tier: maximum: got 7, want 2"},
+		"an event": {func(t *testing.T, h *durable.Home) {
+			change(t, h, "events.ndjson", swap(`"seq":0`, `"seq":1`))
+		}, "events.ndjson", "its seq is 1"},
 		"two names": {func(t *testing.T, h *durable.Home) {
 			change(t, h, "events.ndjson", swap(`"chat_id":"dev"`, `"chat_id":"dev","chat_id":"ops"`))
 		}, "events.ndjson", "chat_id"},
 		"a long line": {func(t *testing.T, h *durable.Home) {
-			change(t, h, "events-classified.ndjson", func(b []byte) []byte { return append(append(bytes.Repeat([]byte("x"), 2<<20), '\n'), b...) })
+			change(t, h, "events-classified.ndjson", func(b []byte) []byte {
+				return append(append(bytes.Repeat([]byte("x"), 2<<20), '\n'), b...)
+			})
 		}, "events-classified.ndjson", "longer than 1048576 bytes"},
-		"a reply that nobody approved": {func(t *testing.T, h *durable.Home) { change(t, h, "replies.ndjson", swap(`"cycle":1`, `"cycle":2`)) }, "replies and their approvals", "no claim of it"},
+		"a reply that nobody approved": {func(t *testing.T, h *durable.Home) {
+			change(t, h, "replies.ndjson", swap(`"cycle":1`, `"cycle":2`))
+		}, "replies and their approvals", "no claim of it"},
 		"a reply of another text": {func(t *testing.T, h *durable.Home) {
 			change(t, h, "replies.ndjson", swap(`"reply_text":"It is 3.`, `"reply_text":"It is 4.`))
 		}, "replies and their approvals", "reply_text is not the approved text"},
 		"a post that was forged": {func(t *testing.T, h *durable.Home) {
-			e := outbox.Derive(&decision.Record{Key: "local.dev.1", Cycle: 1, Text: "It is 3.", DraftSHA256: decision.Sum("It is 3.")},
+			e := outbox.Derive(&decision.Record{Key: "local.dev.1", Cycle: 1, Text: "It is 3.",
+				DraftSHA256: decision.Sum("It is 3.")},
 				&decision.Target{Platform: "local", ChatID: "dev", ThreadID: "1", ReplyToID: "1"}, 100)[0]
 			e.IntentAt, e.Text = at, "It is FORGED."
 			if err := e.Save(h); err != nil {
@@ -173,21 +194,26 @@ func TestBroken(t *testing.T) {
 			}
 		}, "outbox", `text is "It is FORGED.", and what was approved gives "It is 3."`},
 		"a post": {func(t *testing.T, h *durable.Home) {
-			if err := errors.Join(h.MkdirAll("outbox"), h.Replace("outbox/x.json", []byte(`{"id":"x"}`))); err != nil {
+			if err := errors.Join(h.MkdirAll("outbox"),
+				h.Replace("outbox/x.json", []byte(`{"id":"x"}`))); err != nil {
 				t.Fatal(err)
 			}
 		}, "outbox", "x.json: "},
 		"a run": {func(t *testing.T, h *durable.Home) {
-			if err := errors.Join(h.MkdirAll("runs/x"), h.Replace("runs/x/result.json", []byte(`{"run_id":`))); err != nil {
+			if err := errors.Join(h.MkdirAll("runs/x"),
+				h.Replace("runs/x/result.json", []byte(`{"run_id":`))); err != nil {
 				t.Fatal(err)
 			}
 		}, "runs", "x: "},
-		"a word that is there twice":  {told(2, ""), "runs", "is there twice"},
-		"a word of another kind":      {told(1, "", `"kind":"append"`, `"kind":"chat"`), "runs", "kind: value must be one of"},
-		"a gap in the words":          {told(1, "", `"n":1`, `"n":2`), "runs", "word 2 where 1 is due"},
-		"what nobody said":            {told(0, "taken"), "runs", "there is no word w-"},
-		"a word that was not heard":   {told(1, "late"), "runs", "and heard.ndjson does not"},
-		"an event inside the journal": {func(t *testing.T, h *durable.Home) { change(t, h, journal.Name, swap(`"type":"user"`, `"type":"cat"`)) }, journal.Name, "event.sender.type: value must be one of 'user', 'bot'"},
+		"a word that is there twice": {told(2, ""), "runs", "is there twice"},
+		"a word of another kind": {told(1, "", `"kind":"append"`, `"kind":"chat"`), "runs",
+			"kind: value must be one of"},
+		"a gap in the words":        {told(1, "", `"n":1`, `"n":2`), "runs", "word 2 where 1 is due"},
+		"what nobody said":          {told(0, "taken"), "runs", "there is no word w-"},
+		"a word that was not heard": {told(1, "late"), "runs", "and heard.ndjson does not"},
+		"an event inside the journal": {func(t *testing.T, h *durable.Home) {
+			change(t, h, journal.Name, swap(`"type":"user"`, `"type":"cat"`))
+		}, journal.Name, "event.sender.type: value must be one of 'user', 'bot'"},
 		"a name twice, deep down": {func(t *testing.T, h *durable.Home) {
 			change(t, h, journal.Name, swap(`"type":"user"`, `"type":"user","id":"ben"`))
 		}, journal.Name, "duplicate name"},
@@ -195,9 +221,12 @@ func TestBroken(t *testing.T) {
 			change(t, h, "events-classified.ndjson", swap("why", "wh\xff"))
 		}, "events-classified.ndjson", "invalid UTF-8"},
 		"a time": {func(t *testing.T, h *durable.Home) {
-			change(t, h, "events-classified.ndjson", swap(`"classified_at":"2026-03-02`, `"classified_at":"2026-02-30`))
+			change(t, h, "events-classified.ndjson",
+				swap(`"classified_at":"2026-03-02`, `"classified_at":"2026-02-30`))
 		}, "events-classified.ndjson", "classified_at: '2026-02-30T10:00:00Z' is not valid date-time"},
-		"a key": {func(t *testing.T, h *durable.Home) { change(t, h, journal.Name, swap(`"key":"local`, `"key":"Local`)) }, journal.Name, "key: 'Local.dev.1' does not match pattern"},
+		"a key": {func(t *testing.T, h *durable.Home) {
+			change(t, h, journal.Name, swap(`"key":"local`, `"key":"Local`))
+		}, journal.Name, "key: 'Local.dev.1' does not match pattern"},
 		"a field that is missing": {func(t *testing.T, h *durable.Home) {
 			change(t, h, "replies.ndjson", swap(`"outcome":`, `"outcom":`))
 		}, "replies.ndjson", "missing property 'outcome'"},
@@ -214,7 +243,9 @@ func TestBroken(t *testing.T) {
 				t.Fatal(err)
 			}
 			// The thread is closed like an investigation that was called off.
-			in := thread.Input{At: at, Key: th.Key, Decision: &decision.Record{N: 9, At: at, Kind: decision.Dismiss, By: "ana", Via: "terminal", Key: th.Key, Cycle: 1}}
+			in := thread.Input{At: at, Key: th.Key,
+				Decision: &decision.Record{N: 9, At: at, Kind: decision.Dismiss, By: "ana", Via: "terminal",
+					Key: th.Key, Cycle: 1}}
 			line, _ := json.Marshal(in)
 			change(t, h, journal.Name, func(b []byte) []byte { return append(append(b, line...), '\n') })
 			closed, _ := thread.Apply(th, in)
@@ -238,12 +269,14 @@ func TestBroken(t *testing.T) {
 			t.Errorf("%s: %+v", name, r.Findings)
 		}
 		for _, other := range r.Findings {
-			if other.What != tt.what && other.What != "replies.ndjson" && other.Bad > 0 && name != "a decision taken out" {
+			if other.What != tt.what && other.What != "replies.ndjson" && other.Bad > 0 &&
+				name != "a decision taken out" {
 				t.Errorf("%s: %s is blamed: %v", name, other.What, other.Problems)
 			}
 		}
 		var out bytes.Buffer
-		if status, _ := sysexit.Of(r.Print(&out)); status != sysexit.No || !strings.Contains(out.String(), "BAD  "+tt.what) {
+		if status, _ := sysexit.Of(r.Print(&out)); status != sysexit.No ||
+			!strings.Contains(out.String(), "BAD  "+tt.what) {
 			t.Errorf("%s: status %d\n%s", name, status, out.String())
 		}
 	}
@@ -261,7 +294,8 @@ func told(times int, how string, swap ...string) func(*testing.T, *durable.Home)
 		}
 		var log, heard string
 		for n := range times {
-			log += fmt.Sprintf(`{"n":%d,"id":"%s","at":"%s","kind":"append","by":"asker","text":"more"}`+"\n", n+1, w, at)
+			log += fmt.Sprintf(`{"n":%d,"id":"%s","at":"%s","kind":"append","by":"asker","text":"more"}`+"\n",
+				n+1, w, at)
 		}
 		if log != "" {
 			err = h.Replace("runs/"+id+"/words.ndjson", []byte(strings.NewReplacer(swap...).Replace(log)))
@@ -275,7 +309,8 @@ func told(times int, how string, swap ...string) func(*testing.T, *durable.Home)
 			StartedAt: at, EndedAt: at, Status: run.Nothing,
 		}), r.End())
 		if how == "late" {
-			err = errors.Join(err, h.Replace("runs/"+id+"/heard.ndjson", []byte(strings.Replace(heard, "taken", "late", 1))))
+			err = errors.Join(err, h.Replace("runs/"+id+"/heard.ndjson",
+				[]byte(strings.Replace(heard, "taken", "late", 1))))
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -324,7 +359,8 @@ func TestEveryLog(t *testing.T) {
 			}
 		}
 	}
-	for _, file := range []string{"outbox/x.json", "outbox/done/x.json", "runs/x/result.json", "runs/x/checkpoint.json"} {
+	for _, file := range []string{"outbox/x.json", "outbox/done/x.json", "runs/x/result.json",
+		"runs/x/checkpoint.json"} {
 		for _, text := range []string{"", "no record", `{}`, strings.Repeat(" ", 200<<10) + `{"run_id":7}`} {
 			if r := with(file, []byte(text)); r.OK {
 				t.Errorf("%s with %.20q: %+v", file, text, r)
@@ -339,7 +375,8 @@ func TestEveryLog(t *testing.T) {
 // TestEveryFile: a changed byte of any file of the home is found, and so is a log that was emptied.
 func TestEveryFile(t *testing.T) {
 	h := home(t)
-	for name, object := range map[string]string{"dispatch.json": `{"fold":2,"seq":7}`, "watch/local.json": `{"dev":{"off":9}}`} {
+	for name, object := range map[string]string{"dispatch.json": `{"fold":2,"seq":7}`,
+		"watch/local.json": `{"dev":{"off":9}}`} {
 		if err := h.ReplaceSealed(name, []byte(object)); err != nil {
 			t.Fatal(err)
 		}
@@ -357,7 +394,8 @@ func TestEveryFile(t *testing.T) {
 	if err := run.Update(r.Dir(), func(s *run.State) { s.Status = run.Active }); err != nil {
 		t.Fatal(err)
 	}
-	res := run.Result{RunID: r.ID, Kind: "investigate", Key: "local.dev.1", Cycle: 1, Round: 1, Agent: "exec", StartedAt: at, EndedAt: at, Status: run.Failed, Error: "no"}
+	res := run.Result{RunID: r.ID, Kind: "investigate", Key: "local.dev.1", Cycle: 1, Round: 1, Agent: "exec",
+		StartedAt: at, EndedAt: at, Status: run.Failed, Error: "no"}
 	if err := errors.Join(r.Publish(res), r.End()); err != nil {
 		t.Fatal(err)
 	}

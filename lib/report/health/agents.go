@@ -29,7 +29,8 @@ func (x *examination) boxAgent(ctx context.Context) {
 	if a.Agent != "" {
 		x.agent(ctx, "box agent", a)
 	}
-	if (a.Agent != "" || x.config.Investigator.Searches()) && !slices.ContainsFunc(x.checks, func(c Check) bool { return c.Name == "git" }) {
+	if (a.Agent != "" || x.config.Investigator.Searches()) &&
+		!slices.ContainsFunc(x.checks, func(c Check) bool { return c.Name == "git" }) {
 		x.tool(ctx, "git", "git", "--version", "tri-box works in git worktrees")
 	}
 }
@@ -76,7 +77,8 @@ func (x *examination) agent(ctx context.Context, name string, a config.Agent) {
 	}
 	key, missing := credential(a)
 	if missing != "" {
-		x.warn(name, "set one, or name the file with its login under `read:`", "%s, and no key: %s", said, missing)
+		x.warn(name, "set one, or name the file with its login under `read:`", "%s, and no key: %s",
+			said, missing)
 		return
 	}
 	x.ok(name, "%s%s", said, key)

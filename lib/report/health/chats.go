@@ -62,7 +62,8 @@ func (x *examination) platform(ctx context.Context, name string) {
 	defer cancel()
 	self, findings := checker.Check(ctx)
 	for _, f := range findings {
-		check := Check{Name: fmt.Sprintf("%s %s", name, f.Name), Status: Fail, Message: text.Visible(f.Text), Fix: text.Visible(f.Mend)}
+		check := Check{Name: fmt.Sprintf("%s %s", name, f.Name), Status: Fail, Message: text.Visible(f.Text),
+			Fix: text.Visible(f.Mend)}
 		switch {
 		case f.OK:
 			check.Status = OK
@@ -77,6 +78,7 @@ func (x *examination) platform(ctx context.Context, name string) {
 // known checks that the classifier knows the bot's account on a platform.
 func (x *examination) known(name string, self event.Sender) {
 	if c := x.config.Classifier; self.ID != "" && self.ID != c.BotID && !slices.Contains(c.BotIDs, self.ID) {
-		x.warn(name+" bot", "classifier.bot_ids: "+text.Visible(self.ID), "we are %s there, which the classifier does not know for ourselves", text.Visible(self.Name))
+		x.warn(name+" bot", "classifier.bot_ids: "+text.Visible(self.ID),
+			"we are %s there, which the classifier does not know for ourselves", text.Visible(self.Name))
 	}
 }

@@ -58,7 +58,8 @@ func (p *place) look() []Check {
 func want(t *testing.T, checks []Check, name, status, message string) {
 	t.Helper()
 	for _, c := range checks {
-		if c.Name == name && c.Status == status && strings.Contains(c.Message, message) && (status == OK || c.Fix != "") {
+		if c.Name == name && c.Status == status && strings.Contains(c.Message, message) &&
+			(status == OK || c.Fix != "") {
 			return
 		}
 	}
@@ -93,26 +94,34 @@ func TestConfiguration(t *testing.T) {
 		{"sandbox: required\n", "config", OK, "config.yaml"},
 		{"sandbox: required\n", "approvers", Fail, "nobody may approve"},
 		{"team: {approvers: [ana]}\n", "approvers", OK, "ana"},
-		{"team: {approvers: [ana]}\ngate: {quorum: 2}\n", "approvers", Fail, "gate.quorum asks for 2 yeses, and team.approvers has 1"},
+		{"team: {approvers: [ana]}\ngate: {quorum: 2}\n", "approvers", Fail,
+			"gate.quorum asks for 2 yeses, and team.approvers has 1"},
 		{"codebases: [{name: a, path: /nowhere/at/all}]\n", "codebase a", Fail, "no such file"},
 		{"codebases: [{name: a, path: " + plain + "}]\n", "codebase a", Warn, "no git repository"},
 		{"codebases: [{name: a, path: " + repo + "}]\n", "codebase a", OK, repo},
 		{"codebases: [{name: a, path: " + repo + "}]\n", "git", OK, "git version"},
 		{"codebases: [{name: a, path: ..}]\n", "codebase a", Warn, "holds the home"},
 		{"sandbox: required\n", "investigator", OK, "search"},
-		{"sandbox: \"off\"\ninvestigator: {agent: exec, command: [cat]}\n", "sandbox", Warn, "with your rights"},
-		{"sandbox: \"off\"\ninvestigator: {agent: claude, command: [/no/claude]}\n", "investigator", Fail, "/no/claude"},
+		{"sandbox: \"off\"\ninvestigator: {agent: exec, command: [cat]}\n", "sandbox", Warn,
+			"with your rights"},
+		{"sandbox: \"off\"\ninvestigator: {agent: claude, command: [/no/claude]}\n", "investigator", Fail,
+			"/no/claude"},
 		{"sandbox: \"off\"\ninvestigator: {agent: exec, command: [cat]}\n", "investigator", OK, "cat"},
-		{"sandbox: \"off\"\nbox: {agent: {agent: codex, command: [cat], env: [HEALTH_TEST_KEY]}}\n", "box agent", OK, "cat, its key in HEALTH_TEST_KEY"},
+		{"sandbox: \"off\"\nbox: {agent: {agent: codex, command: [cat], env: [HEALTH_TEST_KEY]}}\n",
+			"box agent", OK, "cat, its key in HEALTH_TEST_KEY"},
 		{"sandbox: \"off\"\nbox: {agent: {agent: codex, command: [cat], env: [HEALTH_OTHER_KEY, HEALTH_URL]}}\n", "box agent", Warn, "HEALTH_OTHER_KEY is not set here"},
-		{"sandbox: \"off\"\nbox: {agent: {agent: cline, command: [cat], read: [/etc/passwd]}}\n", "box agent", OK, "its login in /etc/passwd"},
+		{"sandbox: \"off\"\nbox: {agent: {agent: cline, command: [cat], read: [/etc/passwd]}}\n", "box agent",
+			OK, "its login in /etc/passwd"},
 		{"sandbox: \"off\"\nbox: {agent: {agent: continue}}\n", "box agent", Fail, `"cn"`},
 		{"sandbox: \"off\"\nbox: {agent: {agent: codex, command: [cat]}}\n", "git", OK, "git version"},
 		{"investigator: {agent: api, model: m, key_env: HEALTH_TEST_KEY}\n", "investigator", OK, "m at "},
-		{"investigator: {agent: api, model: m, key_env: HEALTH_NO_KEY}\n", "investigator", Fail, "HEALTH_NO_KEY"},
-		{"sandbox: \"off\"\nvalidator: {agent: exec, command: [no-such-program]}\n", "validator", Fail, "no-such-program"},
+		{"investigator: {agent: api, model: m, key_env: HEALTH_NO_KEY}\n", "investigator", Fail,
+			"HEALTH_NO_KEY"},
+		{"sandbox: \"off\"\nvalidator: {agent: exec, command: [no-such-program]}\n", "validator", Fail,
+			"no-such-program"},
 		{"chat: {local: {dir: nowhere}}\n", "chat local", Fail, "no folder"},
-		{"chat: {mattermost: {url: 'http://127.0.0.1:1', token_env: TRI_TEST_NO_TOKEN}}\n", "chat mattermost", Fail, "TRI_TEST_NO_TOKEN"},
+		{"chat: {mattermost: {url: 'http://127.0.0.1:1', token_env: TRI_TEST_NO_TOKEN}}\n", "chat mattermost",
+			Fail, "TRI_TEST_NO_TOKEN"},
 	} {
 		want(t, newPlace(t, tt.config).look(), tt.name, tt.status, tt.message)
 	}
@@ -137,7 +146,8 @@ func TestModes(t *testing.T) {
 		mode os.FileMode
 		name string
 		says string
-	}{{p.home.Dir(), 0o755, "home", "0755"}, {p.home.Path("config.yaml"), 0o620, "config", "others can change it"}} {
+	}{{p.home.Dir(), 0o755, "home", "0755"}, {p.home.Path("config.yaml"), 0o620, "config",
+		"others can change it"}} {
 		if err := os.Chmod(c.path, c.mode); err != nil {
 			t.Fatal(err)
 		}
@@ -165,7 +175,8 @@ func TestMattermost(t *testing.T) {
 	}))
 	defer srv.Close()
 	config := func(url, bot string) string {
-		return "chat: {mattermost: {url: '" + url + "', token_env: TRI_TEST_TOKEN}}\nclassifier: {bot_id: '" + bot + "'}\n"
+		return "chat: {mattermost: {url: '" + url + "', token_env: TRI_TEST_TOKEN}}\nclassifier: {bot_id: '" +
+			bot + "'}\n"
 	}
 	me := func(name string, isBot bool) string {
 		return fmt.Sprintf(`{"id":%q,"username":%q,"is_bot":%v}`, bot, name, isBot)
@@ -231,13 +242,17 @@ func TestLiveness(t *testing.T) {
 	want(t, checks, "tri-dispatch", Warn, "does not run")
 	want(t, checks, "tri-supervise", Warn, "nothing runs")
 	var out strings.Builder
-	if err := Print(&out, checks); err != nil || strings.Count(out.String(), "→ tri up") != 1 || !strings.Contains(out.String(), "→ tri up\nok") {
+	if err := Print(&out, checks); err != nil || strings.Count(out.String(), "→ tri up") != 1 ||
+		!strings.Contains(out.String(), "→ tri up\nok") {
 		t.Errorf("what mends them all is said once: %v\n%s", err, out.String())
 	}
 	p.hold("locks/dispatch")
 	checks = p.look()
 	want(t, checks, "tri-supervise", Warn, "nobody starts again")
-	if i := slices.IndexFunc(checks, func(c Check) bool { return c.Name == "tri-reply" }); i < 0 || !strings.HasPrefix(checks[i].Fix, "tri up starts all; this one alone, in "+p.home.Dir()+": tri-reply ") {
+	if i := slices.IndexFunc(checks, func(c Check) bool {
+		return c.Name == "tri-reply"
+	}); i < 0 || !strings.HasPrefix(checks[i].Fix, "tri up starts all; this one alone, in "+p.home.Dir()+
+		": tri-reply ") {
 		t.Errorf("%d of %+v", i, checks)
 	}
 	for _, s := range p.stages() {
@@ -255,8 +270,10 @@ func TestLiveness(t *testing.T) {
 	for _, tt := range []struct{ beat, status, message string }{
 		{`{"beat_at":"2026-03-02T11:59:55Z","connected_since":"2026-03-02T11:00:00Z","source":"local","last_event_at":"2026-03-02T11:58:00Z"}`, OK, "connected to local, last event 2 min ago"},
 		{`{"beat_at":"2026-03-02T11:59:55Z","connected_since":"2026-03-02T11:00:00Z","source":"local","last_event_at":null}`, OK, "no event yet"},
-		{`{"beat_at":"2026-03-02T11:59:55Z","connected_since":null,"source":"mattermost"}`, Fail, "not connected to mattermost"},
-		{`{"beat_at":"2026-03-02T11:50:00Z","connected_since":"2026-03-02T11:00:00Z"}`, Fail, "silent for 10 min"},
+		{`{"beat_at":"2026-03-02T11:59:55Z","connected_since":null,"source":"mattermost"}`, Fail,
+			"not connected to mattermost"},
+		{`{"beat_at":"2026-03-02T11:50:00Z","connected_since":"2026-03-02T11:00:00Z"}`, Fail,
+			"silent for 10 min"},
 		{`{`, Warn, "no heartbeat"},
 	} {
 		p.write(beatName, tt.beat)
@@ -332,8 +349,10 @@ func TestLag(t *testing.T) {
 		name, classified, mark string
 		check, status, message string
 	}{
-		{"none", first + second + third, fmt.Sprintf(`{"seq":%d}`, len(first)+len(second)), "lag tri-classify", OK, "none"},
-		{"none", first + second + third, fmt.Sprintf(`{"seq":%d}`, len(first)+len(second)), "lag tri-dispatch", OK, "none"},
+		{"none", first + second + third, fmt.Sprintf(`{"seq":%d}`, len(first)+len(second)),
+			"lag tri-classify", OK, "none"},
+		{"none", first + second + third, fmt.Sprintf(`{"seq":%d}`, len(first)+len(second)),
+			"lag tri-dispatch", OK, "none"},
 		{"a second", first + second, "", "lag tri-classify", OK, "1 s ago"},
 		{"late", first, `{"seq":0}`, "lag tri-classify", Warn, "20 s ago"},
 		{"late, not dispatch's fault", first, `{"seq":0}`, "lag tri-dispatch", OK, "none"},
@@ -366,7 +385,8 @@ func TestClockBehindTheLog(t *testing.T) {
 func TestThreadsAndPosts(t *testing.T) {
 	p := newPlace(t, "")
 	save := func(key, status string, age time.Duration) {
-		th := &thread.Thread{Key: key, Status: status, StatusHistory: []thread.Change{{At: noon.Add(-age).Format(time.RFC3339), To: status}}}
+		th := &thread.Thread{Key: key, Status: status,
+			StatusHistory: []thread.Change{{At: noon.Add(-age).Format(time.RFC3339), To: status}}}
 		if err := th.Save(p.home); err != nil {
 			t.Fatal(err)
 		}
@@ -381,13 +401,15 @@ func TestThreadsAndPosts(t *testing.T) {
 
 	want(t, p.look(), "posts", OK, "none parked")
 	sha := decision.Sum("x")
-	e := &outbox.Entry{ID: outbox.ID("local.dev.1", 1, sha, 1), Key: "local.dev.1", Cycle: 1, DraftSHA256: sha, Part: 1, Parts: 1, State: outbox.Parked, Why: "no answer"}
+	e := &outbox.Entry{ID: outbox.ID("local.dev.1", 1, sha, 1), Key: "local.dev.1", Cycle: 1,
+		DraftSHA256: sha, Part: 1, Parts: 1, State: outbox.Parked, Why: "no answer"}
 	if err := e.Save(p.home); err != nil {
 		t.Fatal(err)
 	}
 	want(t, p.look(), "posts", Fail, "no answer")
 
-	if _, err := decision.Append(p.home, decision.Record{Kind: decision.Dismiss, At: noon.Format(time.RFC3339), By: "a", Key: "k"}); err != nil {
+	if _, err := decision.Append(p.home, decision.Record{Kind: decision.Dismiss,
+		At: noon.Format(time.RFC3339), By: "a", Key: "k"}); err != nil {
 		t.Fatal(err)
 	}
 	want(t, p.look(), "decisions", OK, "1 records")

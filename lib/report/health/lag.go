@@ -92,7 +92,9 @@ var between = []struct{ name, out string }{{"thread", config.ThreadedName}, {"tu
 
 // runsBetween reports whether such a stage runs.
 func (x *examination) runsBetween(name, out string) bool {
-	return x.home.Exists(out) && slices.ContainsFunc(x.stages(), func(s config.Stage) bool { return s.Name == name })
+	return x.home.Exists(out) && slices.ContainsFunc(x.stages(), func(s config.Stage) bool {
+		return s.Name == name
+	})
 }
 
 // leftOut reports whether a stage is one of them, in a pipe without it.
@@ -236,7 +238,8 @@ func (x *examination) waits(name, message string, waits, still time.Duration) {
 	case min(waits, still) >= stalled:
 		x.fail(name, x.mend(name), "stalled: has not moved for %s, %s", ago(min(waits, still)), message)
 	case waits >= slow:
-		x.warn(name, "it works, and more comes than it can take: see what else this machine does", "falls behind: %s, the first has waited for %s", message, ago(waits))
+		x.warn(name, "it works, and more comes than it can take: see what else this machine does",
+			"falls behind: %s, the first has waited for %s", message, ago(waits))
 	default:
 		x.ok(name, "%s", message)
 	}
@@ -245,7 +248,8 @@ func (x *examination) waits(name, message string, waits, still time.Duration) {
 // mend returns the fix for a stage that makes no progress.
 func (x *examination) mend(name string) string {
 	stage := strings.TrimPrefix(strings.Fields(strings.TrimPrefix(name, "lag "))[0], "tri-")
-	return fmt.Sprintf("tri-supervise restart %s, or start it where nobody does; %s says why", stage, x.home.Path("logs/"+stage+".log"))
+	return fmt.Sprintf("tri-supervise restart %s, or start it where nobody does; %s says why", stage,
+		x.home.Path("logs/"+stage+".log"))
 }
 
 // logs checks the logs themselves.

@@ -54,13 +54,16 @@ func (x *examination) watching(pid int) {
 	at, bad := time.Parse(time.RFC3339, b.BeatAt)
 	switch age := x.Now().Sub(at); {
 	case err != nil || bad != nil:
-		x.warn("tri-watch", "wait a moment, or "+x.watchSays(), "runs, process %d, and no heartbeat can be read", pid)
+		x.warn("tri-watch", "wait a moment, or "+x.watchSays(),
+			"runs, process %d, and no heartbeat can be read", pid)
 	case age > silent:
-		x.fail("tri-watch", x.watchSays()+"; end it and start it again", "runs, process %d, and has been silent for %s", pid, ago(age))
+		x.fail("tri-watch", x.watchSays()+"; end it and start it again",
+			"runs, process %d, and has been silent for %s", pid, ago(age))
 	case b.ConnectedSince == nil && x.Now().Sub(instant(b.StartedAt)) < soon:
 		x.ok("tri-watch", "runs, process %d, and connects to %s", pid, b.Source)
 	case b.ConnectedSince == nil:
-		x.fail("tri-watch", x.watchSays()+"; it tries again by itself", "runs, process %d, and is not connected to %s", pid, b.Source)
+		x.fail("tri-watch", x.watchSays()+"; it tries again by itself",
+			"runs, process %d, and is not connected to %s", pid, b.Source)
 	default:
 		last := "no event yet"
 		if b.LastEventAt != nil {
@@ -108,7 +111,9 @@ func (x *examination) deaf(b *beat) bool {
 			continue
 		}
 		if at := info.ModTime(); at.Sub(heard) > slowToHear && x.Now().Sub(at) > slowToHear {
-			x.warn("tri-watch", x.watchSays()+"; end it and start it again", "room %q was written to %s ago, and no event has come since", room.Name(), ago(x.Now().Sub(at)))
+			x.warn("tri-watch", x.watchSays()+"; end it and start it again",
+				"room %q was written to %s ago, and no event has come since", room.Name(),
+				ago(x.Now().Sub(at)))
 			return true
 		}
 	}
@@ -144,14 +149,16 @@ func (x *examination) serving(pid int) {
 	}
 	client := http.Client{
 		Timeout: patient,
-		Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, network, address)
-		}},
+		Transport: &http.Transport{DisableKeepAlives: true,
+			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				return new(net.Dialer).DialContext(ctx, network, address)
+			}},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	answer, err := client.Head("http://localhost/")
 	if err != nil {
-		x.fail(name, "tri-supervise restart web, or end it and start it again", "runs, process %d, and gives no answer: %v", pid, err)
+		x.fail(name, "tri-supervise restart web, or end it and start it again",
+			"runs, process %d, and gives no answer: %v", pid, err)
 		return
 	}
 	answer.Body.Close()

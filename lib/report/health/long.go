@@ -28,7 +28,9 @@ func (x *examination) escalations() {
 		return
 	}
 	before, running := len(x.checks), 0
-	ids = slices.DeleteFunc(ids, func(id string) bool { return !x.home.Exists(run.Folder(x.home, id) + "/request.json") })
+	ids = slices.DeleteFunc(ids, func(id string) bool {
+		return !x.home.Exists(run.Folder(x.home, id) + "/request.json")
+	})
 	for _, id := range ids {
 		under, err := x.escalation(id)
 		if err != nil {
@@ -64,15 +66,21 @@ func (x *examination) escalation(id string) (running bool, err error) {
 	state := x.stateOf(run.Folder(x.home, id))
 	switch {
 	case !held && age > fresh && asked.By == run.Dispatcher:
-		x.fail(name, "see that tri-dispatch runs: it starts it again", "%s of %s has ended without a word", id, key)
+		x.fail(name, "see that tri-dispatch runs: it starts it again",
+			"%s of %s has ended without a word", id, key)
 	case !held && age > fresh:
-		x.warn(name, "tri-escalate poll "+id+" writes down that it ended; tri-escalate start "+key+" begins it anew", "%s of %s has ended without a word", id, key)
+		x.warn(name, "tri-escalate poll "+id+" writes down that it ended; tri-escalate start "+key+
+			" begins it anew", "%s of %s has ended without a word", id, key)
 	case held && state.Owner.Stopped():
-		x.fail(name, fmt.Sprintf("kill -CONT %d has it go on, tri-escalate kill %s ends it", state.Owner.PID, id), "%s of %s: its runner, process %d, is stopped, and the run is not supervised", id, key, state.Owner.PID)
+		x.fail(name, fmt.Sprintf("kill -CONT %d has it go on, tri-escalate kill %s ends it", state.Owner.PID,
+			id), "%s of %s: its runner, process %d, is stopped, and the run is not supervised", id, key,
+			state.Owner.PID)
 	case held && state.Status == run.Stalled:
-		x.fail(name, "tri-escalate attach "+id+" shows it, tri-escalate kill "+id+" ends it", "%s of %s is alive and does nothing", id, key)
+		x.fail(name, "tri-escalate attach "+id+" shows it, tri-escalate kill "+id+" ends it",
+			"%s of %s is alive and does nothing", id, key)
 	case held && age > x.longest()+fresh:
-		x.warn(name, "tri-escalate attach "+id+" shows it, tri-escalate kill "+id+" ends it", "%s of %s has been at it for %s", id, key, ago(age))
+		x.warn(name, "tri-escalate attach "+id+" shows it, tri-escalate kill "+id+" ends it",
+			"%s of %s has been at it for %s", id, key, ago(age))
 	}
 	return held, nil
 }
@@ -99,9 +107,11 @@ func (x *examination) takenUp(id string, res *run.Result) error {
 	if err := json.Unmarshal(text, &t); err != nil {
 		return nil // the threads' row reports it
 	}
-	waits := t.InvestigatorTaskID != nil && *t.InvestigatorTaskID == id && !t.AtRest() && t.Status != thread.AwaitingValidation
+	waits := t.InvestigatorTaskID != nil && *t.InvestigatorTaskID == id && !t.AtRest() &&
+		t.Status != thread.AwaitingValidation
 	if waits {
-		x.fail("long runs", "see that tri-dispatch runs: it takes it up", "%s of %s ended %s ago and nobody has taken it up", id, res.Key, x.since(res.EndedAt))
+		x.fail("long runs", "see that tri-dispatch runs: it takes it up",
+			"%s of %s ended %s ago and nobody has taken it up", id, res.Key, x.since(res.EndedAt))
 	}
 	return nil
 }
@@ -163,9 +173,11 @@ func (x *examination) box(name string, root *os.Root) {
 	}
 	switch {
 	case len(alone) > 0:
-		x.warn(name, "tri-box tail --once "+alone[0]+" says why, and what to do", "not supervised: %s", strings.Join(alone, ", "))
+		x.warn(name, "tri-box tail --once "+alone[0]+" says why, and what to do", "not supervised: %s",
+			strings.Join(alone, ", "))
 	case len(still) > 0:
-		x.warn(name, "tri-box tail "+still[0]+" shows it; end its tri-box to stop it", "alive and doing nothing: %s", strings.Join(still, ", "))
+		x.warn(name, "tri-box tail "+still[0]+" shows it; end its tri-box to stop it",
+			"alive and doing nothing: %s", strings.Join(still, ", "))
 	case len(runs) > 0:
 		x.ok(name, "%d runs under way, %d patches wait for a person", active, review)
 	}

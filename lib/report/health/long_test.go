@@ -16,7 +16,8 @@ func TestLongRuns(t *testing.T) {
 	p := newPlace(t, piped)
 	id := "e-0123"
 	ask := func(by string, age time.Duration) {
-		p.write("escalations/"+id+"/request.json", fmt.Sprintf(`{"by":%q,"at":%q,"thread":{"key":"k"}}`, by, noon.Add(-age).Format(time.RFC3339)))
+		p.write("escalations/"+id+"/request.json",
+			fmt.Sprintf(`{"by":%q,"at":%q,"thread":{"key":"k"}}`, by, noon.Add(-age).Format(time.RFC3339)))
 	}
 	ask("ana", time.Minute)
 	for _, c := range p.look() {
@@ -35,14 +36,17 @@ func TestLongRuns(t *testing.T) {
 	p.write("escalations/"+id+"/state.json", `{"status":"STALLED"}`)
 	want(t, p.look(), "long runs", Fail, "alive and does nothing")
 	if runtime.GOOS == "linux" {
-		p.write("escalations/"+id+"/state.json", fmt.Sprintf(`{"status":"ACTIVE","wrapper":{"pid":%d}}`, asleep(t)))
+		p.write("escalations/"+id+"/state.json",
+			fmt.Sprintf(`{"status":"ACTIVE","wrapper":{"pid":%d}}`, asleep(t)))
 		want(t, p.look(), "long runs", Fail, "is stopped, and the run is not supervised")
 	}
-	th := thread.Thread{Key: "k", Status: thread.Investigating, InvestigatorTaskID: &id, StatusHistory: []thread.Change{{At: noon.Format(time.RFC3339)}}}
+	th := thread.Thread{Key: "k", Status: thread.Investigating, InvestigatorTaskID: &id,
+		StatusHistory: []thread.Change{{At: noon.Format(time.RFC3339)}}}
 	if err := th.Save(p.home); err != nil {
 		t.Fatal(err)
 	}
-	p.write("escalations/"+id+"/exit.json", `{"by":"tri-dispatch","key":"k","status":"done","ended_at":"2026-03-02T11:00:00Z"}`)
+	p.write("escalations/"+id+"/exit.json",
+		`{"by":"tri-dispatch","key":"k","status":"done","ended_at":"2026-03-02T11:00:00Z"}`)
 	want(t, p.look(), "long runs", Fail, "nobody has taken it up")
 }
 
@@ -74,7 +78,8 @@ func TestBoxes(t *testing.T) {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(dir+"/state.json", fmt.Appendf(nil, `{"status":%q,"wrapper":{"pid":%d}}`, status, pid), 0o600); err != nil {
+		if err := os.WriteFile(dir+"/state.json",
+			fmt.Appendf(nil, `{"status":%q,"wrapper":{"pid":%d}}`, status, pid), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

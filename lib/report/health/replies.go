@@ -45,7 +45,9 @@ func (x *examination) replies() {
 	})
 	switch late := x.Now().Sub(first); {
 	case late > unclaimed:
-		x.fail(name, x.mend(name), "%d approved drafts wait to be posted, the first for %s longer than its grace", waiting, ago(late))
+		x.fail(name, x.mend(name),
+			"%d approved drafts wait to be posted, the first for %s longer than its grace",
+			waiting, ago(late))
 	case waiting > 0:
 		x.ok(name, "%d approved drafts wait for their grace to end", waiting)
 	default:
@@ -57,7 +59,8 @@ func (x *examination) replies() {
 func (x *examination) underway(entries []*outbox.Entry) {
 	for _, e := range entries {
 		if at := instant(e.IntentAt); e.State == outbox.Intent && x.Now().Sub(at) > underWay {
-			x.warn("posts", "tail "+x.home.Path("logs/reply.log")+" says what the platform answers", "%s has been under way for %s", e.ID, ago(x.Now().Sub(at)))
+			x.warn("posts", "tail "+x.home.Path("logs/reply.log")+" says what the platform answers",
+				"%s has been under way for %s", e.ID, ago(x.Now().Sub(at)))
 			return
 		}
 	}

@@ -77,7 +77,8 @@ func (x *examination) canaries() {
 	case err != nil:
 		x.failed(name, "", err)
 	case missed > 0:
-		x.warn(name, "tri-report trust shows what it means; try another validator, or a prompt of one's own", "%d of %d known-bad drafts passed in 7 days, the last had a %s", missed, n, last)
+		x.warn(name, "tri-report trust shows what it means; try another validator, or a prompt of one's own",
+			"%d of %d known-bad drafts passed in 7 days, the last had a %s", missed, n, last)
 	case n > 0:
 		x.ok(name, "%d known-bad drafts in 7 days, all caught", n)
 	}
@@ -94,13 +95,15 @@ func (x *examination) trusted() {
 		x.failed(name, "mend auto_reply in the configuration", err)
 		return
 	}
-	book, err := autoreply.Read(x.home, policy, decision.PolicyOf(x.config), x.Now().Add(-(autoreply.Weeks+2)*lately))
+	book, err := autoreply.Read(x.home, policy, decision.PolicyOf(x.config),
+		x.Now().Add(-(autoreply.Weeks+2)*lately))
 	if err != nil {
 		x.failed(name, "tri-report verify", err)
 		return
 	}
 	if r := book.Report(x.Now()); !r.Open && len(r.Missing) > 0 {
-		x.warn(name, "tri-report trust says all that is missing", "on, and not earned, so that every draft waits for a person: %s", r.Missing[0])
+		x.warn(name, "tri-report trust says all that is missing",
+			"on, and not earned, so that every draft waits for a person: %s", r.Missing[0])
 		return
 	}
 	x.ok(name, "on, and earned")

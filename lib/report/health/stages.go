@@ -26,7 +26,8 @@ func (x *examination) stages() []config.Stage {
 		return stages
 	}
 	if _, held, err := x.holder(lock); err == nil && held {
-		stages = slices.Insert(stages, 0, config.Stage{Name: "watch", Lock: lock, Command: []string{"tri-watch"}})
+		stages = slices.Insert(stages, 0,
+			config.Stage{Name: "watch", Lock: lock, Command: []string{"tri-watch"}})
 	}
 	return stages
 }
@@ -155,7 +156,8 @@ func (x *examination) older(stages []config.Stage) {
 		}
 	}
 	if len(names) > 0 {
-		x.warn("stages", "tri down, then tri up", "the configuration was changed %s ago, and %s began before that",
+		x.warn("stages", "tri down, then tri up",
+			"the configuration was changed %s ago, and %s began before that",
 			ago(time.Since(info.ModTime())), strings.Join(names, ", "))
 	}
 }
@@ -184,13 +186,15 @@ func (x *examination) supervisor(sup *supervision, running, stages int) {
 	}
 	switch {
 	case sup.alive && stopped(sup.pid):
-		x.fail(name, fmt.Sprintf("kill -CONT %d", sup.pid), "process %d is stopped: what ends now stays ended", sup.pid)
+		x.fail(name, fmt.Sprintf("kill -CONT %d", sup.pid),
+			"process %d is stopped: what ends now stays ended", sup.pid)
 	case sup.alive:
 		x.ok(name, "process %d, %d stages, %d restarts", sup.pid, len(sup.Stages), again)
 	case running == 0:
 		x.warn(name, "tri up", "nothing runs")
 	case running < stages:
-		x.warn(name, "tri up, once the stages that were started by hand have ended", "nobody starts again what ends")
+		x.warn(name, "tri up, once the stages that were started by hand have ended",
+			"nobody starts again what ends")
 	default:
 		x.ok(name, "not used: every stage was started by itself")
 	}
@@ -207,9 +211,11 @@ func (x *examination) stage(s config.Stage, sup *supervision) (runs bool) {
 	case err != nil:
 		x.failed(name, "", err)
 	case held && stopped(pid):
-		x.fail(name, fmt.Sprintf("kill -CONT %d", pid), "is stopped, process %d: it holds its lock and does nothing", pid)
+		x.fail(name, fmt.Sprintf("kill -CONT %d", pid),
+			"is stopped, process %d: it holds its lock and does nothing", pid)
 	case held && l != nil && x.loops(l):
-		x.fail(name, x.says(s), "runs, process %d, and has ended %d times, the last time %s ago: %s", pid, l.Restarts, x.since(l.Since), l.Ended)
+		x.fail(name, x.says(s), "runs, process %d, and has ended %d times, the last time %s ago: %s", pid,
+			l.Restarts, x.since(l.Since), l.Ended)
 	case held && s.Name == "watch":
 		x.watching(pid)
 	case held && s.Name == "web":
@@ -222,7 +228,8 @@ func (x *examination) stage(s config.Stage, sup *supervision) (runs bool) {
 	case !sup.some:
 		x.warn(name, "tri up", "does not run")
 	default:
-		x.warn(name, "tri up starts all; this one alone, in "+x.home.Dir()+": "+strings.Join(s.Command, " "), "does not run")
+		x.warn(name, "tri up starts all; this one alone, in "+x.home.Dir()+": "+strings.Join(s.Command, " "),
+			"does not run")
 	}
 	return held
 }
@@ -265,11 +272,14 @@ func (x *examination) absent(s config.Stage, l *life) {
 	overdue := err == nil && x.Now().Sub(next) > soon
 	switch {
 	case l.State == "waiting" && overdue:
-		x.fail(title(s), "tri down, then tri up", "has ended, and its supervisor does not start it again: %s", l.Ended)
+		x.fail(title(s), "tri down, then tri up", "has ended, and its supervisor does not start it again: %s",
+			l.Ended)
 	case l.State == "starting" && long:
-		x.fail(title(s), "is another one at work? "+x.says(s), "has been starting for %s and does not hold its lock", x.since(l.Since))
+		x.fail(title(s), "is another one at work? "+x.says(s),
+			"has been starting for %s and does not hold its lock", x.since(l.Since))
 	case l.Restarts >= loop && failing(l):
-		x.fail(title(s), x.says(s), "ends as often as it is started, %d times by now: %s", l.Restarts, l.Ended)
+		x.fail(title(s), x.says(s), "ends as often as it is started, %d times by now: %s",
+			l.Restarts, l.Ended)
 	case l.State == "down":
 		x.fail(title(s), "tri down, then tri up", "is not started by its supervisor")
 	default:

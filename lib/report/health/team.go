@@ -22,7 +22,8 @@ func (x *examination) readConfig() {
 	}
 	// Whoever can write the file can make this user run any program.
 	if info, err := os.Stat(cfg.Path); err == nil && info.Mode().Perm()&0o022 != 0 {
-		x.fail("config", "chmod 600 "+cfg.Path, "%s has mode %#o: others can change it", cfg.Path, info.Mode().Perm())
+		x.fail("config", "chmod 600 "+cfg.Path, "%s has mode %#o: others can change it", cfg.Path,
+			info.Mode().Perm())
 		return
 	}
 	x.ok("config", "%s", cfg.Path)
@@ -32,7 +33,8 @@ func (x *examination) people() {
 	who := x.config.Team.Approvers
 	if q := x.config.Gate.Quorum; q > len(who) && len(who) > 0 {
 		x.fail("approvers", "name more people under team.approvers, or lower gate.quorum",
-			"gate.quorum asks for %d yeses, and team.approvers has %d: nothing will ever be posted", q, len(who))
+			"gate.quorum asks for %d yeses, and team.approvers has %d: nothing will ever be posted",
+			q, len(who))
 		return
 	}
 	if len(who) > 0 {
@@ -49,7 +51,8 @@ func (x *examination) people() {
 
 func (x *examination) codebases(ctx context.Context) {
 	if len(x.config.Codebases) == 0 {
-		x.warn("codebase", "name one under codebases", "none: questions are answered from the folder that tri-dispatch runs in")
+		x.warn("codebase", "name one under codebases",
+			"none: questions are answered from the folder that tri-dispatch runs in")
 		return
 	}
 	git := false
@@ -65,7 +68,8 @@ func (x *examination) codebases(ctx context.Context) {
 			continue
 		}
 		if within(b.Path, x.Dir) {
-			x.warn(name, "keep the home elsewhere", "%s holds the home: what people wrote in the chat could be cited", b.Path)
+			x.warn(name, "keep the home elsewhere",
+				"%s holds the home: what people wrote in the chat could be cited", b.Path)
 			continue
 		}
 		if !isRepository(b.Path) {

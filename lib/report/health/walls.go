@@ -24,7 +24,8 @@ func (x *examination) walls(ctx context.Context) {
 	case err != nil:
 		x.failed(name, "", err)
 	case report.Landlock == 0:
-		x.warn(name, "a kernel with Landlock (5.13, started with landlock among lsm=) adds the second wall", "one wall: %s", report)
+		x.warn(name, "a kernel with Landlock (5.13, started with landlock among lsm=) adds the second wall",
+			"one wall: %s", report)
 	case report.Limits == sandbox.Rlimits:
 		x.warn(name, "start the programs in a control group of yours, as `systemd-run --user --scope tri-dispatch` does",
 			"%s: of each process, not of all together", report)

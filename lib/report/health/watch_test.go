@@ -28,7 +28,9 @@ func newWatched(t *testing.T) *watched {
 		}
 	}
 	w := &watched{place: p}
-	w.watcher = &watcher{Options: Options{Dir: p.home.Dir(), Now: func() time.Time { return p.now }}, memory: newMemory()}
+	w.watcher = &watcher{Options: Options{Dir: p.home.Dir(), Now: func() time.Time {
+		return p.now
+	}}, memory: newMemory()}
 	t.Cleanup(w.watcher.memory.close)
 	return w
 }
@@ -73,7 +75,8 @@ func (w *watched) approve() {
 	w.t.Helper()
 	key, text := "local.dev.1", "because"
 	for _, r := range []decision.Record{
-		{Kind: decision.Offer, Key: key, Cycle: 1, DraftSHA256: decision.Sum(text), Text: text, Target: &decision.Target{}, Meta: &decision.Meta{}},
+		{Kind: decision.Offer, Key: key, Cycle: 1, DraftSHA256: decision.Sum(text), Text: text,
+			Target: &decision.Target{}, Meta: &decision.Meta{}},
 		{Kind: decision.Approve, By: "ana", Key: key, Cycle: 1, DraftSHA256: decision.Sum(text), Text: text},
 	} {
 		r.At = w.now.UTC().Format(time.RFC3339)
@@ -169,7 +172,9 @@ func TestSlowIsNoStall(t *testing.T) {
 }
 
 func (p *place) examination() *examination {
-	return &examination{Options: Options{Dir: p.home.Dir(), Now: func() time.Time { return p.now }}, home: p.home, memory: newMemory()}
+	return &examination{Options: Options{Dir: p.home.Dir(), Now: func() time.Time {
+		return p.now
+	}}, home: p.home, memory: newMemory()}
 }
 
 func TestChanges(t *testing.T) {
@@ -219,7 +224,9 @@ func TestWatchEndsWithItsContext(t *testing.T) {
 	p := newPlace(t, piped)
 	ctx, stop := context.WithCancel(context.Background())
 	told := 0
-	err := Watch(ctx, Options{Dir: p.home.Dir(), Now: func() time.Time { return p.now }}, time.Millisecond, func(n News) error {
+	err := Watch(ctx, Options{Dir: p.home.Dir(), Now: func() time.Time {
+		return p.now
+	}}, time.Millisecond, func(n News) error {
 		told++
 		stop()
 		return nil
@@ -228,7 +235,8 @@ func TestWatchEndsWithItsContext(t *testing.T) {
 		t.Errorf("%v, told %d", err, told)
 	}
 	broken := fmt.Errorf("broken")
-	if err := Watch(context.Background(), Options{Dir: p.home.Dir(), Now: time.Now}, time.Millisecond, func(News) error { return broken }); err != broken {
+	if err := Watch(context.Background(), Options{Dir: p.home.Dir(), Now: time.Now}, time.Millisecond,
+		func(News) error { return broken }); err != broken {
 		t.Errorf("got %v", err)
 	}
 }
@@ -254,16 +262,21 @@ func TestAnotherHomeInItsPlace(t *testing.T) {
 func TestSupervised(t *testing.T) {
 	pid := os.Getpid()
 	for _, tt := range []struct{ dispatch, name, status, message string }{
-		{`"state":"up","pid":1,"since":"2026-03-02T11:00:00Z","restarts":9,"ended":"ended by killed"`, "tri-supervise", OK, "13 restarts"},
-		{`"state":"waiting","since":"2026-03-02T11:59:59Z","restarts":1,"ended":"ended by killed"`, "tri-dispatch", Warn, "being started again: ended by killed"},
-		{`"state":"waiting","since":"2026-03-02T11:59:59Z","restarts":3,"ended":"ended with status 78"`, "tri-dispatch", Fail, "as often as it is started, 3 times by now: ended with status 78"},
+		{`"state":"up","pid":1,"since":"2026-03-02T11:00:00Z","restarts":9,"ended":"ended by killed"`,
+			"tri-supervise", OK, "13 restarts"},
+		{`"state":"waiting","since":"2026-03-02T11:59:59Z","restarts":1,"ended":"ended by killed"`,
+			"tri-dispatch", Warn, "being started again: ended by killed"},
+		{`"state":"waiting","since":"2026-03-02T11:59:59Z","restarts":3,"ended":"ended with status 78"`,
+			"tri-dispatch", Fail, "as often as it is started, 3 times by now: ended with status 78"},
 		{`"state":"starting","since":"2026-03-02T11:59:00Z"`, "tri-dispatch", Fail, "starting for 1 min"},
-		{`"state":"waiting","since":"2026-03-02T11:59:00Z","next":"2026-03-02T11:59:01Z","ended":"x"`, "tri-dispatch", Fail, "does not start it again"},
+		{`"state":"waiting","since":"2026-03-02T11:59:00Z","next":"2026-03-02T11:59:01Z","ended":"x"`,
+			"tri-dispatch", Fail, "does not start it again"},
 		{`"state":"down","since":"2026-03-02T11:59:00Z"`, "tri-dispatch", Fail, "not started"},
 	} {
 		p := newPlace(t, piped+"pipeline: [{name: mine, command: [sleep, '9']}]\n")
 		p.hold(supervisorLock)
-		p.write(supervisorFile, fmt.Sprintf(`{"pid":%d,"stages":[{"name":"dispatch",%s},{"name":"mine","state":"up","pid":%d,"since":"2026-03-02T11:59:30Z","restarts":4,"ended":"ended with status 1"}]}`, pid, tt.dispatch, pid))
+		p.write(supervisorFile,
+			fmt.Sprintf(`{"pid":%d,"stages":[{"name":"dispatch",%s},{"name":"mine","state":"up","pid":%d,"since":"2026-03-02T11:59:30Z","restarts":4,"ended":"ended with status 1"}]}`, pid, tt.dispatch, pid))
 		checks := p.look()
 		want(t, checks, tt.name, tt.status, tt.message)
 		want(t, checks, "stage mine", Fail, "has ended 4 times: ended with status 1")
@@ -275,7 +288,8 @@ func TestRunningAndLooping(t *testing.T) {
 	p := newPlace(t, piped)
 	p.hold(supervisorLock)
 	p.hold("locks/dispatch")
-	p.write(supervisorFile, `{"stages":[{"name":"dispatch","state":"up","since":"2026-03-02T11:59:58Z","restarts":7,"ended":"ended with status 70"}]}`)
+	p.write(supervisorFile,
+		`{"stages":[{"name":"dispatch","state":"up","since":"2026-03-02T11:59:58Z","restarts":7,"ended":"ended with status 70"}]}`)
 	want(t, p.look(), "tri-dispatch", Fail, "has ended 7 times, the last time 2 s ago")
 	p.now = p.now.Add(time.Hour)
 	want(t, p.look(), "tri-dispatch", OK, "runs")
@@ -294,20 +308,26 @@ func TestSpendCanariesSignalsTrust(t *testing.T) {
 	p.write("canaries.ndjson", fmt.Sprintf(`{"at":%q,"fault":"wrong line","missed":true}`+"\n", at))
 	want(t, p.look(), "canaries", Warn, "1 of 1 known-bad drafts passed in 7 days, the last had a wrong line")
 
-	p.write("spend.ndjson", fmt.Sprintf(`{"at":%q,"kind":"reserve","day":"2026-03-02","run_id":"a"}`+"\n"+`{"at":%[1]q,"kind":"settle","day":"2026-03-02","run_id":"a","cost_usd":0.25}`+"\n"+
-		`{"at":%[1]q,"kind":"reserve","day":"2026-03-02","run_id":"v","work":"validate"}`+"\n", at))
+	p.write("spend.ndjson",
+		fmt.Sprintf(`{"at":%q,"kind":"reserve","day":"2026-03-02","run_id":"a"}`+"\n"+
+			`{"at":%[1]q,"kind":"settle","day":"2026-03-02","run_id":"a","cost_usd":0.25}`+"\n"+
+			`{"at":%[1]q,"kind":"reserve","day":"2026-03-02","run_id":"v","work":"validate"}`+"\n", at))
 	want(t, p.look(), "budget", OK, "1 investigations today, $0.25")
-	p.write("dispatch.ndjson", fmt.Sprintf(`{"at":%q,"key":"k","spent":{"run_id":"b","why":"50 of 50"}}`+"\n", at))
+	p.write("dispatch.ndjson", fmt.Sprintf(`{"at":%q,"key":"k","spent":{"run_id":"b","why":"50 of 50"}}`+"\n",
+		at))
 	want(t, p.look(), "budget", Warn, "1 questions found nothing left: 50 of 50")
 	p.write("dispatch.ndjson", "")
-	p.write("spend.ndjson", fmt.Sprintf(`{"at":%q,"kind":"settle","day":"2026-03-02","run_id":"a","cost_usd":null}`+"\n", at))
+	p.write("spend.ndjson",
+		fmt.Sprintf(`{"at":%q,"kind":"settle","day":"2026-03-02","run_id":"a","cost_usd":null}`+"\n", at))
 	want(t, p.look(), "spend", Warn, "1 of today's runs do not tell")
 
 	done := fmt.Sprintf(`{"id":"a","at":%q,"outcome":"shown"}`+"\n", at)
 	p.write("signals-done.ndjson", done)
 	want(t, p.look(), "signals", OK, "1 cards")
-	p.write("signals-done.ndjson", done+fmt.Sprintf(`{"id":"b","at":%q,"outcome":"refused","why":"not there"}`+"\n", at))
-	want(t, p.look(), "signals", Warn, "1 of 2 cards and reactions were not shown in 24 h, the last: not there")
+	p.write("signals-done.ndjson",
+		done+fmt.Sprintf(`{"id":"b","at":%q,"outcome":"refused","why":"not there"}`+"\n", at))
+	want(t, p.look(), "signals", Warn,
+		"1 of 2 cards and reactions were not shown in 24 h, the last: not there")
 }
 
 func TestDraftsThatWait(t *testing.T) {

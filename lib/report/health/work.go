@@ -42,7 +42,8 @@ func (x *examination) threads() {
 		}
 	}
 	if len(still) > 0 {
-		x.fail("threads", "see that tri-dispatch runs; it goes on with them", "%d should move and do not: %s", len(still), strings.Join(still[:min(3, len(still))], ", "))
+		x.fail("threads", "see that tri-dispatch runs; it goes on with them", "%d should move and do not: %s",
+			len(still), strings.Join(still[:min(3, len(still))], ", "))
 		return
 	}
 	x.ok("threads", "%d wait for a person, %d are being worked on", waiting, moving)
@@ -81,7 +82,8 @@ func (x *examination) posts() {
 	for _, e := range entries {
 		if e.State == outbox.Parked {
 			parked++
-			x.fail("posts", fmt.Sprintf("look there, then tri-approve settle %s posted, retry or drop", e.Key), "parked: %s: %s", e.ID, e.Why)
+			x.fail("posts", fmt.Sprintf("look there, then tri-approve settle %s posted, retry or drop",
+				e.Key), "parked: %s: %s", e.ID, e.Why)
 		}
 	}
 	x.underway(entries)

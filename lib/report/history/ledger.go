@@ -113,7 +113,8 @@ type Reserved struct{ Day, RunID, Person string }
 // Read returns what was recorded from a time on; the zero time means all. Decisions are read from
 // the log's beginning, because the validity of one depends on those before.
 func Read(h *durable.Home, who decision.Policy, from, to time.Time) (*Ledger, error) {
-	l := &Ledger{From: from, To: to, asked: map[messageKey]*Question{}, taken: map[string]*Question{}, ended: map[string]*Run{}, last: map[string]*Draft{}}
+	l := &Ledger{From: from, To: to, asked: map[messageKey]*Question{}, taken: map[string]*Question{},
+		ended: map[string]*Run{}, last: map[string]*Draft{}}
 	var err error
 	if l.Started, err = First(h, Journal, "at"); err != nil {
 		return nil, err
@@ -145,9 +146,15 @@ func (l *Ledger) Since(from time.Time) *Ledger {
 	part := *l
 	part.From = from
 	part.Runs = slices.DeleteFunc(slices.Clone(l.Runs), func(r *Run) bool { return r.Taken.Before(from) })
-	part.Drafts = slices.DeleteFunc(slices.Clone(l.Drafts), func(d *Draft) bool { return d.At.Before(from) && d.Decided.Before(from) })
-	part.Replies = slices.DeleteFunc(slices.Clone(l.Replies), func(r *Reply) bool { return r.At.Before(from) })
-	part.Refused = slices.DeleteFunc(slices.Clone(l.Refused), func(r Refused) bool { return r.At.Before(from) })
+	part.Drafts = slices.DeleteFunc(slices.Clone(l.Drafts), func(d *Draft) bool {
+		return d.At.Before(from) && d.Decided.Before(from)
+	})
+	part.Replies = slices.DeleteFunc(slices.Clone(l.Replies), func(r *Reply) bool {
+		return r.At.Before(from)
+	})
+	part.Refused = slices.DeleteFunc(slices.Clone(l.Refused), func(r Refused) bool {
+		return r.At.Before(from)
+	})
 	return &part
 }
 
@@ -287,7 +294,9 @@ func (l *Ledger) decisions(records []*decision.Record) {
 	for _, r := range records {
 		l.word(r)
 	}
-	l.Drafts = slices.DeleteFunc(l.Drafts, func(d *Draft) bool { return d.At.Before(l.From) && d.Decided.Before(l.From) })
+	l.Drafts = slices.DeleteFunc(l.Drafts, func(d *Draft) bool {
+		return d.At.Before(l.From) && d.Decided.Before(l.From)
+	})
 }
 
 func (l *Ledger) word(r *decision.Record) {
@@ -305,7 +314,8 @@ func (l *Ledger) word(r *decision.Record) {
 		return
 	}
 	switch r.Kind {
-	case decision.Approve, decision.Edit, decision.Auto, decision.Dismiss, decision.Redo, decision.Answer, decision.Escalate,
+	case decision.Approve, decision.Edit, decision.Auto, decision.Dismiss, decision.Redo, decision.Answer,
+		decision.Escalate,
 		decision.Tell, decision.Redirect, decision.Cancel, decision.Reopen:
 		d.Word, d.By, d.Decided, d.Distance, d.Note = r.Kind, r.By, at, r.Distance, r.Note
 	case decision.Undo:
@@ -336,7 +346,8 @@ func (r *Reply) Wait() (time.Duration, bool) {
 func (l *Ledger) spend(line []byte) error {
 	v := gjson.ParseBytes(line)
 	if v.Get("kind").Str == budget.Reserve {
-		l.Reserved = append(l.Reserved, Reserved{v.Get("day").String(), v.Get("run_id").String(), v.Get("person").String()})
+		l.Reserved = append(l.Reserved, Reserved{v.Get("day").String(), v.Get("run_id").String(),
+			v.Get("person").String()})
 	}
 	return nil
 }

@@ -47,21 +47,29 @@ func put(t *testing.T, h *durable.Home, name string, vs ...any) {
 }
 
 func said(id, who, text, class string, minute int) m {
-	return m{"message_id": id, "chat_name": "dev", "create_time": at(minute), "content": text, "sender": m{"id": who, "name": strings.ToUpper(who)}, "classification": class}
+	return m{"message_id": id, "chat_name": "dev", "create_time": at(minute), "content": text,
+		"sender": m{"id": who, "name": strings.ToUpper(who)}, "classification": class}
 }
 
 func TestRead(t *testing.T) {
 	h := open(t)
 	cost := 0.5
 	put(t, h, Journal,
-		m{"at": at(0), "key": "k", "event": said("1", "ben", "why?", "actionable", 0), "facts": m{"question_type": "technical_qa"}},
-		m{"at": at(1), "key": "k", "run": m{"run_id": "i-1", "kind": "investigate", "cycle": 1, "round": 1, "agent": "claude", "status": "done", "started_at": at(0), "ended_at": at(1), "usage": m{"input_tokens": 900, "output_tokens": 100, "cost_usd": cost}, "value": m{"draft_reply": "It is 3."}}},
-		m{"at": at(2), "key": "k", "run": m{"run_id": "v-1", "kind": "validate", "cycle": 1, "round": 1, "agent": "codex", "status": "done", "started_at": at(1), "ended_at": at(2), "usage": m{"tokens_unknown": true, "cost_usd": nil}, "value": m{"verdict": "pass"}}},
+		m{"at": at(0), "key": "k", "event": said("1", "ben", "why?", "actionable", 0),
+			"facts": m{"question_type": "technical_qa"}},
+		m{"at": at(1), "key": "k", "run": m{"run_id": "i-1", "kind": "investigate", "cycle": 1, "round": 1,
+			"agent": "claude", "status": "done", "started_at": at(0), "ended_at": at(1),
+			"usage": m{"input_tokens": 900, "output_tokens": 100, "cost_usd": cost},
+			"value": m{"draft_reply": "It is 3."}}},
+		m{"at": at(2), "key": "k", "run": m{"run_id": "v-1", "kind": "validate", "cycle": 1, "round": 1,
+			"agent": "codex", "status": "done", "started_at": at(1), "ended_at": at(2),
+			"usage": m{"tokens_unknown": true, "cost_usd": nil}, "value": m{"verdict": "pass"}}},
 		m{"at": at(3), "key": "k", "event": said("2", "cho", "thanks", "ack", 3)},
 		m{"at": at(4), "key": "k", "spent": m{"run_id": "i-2", "why": "budget spent"}},
 	)
 	word := func(kind, text string, minute int) {
-		r := decision.Record{At: at(minute), Kind: kind, By: "ana", Key: "k", Cycle: 1, Text: text, DraftSHA256: decision.Sum("It is 3."), Target: &decision.Target{ReplyToID: "1"}, Distance: 7}
+		r := decision.Record{At: at(minute), Kind: kind, By: "ana", Key: "k", Cycle: 1, Text: text,
+			DraftSHA256: decision.Sum("It is 3."), Target: &decision.Target{ReplyToID: "1"}, Distance: 7}
 		if kind == decision.Edit {
 			r.Original, r.DraftSHA256 = decision.Sum("It is 3."), decision.Sum(text)
 		}
@@ -73,20 +81,26 @@ func TestRead(t *testing.T) {
 	word(decision.Approve, "It is 3.", 5)
 	word(decision.Undo, "", 6)
 	word(decision.Edit, "It is 4.", 7)
-	put(t, h, RepliesLog, m{"key": "k", "cycle": 1, "reply_to_message_id": "1", "posted_at": at(10), "outcome": "posted"}, m{"key": "x", "cycle": 1, "reply_to_message_id": "9", "posted_at": at(11), "outcome": "posted"})
-	put(t, h, SpendLog, m{"at": at(0), "kind": "reserve", "day": "2026-03-02", "run_id": "i-1", "person": "ben"}, m{"at": at(1), "kind": "settle", "day": "2026-03-02", "run_id": "i-1"})
+	put(t, h, RepliesLog, m{"key": "k", "cycle": 1, "reply_to_message_id": "1", "posted_at": at(10),
+		"outcome": "posted"}, m{"key": "x", "cycle": 1, "reply_to_message_id": "9", "posted_at": at(11),
+		"outcome": "posted"})
+	put(t, h, SpendLog, m{"at": at(0), "kind": "reserve", "day": "2026-03-02", "run_id": "i-1",
+		"person": "ben"}, m{"at": at(1), "kind": "settle", "day": "2026-03-02", "run_id": "i-1"})
 
 	l, err := Read(h, decision.Policy{Approvers: []string{"ana"}}, noon.Add(-time.Hour), noon.Add(time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(l.Runs) != 2 || *l.Runs[0].CostUSD != 0.5 || l.Runs[0].Tokens != 1000 || l.Runs[1].CostUSD != nil || l.Runs[1].Tokens != -1 || l.Runs[1].Verdict != "pass" {
+	if len(l.Runs) != 2 || *l.Runs[0].CostUSD != 0.5 || l.Runs[0].Tokens != 1000 ||
+		l.Runs[1].CostUSD != nil || l.Runs[1].Tokens != -1 || l.Runs[1].Verdict != "pass" {
 		t.Errorf("%+v %+v", l.Runs[0], l.Runs[1])
 	}
-	if a := l.Runs[0].Asked; a == nil || a.Person != "BEN" || a.Type != "technical_qa" || l.Runs[0].SHA256 != decision.Sum("It is 3.") || l.Run("v-1") != l.Runs[1] {
+	if a := l.Runs[0].Asked; a == nil || a.Person != "BEN" || a.Type != "technical_qa" ||
+		l.Runs[0].SHA256 != decision.Sum("It is 3.") || l.Run("v-1") != l.Runs[1] {
 		t.Errorf("%+v", a)
 	}
-	if d := l.Drafts[0]; len(l.Drafts) != 1 || d.Word != decision.Edit || d.Distance != 7 || d.Asked.MessageID != "1" || !d.Decided.Equal(noon.Add(7*time.Minute)) {
+	if d := l.Drafts[0]; len(l.Drafts) != 1 || d.Word != decision.Edit || d.Distance != 7 ||
+		d.Asked.MessageID != "1" || !d.Decided.Equal(noon.Add(7*time.Minute)) {
 		t.Errorf("%+v", d)
 	}
 	wait, ok := l.Replies[0].Wait()
@@ -101,7 +115,8 @@ func TestRead(t *testing.T) {
 		t.Errorf("%+v", later)
 	}
 	// A narrower window still has the questions asked before it.
-	if l, err := Read(h, decision.Policy{}, noon.Add(9*time.Minute), noon.Add(time.Hour)); err != nil || len(l.Replies) != 2 || l.Replies[0].Asked == nil {
+	if l, err := Read(h, decision.Policy{}, noon.Add(9*time.Minute), noon.Add(time.Hour)); err != nil ||
+		len(l.Replies) != 2 || l.Replies[0].Asked == nil {
 		t.Errorf("%v", err)
 	}
 	if l, err := Read(open(t), decision.Policy{}, time.Time{}, noon); err != nil || len(l.Runs) != 0 {
@@ -113,7 +128,10 @@ func TestReadTalk(t *testing.T) {
 	h := open(t)
 	var lines []any
 	add := func(id, root, who, class string, minute, lag int) {
-		e := m{"chat_id": "dev", "message_id": id, "create_time": at(minute), "classified_at": noon.Add(time.Duration(minute)*time.Minute + time.Duration(lag)*time.Second).Format(time.RFC3339), "sender": m{"id": who, "type": "user"}, "classification": class, "thread_id": nil}
+		e := m{"chat_id": "dev", "message_id": id, "create_time": at(minute),
+			"classified_at": noon.Add(time.Duration(minute)*time.Minute +
+				time.Duration(lag)*time.Second).Format(time.RFC3339), "sender": m{"id": who, "type": "user"},
+			"classification": class, "thread_id": nil}
 		if root != "" {
 			e["thread_id"] = root
 		}
@@ -144,14 +162,17 @@ func TestReadTalk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(talk.Waits) != 2 || talk.Waits[0].Took != 30*time.Minute || talk.Waits[1].Took != 551*time.Minute || talk.Broken != 1 {
+	if len(talk.Waits) != 2 || talk.Waits[0].Took != 30*time.Minute ||
+		talk.Waits[1].Took != 551*time.Minute || talk.Broken != 1 {
 		t.Errorf("%+v, %d broken", talk.Waits, talk.Broken)
 	}
 	asking, all := talk.Totals()
-	if asking != 2 || all != 511 || len(talk.Days) != 1 || talk.Days[0].Ack != 1 || !maps.Equal(talk.Days[0].Lags, Lags{10: 509, 50: 1}) {
+	if asking != 2 || all != 511 || len(talk.Days) != 1 || talk.Days[0].Ack != 1 ||
+		!maps.Equal(talk.Days[0].Lags, Lags{10: 509, 50: 1}) {
 		t.Errorf("%d of %d, %d days", asking, all, len(talk.Days))
 	}
-	if talk, err := ReadTalk(h, noon.Add(5*time.Hour), time.Time{}, time.Time{}); err != nil || len(talk.Waits) != 0 || talk.Days[0].Total() >= 511 || talk.Days[0].Total() < 250 {
+	if talk, err := ReadTalk(h, noon.Add(5*time.Hour), time.Time{}, time.Time{}); err != nil ||
+		len(talk.Waits) != 0 || talk.Days[0].Total() >= 511 || talk.Days[0].Total() < 250 {
 		t.Errorf("%+v, %v", talk, err)
 	}
 }
@@ -181,7 +202,8 @@ func TestLags(t *testing.T) {
 		lags         Lags
 		median, tail float64
 	}{
-		{nil, math.NaN(), math.NaN()}, {Lags{7: 1}, 0.7, 0.7}, {Lags{10: 1, 20: 1}, 2, 2}, {Lags{0: 90, 10: 5, 300: 5}, 0, 30}, {Lags{0: 95, 10: 4, 20: 1}, 0, 1},
+		{nil, math.NaN(), math.NaN()}, {Lags{7: 1}, 0.7, 0.7}, {Lags{10: 1, 20: 1}, 2, 2},
+		{Lags{0: 90, 10: 5, 300: 5}, 0, 30}, {Lags{0: 95, 10: 4, 20: 1}, 0, 1},
 	} {
 		median, tail := tt.lags.Seconds(50), tt.lags.Seconds(95)
 		if fmt.Sprint(median, tail) != fmt.Sprint(tt.median, tt.tail) {
@@ -207,7 +229,10 @@ func TestParts(t *testing.T) {
 		}
 		var got strings.Builder
 		for i := range n {
-			if err := h.LinesUntil("log", cuts[i], cuts[i+1], func(line []byte) error { got.Write(append(line, '\n')); return nil }); err != nil {
+			if err := h.LinesUntil("log", cuts[i], cuts[i+1], func(line []byte) error {
+				got.Write(append(line, '\n'))
+				return nil
+			}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -92,7 +92,8 @@ func ReadTalk(h *durable.Home, from, until, waitsBefore time.Time) (*Talk, error
 	parts := make([]part, len(cuts)-1)
 	var wg sync.WaitGroup
 	for i := range parts {
-		parts[i] = part{from: from, waits: waitsBefore, days: map[string]*Day{}, asked: map[string]*message{}, others: map[string]int{}}
+		parts[i] = part{from: from, waits: waitsBefore, days: map[string]*Day{}, asked: map[string]*message{},
+			others: map[string]int{}}
 		wg.Go(func() { parts[i].err = h.LinesUntil(ClassifiedLog, cuts[i], cuts[i+1], parts[i].line) })
 	}
 	wg.Wait()

@@ -75,7 +75,8 @@ func (o *Options) names() ([]string, error) {
 	}
 	for _, name := range o.Stages {
 		if !slices.Contains(all, name) {
-			return nil, sysexit.Hint(sysexit.With(sysexit.NoInput, fmt.Errorf("no log of a stage %q", name)), "there are: "+strings.Join(all, ", "))
+			return nil, sysexit.Hint(sysexit.With(sysexit.NoInput, fmt.Errorf("no log of a stage %q", name)),
+				"there are: "+strings.Join(all, ", "))
 		}
 	}
 	if len(o.Stages) > 0 {

@@ -51,7 +51,8 @@ func TestShow(t *testing.T) {
 			t.Errorf("%+v: %q, %v, want %q", tt.o, &got, err, tt.want)
 		}
 	}
-	for _, o := range []Options{{Dir: filepath.Join(dir, "no")}, {Dir: dir, Stages: []string{"wath"}}, {Dir: dir, Stages: []string{"../watch"}}} {
+	for _, o := range []Options{{Dir: filepath.Join(dir, "no")}, {Dir: dir, Stages: []string{"wath"}},
+		{Dir: dir, Stages: []string{"../watch"}}} {
 		err := Show(t.Context(), new(bytes.Buffer), o)
 		if s, _ := sysexit.Of(err); s != sysexit.NoInput {
 			t.Errorf("%+v: %v", o, err)

@@ -71,7 +71,8 @@ const maxImport = 1 << 20
 // Import reads entries in the form of Export and returns them as proposals by a person, each with receipts of
 // the lines that it cites in the codebase now. Lines that are no entries, or whose lines cannot be read, are
 // left out and named in problems.
-func Import(r io.Reader, folder, by string, now time.Time) (words []memory.Word, problems []string, err error) {
+func Import(r io.Reader, folder, by string,
+	now time.Time) (words []memory.Word, problems []string, err error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return nil, nil, sysexit.With(sysexit.NoInput, fmt.Errorf("open codebase %q: %w", folder, err))
@@ -90,7 +91,8 @@ func Import(r io.Reader, folder, by string, now time.Time) (words []memory.Word,
 		}
 		m := itemLine.FindStringSubmatch(line)
 		if m == nil {
-			problems = append(problems, fmt.Sprintf("line %d: not of the form - [CATEGORY] text (ref: path#L1-L2)", n))
+			problems = append(problems,
+				fmt.Sprintf("line %d: not of the form - [CATEGORY] text (ref: path#L1-L2)", n))
 			continue
 		}
 		w := memory.Word{Kind: memory.Propose, By: by, Category: m[1], Codebase: folder}
@@ -144,7 +146,9 @@ func cite(root *os.Root, repo evidence.Repo, refs []draft.Ref, now time.Time) ([
 		return nil, errors.New("the entry cites no line")
 	}
 	refs = evidence.Stamp(root, repo, refs, now)
-	if i := slices.IndexFunc(refs, func(r draft.Ref) bool { return r.Receipt == nil || r.Receipt.Lines == "" }); i >= 0 {
+	if i := slices.IndexFunc(refs, func(r draft.Ref) bool {
+		return r.Receipt == nil || r.Receipt.Lines == ""
+	}); i >= 0 {
 		return nil, fmt.Errorf("%s: no such lines in the codebase", refs[i].Ref)
 	}
 	return refs, nil

@@ -145,7 +145,8 @@ func (v *View) Recall(ctx context.Context, codebase, platform, chat, question st
 			used, shown[s.ID] = append(used, s.Entry), s
 		}
 	}
-	best, err := recall.Rank(ctx, used, recall.Readers{Codebase: codebase, Platform: platform, ChatID: chat}, question)
+	best, err := recall.Rank(ctx, used, recall.Readers{Codebase: codebase, Platform: platform, ChatID: chat},
+		question)
 	out := make([]Shown, len(best))
 	for i, e := range best {
 		out[i] = shown[e.ID]
@@ -169,9 +170,11 @@ func (v *View) Find(id string) (Shown, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return Shown{}, sysexit.Hint(sysexit.With(sysexit.NoInput, fmt.Errorf("no entry %q", id)), "tri-memory list shows the ids")
+		return Shown{}, sysexit.Hint(sysexit.With(sysexit.NoInput, fmt.Errorf("no entry %q", id)),
+			"tri-memory list shows the ids")
 	}
-	return Shown{}, sysexit.With(sysexit.Usage, fmt.Errorf("%q names %d entries: type more of the id", id, len(found)))
+	return Shown{}, sysexit.With(sysexit.Usage,
+		fmt.Errorf("%q names %d entries: type more of the id", id, len(found)))
 }
 
 // Gone returns the entries that would be used if their cited lines had not changed, each with what changed.
@@ -226,7 +229,8 @@ func Themes(all []Shown) []Theme {
 				for _, id := range ids {
 					taken[id] = true
 				}
-				themes = append(themes, Theme{Codebase: name, Words: sortedKeys(shared), Days: sortedKeys(days), IDs: ids})
+				themes = append(themes, Theme{Codebase: name, Words: sortedKeys(shared),
+					Days: sortedKeys(days), IDs: ids})
 			}
 		}
 	}

@@ -32,7 +32,8 @@ func newWorld(t *testing.T, n int) *world {
 	t.Helper()
 	w := &world{dir: t.TempDir(), fold: memory.NewFold()}
 	for i := range n {
-		w.write(t, i, fmt.Sprintf("package p\n\n// Limit%d is how often part %d tries.\nconst Limit%d = %d\n", i, i, i, i+3))
+		w.write(t, i, fmt.Sprintf("package p\n\n// Limit%d is how often part %d tries.\nconst Limit%d = %d\n",
+			i, i, i, i+3))
 	}
 	var err error
 	if w.root, err = os.OpenRoot(w.dir); err != nil {
@@ -55,10 +56,13 @@ func (w *world) write(t *testing.T, i int, text string) {
 // answer folds an offer and its post; read says who approved the text.
 func (w *world) answer(i int, chat, question, said string, read ...string) {
 	key := fmt.Sprintf("local.%s.%d", chat, i)
-	refs := []draft.Ref{{Kind: draft.KindFile, Ref: fmt.Sprintf("p%d.go:4", i), Quote: fmt.Sprintf("const Limit%d = %d", i, i+3)}}
+	refs := []draft.Ref{{Kind: draft.KindFile, Ref: fmt.Sprintf("p%d.go:4", i),
+		Quote: fmt.Sprintf("const Limit%d = %d", i, i+3)}}
 	w.fold.Decision(&decision.Record{
-		Kind: decision.Offer, Key: key, Codebase: w.dir, Evidence: evidence.Stamp(w.root, w.repo, refs, time.Now()),
-		Target: &decision.Target{Platform: "local", ChatID: chat}, Sources: []string{"summary", "notes", question},
+		Kind: decision.Offer, Key: key, Codebase: w.dir,
+		Evidence: evidence.Stamp(w.root, w.repo, refs, time.Now()),
+		Target:   &decision.Target{Platform: "local", ChatID: chat},
+		Sources:  []string{"summary", "notes", question},
 	})
 	w.fold.Reply(&outbox.Reply{
 		Platform: "local", ChatID: chat, Key: key, Outcome: "posted", ReplyText: said, ReadBy: read,
@@ -69,7 +73,8 @@ func (w *world) answer(i int, chat, question, said string, read ...string) {
 // recalled returns the ids that an investigation in a chat is given and whose lines are in the code.
 func (w *world) recalled(t *testing.T, chat, question string) (ids []string) {
 	t.Helper()
-	best, err := recall.Rank(t.Context(), w.fold.Entries(), recall.Readers{Codebase: w.dir, Platform: "local", ChatID: chat}, question)
+	best, err := recall.Rank(t.Context(), w.fold.Entries(),
+		recall.Readers{Codebase: w.dir, Platform: "local", ChatID: chat}, question)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,13 +98,16 @@ func TestStaleIsNotRecalled(t *testing.T) {
 		if i%2 == 0 {
 			w.write(t, i, fmt.Sprintf("package p\n\nconst Limit%d = %d\n", i, i+4))
 		} else {
-			w.write(t, i, fmt.Sprintf("package p\n\nimport \"time\"\n\nvar _ = time.Second\n\nconst Limit%d = %d\n", i, i+3))
+			w.write(t, i,
+				fmt.Sprintf("package p\n\nimport \"time\"\n\nvar _ = time.Second\n\nconst Limit%d = %d\n",
+					i, i+3))
 		}
 	}
 	stale, lost := 0, 0
 	for i := range n {
 		said := fmt.Sprintf("Limit%d is %d.", i, i+3)
-		found := strings.Contains(strings.Join(w.recalled(t, "dev", fmt.Sprintf("Limit%d?", i)), "\n")+"\n", said+"\n")
+		found := strings.Contains(strings.Join(w.recalled(t, "dev", fmt.Sprintf("Limit%d?", i)), "\n")+"\n",
+			said+"\n")
 		switch {
 		case i%2 == 0 && found:
 			stale++
@@ -127,7 +135,8 @@ func TestOnlyApprovals(t *testing.T) {
 			w.answer(i, "dev", fmt.Sprintf("what is Limit%d?", i), hostile, "ana") // approved by mistake
 		case 3:
 			key := fmt.Sprintf("local.dev.%d", i)
-			w.fold.Decision(&decision.Record{Kind: decision.Offer, Key: key, Codebase: w.dir, Text: hostile, Target: &decision.Target{Platform: "local", ChatID: "dev"}})
+			w.fold.Decision(&decision.Record{Kind: decision.Offer, Key: key, Codebase: w.dir, Text: hostile,
+				Target: &decision.Target{Platform: "local", ChatID: "dev"}})
 			w.fold.Decision(&decision.Record{Kind: decision.Dismiss, Key: key, By: "ana", Note: hostile})
 		}
 	}
@@ -206,14 +215,16 @@ func TestImport(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got, err := v.Recall(context.Background(), w.dir, "", "", "limits constants"); err != nil || len(got) != 1 {
+	if got, err := v.Recall(context.Background(), w.dir, "", "", "limits constants"); err != nil ||
+		len(got) != 1 {
 		t.Errorf("kept: %v, %v", got, err)
 	}
 	var out bytes.Buffer
 	if all, err = v.All(); err == nil {
 		err = Export(&out, all)
 	}
-	if again, _, err2 := Import(&out, w.dir, "ana", time.Now()); err != nil || err2 != nil || len(again) != 1 || again[0].Text != words[0].Text {
+	if again, _, err2 := Import(&out, w.dir, "ana", time.Now()); err != nil || err2 != nil ||
+		len(again) != 1 || again[0].Text != words[0].Text {
 		t.Errorf("exported: %+v, %v, %v", again, err, err2)
 	}
 }
@@ -221,10 +232,13 @@ func TestImport(t *testing.T) {
 // TestThemes: three days and three words make a theme; two do not.
 func TestThemes(t *testing.T) {
 	entry := func(day, said string) Shown {
-		return Shown{Used: true, Entry: memory.Entry{ID: "m-" + day, At: "2026-11-" + day + "T00:00:00Z", Text: said, Codebase: "p"}}
+		return Shown{Used: true, Entry: memory.Entry{ID: "m-" + day, At: "2026-11-" + day + "T00:00:00Z",
+			Text: said, Codebase: "p"}}
 	}
-	same := []Shown{entry("01", "retries happen before deploys finish"), entry("02", "deploys wait for retries to finish"), entry("03", "when retries finish, deploys start")}
-	if got := Themes(same); len(got) != 1 || len(got[0].IDs) != 3 || strings.Join(got[0].Words, " ") != "deploys finish retries" {
+	same := []Shown{entry("01", "retries happen before deploys finish"),
+		entry("02", "deploys wait for retries to finish"), entry("03", "when retries finish, deploys start")}
+	if got := Themes(same); len(got) != 1 || len(got[0].IDs) != 3 ||
+		strings.Join(got[0].Words, " ") != "deploys finish retries" {
 		t.Errorf("%+v", got)
 	}
 	if got := Themes(same[:2]); len(got) != 0 {
@@ -236,7 +250,8 @@ func FuzzImport(f *testing.F) {
 	f.Add("- [DECISION] limits are constants (ref: p0.go#L4-L4)\n")
 	f.Add("- [TODO] x (ref: ../../etc/passwd#L1)\n## 2026\n")
 	dir := f.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "p0.go"), []byte("package p\n\n\nconst A = 1\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "p0.go"), []byte("package p\n\n\nconst A = 1\n"),
+		0o600); err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -97,7 +97,8 @@ func list(w io.Writer, all []Shown) error {
 	var rows [][]string
 	for _, s := range all {
 		about := text.Line(cmp.Or(s.Question, s.Text), 80)
-		rows = append(rows, []string{s.ID[2:8], day(s.At), s.Source, text.Line(cmp.Or(s.Out, s.State), 0), about})
+		rows = append(rows, []string{s.ID[2:8], day(s.At), s.Source,
+			text.Line(cmp.Or(s.Out, s.State), 0), about})
 	}
 	return term.Columns(w, rows, term.Width(w))
 }
@@ -116,7 +117,8 @@ func themes(w io.Writer, all []Theme) error {
 func entries(w io.Writer, all []Shown) error {
 	var b strings.Builder
 	for _, s := range all {
-		fmt.Fprintf(&b, "%s  %s by %s on %s, %s\n", s.ID, s.Source, text.Line(strings.Join(s.By, ", "), 0), day(s.At), s.Category)
+		fmt.Fprintf(&b, "%s  %s by %s on %s, %s\n", s.ID, s.Source, text.Line(strings.Join(s.By, ", "), 0),
+			day(s.At), s.Category)
 		if s.Used {
 			fmt.Fprintf(&b, "used: its cited lines are %s\n", s.State)
 		} else {

@@ -41,7 +41,8 @@ const (
 // SVG draws the chart.
 func (c *Chart) SVG() string {
 	b := new(strings.Builder)
-	fmt.Fprintf(b, `<svg viewBox="0 0 %d %d" role="img"><title>%s</title><desc>%s</desc>`, wide, high, esc(c.Title), esc(c.Says))
+	fmt.Fprintf(b, `<svg viewBox="0 0 %d %d" role="img"><title>%s</title><desc>%s</desc>`, wide, high,
+		esc(c.Title), esc(c.Says))
 	a := c.axis()
 	c.frame(b, a)
 	if len(c.Steps) > 0 {
@@ -171,14 +172,16 @@ func (c *Chart) unit(v float64) string {
 func (c *Chart) frame(b *strings.Builder, a axis) {
 	if c.Band != nil {
 		y := a.y(c.Band[1])
-		fmt.Fprintf(b, `<rect class="band" x="%d" y="%.1f" width="%d" height="%.1f"/>`, left, y, wide-left-right, a.y(c.Band[0])-y)
+		fmt.Fprintf(b, `<rect class="band" x="%d" y="%.1f" width="%d" height="%.1f"/>`, left, y,
+			wide-left-right, a.y(c.Band[0])-y)
 	}
 	for _, t := range a.ticks {
 		fmt.Fprintf(b, `<line class="grid" x1="%d" x2="%d" y1="%.1f" y2="%.1f"/><text class="soft" x="%d" y="%.1f" text-anchor="end">%s</text>`, left, wide-right, a.y(t), a.y(t), left-8, a.y(t)+4, esc(c.unit(t)))
 	}
 	every := max(1, int(math.Ceil(74/c.slot())))
 	for i := 0; i < len(c.Steps); i += every {
-		fmt.Fprintf(b, `<text class="soft" x="%.1f" y="%d" text-anchor="middle">%s</text>`, c.x(i), high-8, esc(c.Steps[i]))
+		fmt.Fprintf(b, `<text class="soft" x="%.1f" y="%d" text-anchor="middle">%s</text>`, c.x(i), high-8,
+			esc(c.Steps[i]))
 	}
 }
 
@@ -193,7 +196,10 @@ func (c *Chart) bars(b *strings.Builder, a axis) {
 			}
 			from := a.y(sum)
 			sum += v
-			fmt.Fprintf(b, `<rect class="s%d" x="%.1f" y="%.1f" width="%.1f" height="%.1f"><title>%s</title></rect>`, k, c.x(i)-w/2, a.y(sum), w, max(0.5, from-a.y(sum)), esc(fmt.Sprintf("%s, %s: %s", step, s.Name, c.unit(v))))
+			fmt.Fprintf(b,
+				`<rect class="s%d" x="%.1f" y="%.1f" width="%.1f" height="%.1f"><title>%s</title></rect>`, k,
+				c.x(i)-w/2, a.y(sum), w, max(0.5, from-a.y(sum)),
+				esc(fmt.Sprintf("%s, %s: %s", step, s.Name, c.unit(v))))
 		}
 	}
 }
@@ -219,7 +225,8 @@ func (c *Chart) line(b *strings.Builder, a axis, s Series, class int) {
 	}
 	for i := range c.Steps {
 		if low, top, ok := s.interval(i); ok {
-			fmt.Fprintf(b, `<line class="whisker l%d" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`, class, c.x(i), c.x(i), a.y(low), a.y(top))
+			fmt.Fprintf(b, `<line class="whisker l%d" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`, class,
+				c.x(i), c.x(i), a.y(low), a.y(top))
 		}
 	}
 	fmt.Fprintf(b, `<path class="line l%d" d="%s"/>`, class, path.String())
@@ -232,7 +239,8 @@ func (c *Chart) line(b *strings.Builder, a axis, s Series, class int) {
 		if low, top, ok := s.interval(i); ok {
 			says += fmt.Sprintf(" (95%% interval %s to %s)", c.unit(low), c.unit(top))
 		}
-		fmt.Fprintf(b, `<circle class="s%d" cx="%.1f" cy="%.1f" r="3"><title>%s</title></circle>`, class, c.x(i), a.y(v), esc(says))
+		fmt.Fprintf(b, `<circle class="s%d" cx="%.1f" cy="%.1f" r="3"><title>%s</title></circle>`, class,
+			c.x(i), a.y(v), esc(says))
 	}
 }
 

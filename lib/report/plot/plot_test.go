@@ -34,10 +34,15 @@ func TestEveryMarkStandsInThePicture(t *testing.T) {
 	for name, c := range map[string]*Chart{
 		"nothing": {Title: "t"},
 		"zeros":   {Steps: []string{"a", "b"}, Bars: []Series{{"n", []float64{0, 0}, nil, nil}}},
-		"bars":    {Steps: []string{"a", "b", "c"}, Bars: []Series{{"n", []float64{1, 2000, nan}, nil, nil}, {"m", []float64{5}, nil, nil}}},
-		"lines":   {Steps: []string{"a", "b", "c"}, Lines: []Series{{"n", []float64{1, nan, 1e9}, []float64{0, nan, 5}, []float64{math.Inf(1), nan, 2e9}}}},
-		"log":     {Log: true, Steps: []string{"a", "b"}, Lines: []Series{{"n", []float64{0, 12345}, nil, nil}}},
-		"band":    {Max: 100, Band: &[2]float64{60, 90}, Steps: []string{"a"}, Lines: []Series{{"n", []float64{120}, nil, nil}}},
+		"bars": {Steps: []string{"a", "b", "c"},
+			Bars: []Series{{"n", []float64{1, 2000, nan}, nil, nil}, {"m", []float64{5}, nil, nil}}},
+		"lines": {Steps: []string{"a", "b", "c"},
+			Lines: []Series{{"n", []float64{1, nan, 1e9}, []float64{0, nan, 5},
+				[]float64{math.Inf(1), nan, 2e9}}}},
+		"log": {Log: true, Steps: []string{"a", "b"},
+			Lines: []Series{{"n", []float64{0, 12345}, nil, nil}}},
+		"band": {Max: 100, Band: &[2]float64{60, 90}, Steps: []string{"a"},
+			Lines: []Series{{"n", []float64{120}, nil, nil}}},
 	} {
 		svg := c.SVG()
 		wellFormed(t, svg)
@@ -54,12 +59,15 @@ func TestEveryMarkStandsInThePicture(t *testing.T) {
 
 func TestMarksSayTheirFigures(t *testing.T) {
 	c := &Chart{
-		Title: "T", Says: "S", Steps: []string{"1 Nov"}, Unit: func(x float64) string { return fmt.Sprintf("%.0f%%", x) },
+		Title: "T", Says: "S", Steps: []string{"1 Nov"}, Unit: func(x float64) string {
+			return fmt.Sprintf("%.0f%%", x)
+		},
 		Bars:  []Series{{"bar", []float64{40}, nil, nil}},
 		Lines: []Series{{"line", []float64{70}, []float64{60}, []float64{80}}},
 	}
 	svg := c.SVG()
-	for _, want := range []string{"<title>T</title>", "<desc>S</desc>", "1 Nov, bar: 40%", "1 Nov, line: 70% (95% interval 60% to 80%)", `class="s0"`, `class="line l1"`} {
+	for _, want := range []string{"<title>T</title>", "<desc>S</desc>", "1 Nov, bar: 40%",
+		"1 Nov, line: 70% (95% interval 60% to 80%)", `class="s0"`, `class="line l1"`} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("no %q in\n%s", want, svg)
 		}
@@ -68,7 +76,9 @@ func TestMarksSayTheirFigures(t *testing.T) {
 
 func TestTextsAreEscaped(t *testing.T) {
 	evil := "</title><script>alert(1)</script>\x1b\x00\"'&\xff"
-	c := &Chart{Title: evil, Says: evil, Steps: []string{evil}, Bars: []Series{{evil, []float64{1}, nil, nil}}, Lines: []Series{{evil, []float64{1}, nil, nil}}, Unit: func(float64) string { return evil }}
+	c := &Chart{Title: evil, Says: evil, Steps: []string{evil},
+		Bars: []Series{{evil, []float64{1}, nil, nil}}, Lines: []Series{{evil, []float64{1}, nil, nil}},
+		Unit: func(float64) string { return evil }}
 	svg := c.SVG()
 	wellFormed(t, svg)
 	if strings.Contains(svg, "<script") || strings.ContainsAny(svg, "\x1b\x00") {

@@ -80,8 +80,10 @@ func (s *Sample) next(labels *Labels, i int) int {
 func (r *Reader) label(s *Sample, i int, answer string) Label {
 	d := &s.drops[i]
 	return Label{
-		At: r.Now().UTC().Format(time.RFC3339), By: r.By, Platform: d.platform, ChatID: d.chat, MessageID: d.message,
-		ClassifierVersion: s.Version, Classification: d.class, Label: answer, Seed: s.Seed, Rank: i + 1, Frame: s.Frame, Sample: len(s.drops),
+		At: r.Now().UTC().Format(time.RFC3339), By: r.By, Platform: d.platform, ChatID: d.chat,
+		MessageID:         d.message,
+		ClassifierVersion: s.Version, Classification: d.class, Label: answer, Seed: s.Seed, Rank: i + 1,
+		Frame: s.Frame, Sample: len(s.drops),
 	}
 }
 

@@ -56,7 +56,8 @@ func home(t *testing.T, n int) *durable.Home {
 		fmt.Fprintf(&b, `{"platform":"local","chat_id":"dev","chat_name":"dev","message_id":"%d","create_time":"%s","msg_type":"text","content":%q,"thread_id":null,"sender":{"id":"ana","type":"user"},"mentions":[],"classification":"ambient","classifier_version":"v1","reasons":[]}`+"\n",
 			i, at, strings.ReplaceAll(text, "\x1b", "<ESC>"))
 	}
-	if err := h.Replace(classifiedLog, []byte(strings.ReplaceAll(b.String(), "<ESC>", `\u001b`))); err != nil {
+	if err := h.Replace(classifiedLog,
+		[]byte(strings.ReplaceAll(b.String(), "<ESC>", `\u001b`))); err != nil {
 		t.Fatal(err)
 	}
 	return h
@@ -64,7 +65,9 @@ func home(t *testing.T, n int) *durable.Home {
 
 func desk(t *testing.T, h *durable.Home, in io.Reader) (*Desk, *bytes.Buffer) {
 	shown := new(bytes.Buffer)
-	return &Desk{Home: h, Config: config.Default(), Compile: rules, Words: func(s string) string { return s }, In: in, Show: shown, Say: t.Logf, By: "ana", Now: time.Unix(1, 0)}, shown
+	return &Desk{Home: h, Config: config.Default(), Compile: rules, Words: func(s string) string {
+		return s
+	}, In: in, Show: shown, Say: t.Logf, By: "ana", Now: time.Unix(1, 0)}, shown
 }
 
 // TestInterval compares the bounds with those computed from the definition over every K, and with
@@ -212,14 +215,17 @@ func TestDiff(t *testing.T) {
 		t.Fatal(err)
 	}
 	diff, err := Compare(context.Background(), in, before, after, 3, d.Words)
-	if err != nil || diff.Messages != 40 || diff.Counts["ambient→actionable"] != 4 || len(diff.Changes) != 3 || diff.Changes[2].MessageID != "30" {
+	if err != nil || diff.Messages != 40 || diff.Counts["ambient→actionable"] != 4 ||
+		len(diff.Changes) != 3 || diff.Changes[2].MessageID != "30" {
 		t.Errorf("%+v, %v", diff, err)
 	}
 	var out bytes.Buffer
-	if err := diff.Print(&out); err == nil || err.Error() != "" || !strings.Contains(out.String(), "and 1 older") {
+	if err := diff.Print(&out); err == nil || err.Error() != "" ||
+		!strings.Contains(out.String(), "and 1 older") {
 		t.Errorf("%v\n%s", err, &out)
 	}
-	if same, err := Compare(context.Background(), in, before, before, 3, d.Words); err != nil || same.Changed() != 0 || same.Print(io.Discard) != nil {
+	if same, err := Compare(context.Background(), in, before, before, 3, d.Words); err != nil ||
+		same.Changed() != 0 || same.Print(io.Discard) != nil {
 		t.Errorf("%+v, %v", same, err)
 	}
 }
@@ -231,7 +237,8 @@ func TestBrokenLabels(t *testing.T) {
 		if err := h.Replace(File, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := ReadLabels(h); (err == nil) != ok || err != nil && !strings.HasPrefix(err.Error(), "labels.ndjson:2:") {
+		if _, err := ReadLabels(h); (err == nil) != ok ||
+			err != nil && !strings.HasPrefix(err.Error(), "labels.ndjson:2:") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

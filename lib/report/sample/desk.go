@@ -58,7 +58,8 @@ type Order struct {
 // the estimate.
 func (d *Desk) Audit(ctx context.Context, o Order) (Estimate, error) {
 	if o.Sample < 1 || o.Window < 0 {
-		return Estimate{}, sysexit.With(sysexit.Usage, errors.New("audit: the sample must be at least 1, the window not negative"))
+		return Estimate{}, sysexit.With(sysexit.Usage,
+			errors.New("audit: the sample must be at least 1, the window not negative"))
 	}
 	labels, err := ReadLabels(d.Home)
 	if err != nil {

@@ -44,7 +44,8 @@ type Diff struct {
 
 // Compare runs two rule sets over a history. It keeps the newest limit changes; 0 means all. words
 // translates a reason for people.
-func Compare(ctx context.Context, in stream.Input, before, after Rules, limit int, words func(string) string) (*Diff, error) {
+func Compare(ctx context.Context, in stream.Input, before, after Rules, limit int,
+	words func(string) string) (*Diff, error) {
 	d := &Diff{Counts: map[string]int{}, words: words}
 	var was sayings
 	if err := each(ctx, before, in, func(line []byte) error { was.add(line); return nil }); err != nil {
@@ -84,7 +85,8 @@ func (d *Diff) add(line []byte, old, now said, limit int) error {
 		d.Changes = slices.Delete(d.Changes, 0, 1)
 	}
 	d.Changes = append(d.Changes, Change{
-		Platform: e.Platform, ChatID: e.ChatID, ChatName: e.ChatName, MessageID: e.MessageID, At: e.CreateTime, Sender: who(e), Content: e.Content,
+		Platform: e.Platform, ChatID: e.ChatID, ChatName: e.ChatName, MessageID: e.MessageID,
+		At: e.CreateTime, Sender: who(e), Content: e.Content,
 		Before: old.class, After: now.class, WhyBefore: split(old.reasons), WhyAfter: split(now.reasons),
 	})
 	return nil
@@ -115,15 +117,18 @@ func (d *Diff) Changed() (n int) {
 // Print writes the counts and then the changes, newest first.
 func (d *Diff) Print(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d of %d messages change; actionable %d → %d (%s → %s of 100)\n", d.Changed(), d.Messages, d.Before, d.After, percent(d.Before, d.Messages), percent(d.After, d.Messages))
+	fmt.Fprintf(&b, "%d of %d messages change; actionable %d → %d (%s → %s of 100)\n", d.Changed(),
+		d.Messages, d.Before, d.After, percent(d.Before, d.Messages), percent(d.After, d.Messages))
 	for _, k := range slices.SortedFunc(maps.Keys(d.Counts), func(x, y string) int {
 		return cmp.Or(cmp.Compare(d.Counts[y], d.Counts[x]), strings.Compare(x, y))
 	}) {
 		fmt.Fprintf(&b, "%6d  %s\n", d.Counts[k], k)
 	}
 	for _, c := range slices.Backward(d.Changes) {
-		e := &event.Classified{Event: event.Event{Platform: c.Platform, ChatID: c.ChatID, MessageID: c.MessageID}}
-		fmt.Fprintf(&b, "\n%s → %s  %s  %s\n  %s\n", c.Before, c.After, text.Line(name(e), 0), text.Line(c.Sender, 0), text.Line(c.Content, 300))
+		e := &event.Classified{Event: event.Event{Platform: c.Platform, ChatID: c.ChatID,
+			MessageID: c.MessageID}}
+		fmt.Fprintf(&b, "\n%s → %s  %s  %s\n  %s\n", c.Before, c.After, text.Line(name(e), 0),
+			text.Line(c.Sender, 0), text.Line(c.Content, 300))
 		fmt.Fprintf(&b, "  before: %s\n  after:  %s\n", d.say(c.WhyBefore), d.say(c.WhyAfter))
 	}
 	if rest := d.Changed() - len(d.Changes); rest > 0 {

@@ -103,6 +103,7 @@ func (ls *Labels) keep(h *durable.Home, l Label) error {
 
 // of returns the label of a message for a version of the filter.
 func (ls *Labels) of(version string, d *drop) (Label, bool) {
-	l, ok := ls.all[(&Label{ClassifierVersion: version, Platform: d.platform, ChatID: d.chat, MessageID: d.message}).key()]
+	l, ok := ls.all[(&Label{ClassifierVersion: version, Platform: d.platform, ChatID: d.chat,
+		MessageID: d.message}).key()]
 	return l, ok
 }

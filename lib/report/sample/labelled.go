@@ -20,7 +20,8 @@ func Labelled(h *durable.Home, from time.Time) (Estimate, error) {
 			newest = l
 		}
 	}
-	e := Estimate{Version: newest.ClassifierVersion, Seed: newest.Seed, Frame: newest.Frame, Sample: newest.Sample, Target: target}
+	e := Estimate{Version: newest.ClassifierVersion, Seed: newest.Seed, Frame: newest.Frame,
+		Sample: newest.Sample, Target: target}
 	for _, l := range labels.all {
 		at, err := time.Parse(time.RFC3339, l.At)
 		if l.Seed != e.Seed || l.ClassifierVersion != e.Version || err != nil || at.Before(from) {

@@ -51,20 +51,22 @@ const maxShown = 2000
 // the newest one; 0 means all time. If seed is 0, that of the filter's last label is used, or, if
 // there is none, fresh. Messages of programs and deleted ones are excluded: the former are not
 // questions, the latter cannot be judged any more.
-func Draw(ctx context.Context, h *durable.Home, labels *Labels, window time.Duration, seed, fresh int64, n int) (*Sample, error) {
+func Draw(ctx context.Context, h *durable.Home, labels *Labels, window time.Duration, seed, fresh int64,
+	n int) (*Sample, error) {
 	if !h.Exists(classifiedLog) {
 		err := sysexit.With(sysexit.NoInput, errors.New("audit: the home has no "+classifiedLog))
 		return nil, sysexit.Hint(err, "tri-classify --out writes it")
 	}
 	f := frame{state: map[string]*seen{}}
-	_, err := stream.Each(ctx, stream.Input{Files: []string{h.Path(classifiedLog)}, After: -1}, func(rec ndjson.Record) error {
-		e, err := event.Parse(rec.Bytes)
-		if err != nil {
-			return stream.Refuse("%w", err)
-		}
-		f.add(e)
-		return nil
-	})
+	_, err := stream.Each(ctx, stream.Input{Files: []string{h.Path(classifiedLog)}, After: -1},
+		func(rec ndjson.Record) error {
+			e, err := event.Parse(rec.Bytes)
+			if err != nil {
+				return stream.Refuse("%w", err)
+			}
+			f.add(e)
+			return nil
+		})
 	if status, _ := sysexit.Of(err); err != nil && status != sysexit.Data {
 		return nil, err
 	}
@@ -106,7 +108,8 @@ func (f *frame) add(e *event.Classified) {
 	if len(text) > maxShown {
 		text = strings.ToValidUTF8(text[:maxShown], "") + "…"
 	}
-	m := &seen{line{who(e), text, e.CreateTime}, e.Platform, e.ChatID, e.Classification, e.ClassifierVersion, e.Deleted || e.Sender.Type == "bot"}
+	m := &seen{line{who(e), text, e.CreateTime}, e.Platform, e.ChatID, e.Classification, e.ClassifierVersion,
+		e.Deleted || e.Sender.Type == "bot"}
 	if old != nil && old.class == event.Actionable {
 		m.class = event.Actionable // an edit cannot undo that it was seen as actionable
 	}
@@ -131,10 +134,13 @@ func (s *Sample) draw(f *frame, n int) {
 			continue
 		}
 		id := k[len(chat)+1:]
-		s.drops = append(s.drops, drop{m.platform, m.chat, id, m.class, place(s.Seed, k), len(s.chats[chat]) - 1})
+		s.drops = append(s.drops, drop{m.platform, m.chat, id, m.class, place(s.Seed, k),
+			len(s.chats[chat]) - 1})
 	}
 	s.Frame = len(s.drops)
-	slices.SortFunc(s.drops, func(a, b drop) int { return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.message, b.message)) })
+	slices.SortFunc(s.drops, func(a, b drop) int {
+		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.message, b.message))
+	})
 	s.drops = s.drops[:min(n, len(s.drops))]
 }
 
@@ -173,7 +179,8 @@ const target = 1
 // Estimate counts the labels in the order of drawing up to the first message without one: only
 // these are a simple random sample. A skipped message counts as not drawn.
 func (s *Sample) Estimate(labels *Labels) Estimate {
-	e := Estimate{Version: s.Version, Seed: s.Seed, Frame: s.Frame, Sample: len(s.drops), Others: s.Others, Target: target}
+	e := Estimate{Version: s.Version, Seed: s.Seed, Frame: s.Frame, Sample: len(s.drops), Others: s.Others,
+		Target: target}
 	for i := range s.drops {
 		l, ok := labels.of(s.Version, &s.drops[i])
 		if !ok {
@@ -220,7 +227,8 @@ func (e Estimate) String() string {
 		text += "open: the interval holds the bar; label more (--sample)"
 	}
 	if e.Skipped > 0 {
-		text += fmt.Sprintf("\n%d skipped; were all of them misses, it would be %.1f per 100", e.Skipped, 100*float64(e.Misses+e.Skipped)/float64(e.Labels+e.Skipped))
+		text += fmt.Sprintf("\n%d skipped; were all of them misses, it would be %.1f per 100", e.Skipped,
+			100*float64(e.Misses+e.Skipped)/float64(e.Labels+e.Skipped))
 	}
 	if e.Others > 0 {
 		text += fmt.Sprintf("\n%d messages dropped by earlier versions of the rules are left out", e.Others)

@@ -43,7 +43,8 @@ func PrintList(w io.Writer, tasks []*Task, now time.Time) error {
 			mark = "beside: "
 		}
 		rows = append(rows, []string{
-			t.ID(), t.State, term.Age(history.Instant(t.StartedAt), now), text.Line(t.ChatName, 16), text.Line(t.Who, 16),
+			t.ID(), t.State, term.Age(history.Instant(t.StartedAt), now), text.Line(t.ChatName, 16),
+			text.Line(t.Who, 16),
 			text.Line(note, 40), mark + text.Line(t.Spec, maxSpec),
 		})
 	}
@@ -58,7 +59,8 @@ func PrintList(w io.Writer, tasks []*Task, now time.Time) error {
 func (t *Task) Print(w io.Writer, now time.Time) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s: %s\n", t.ID(), t.State, text.Line(t.Why, 0))
-	fmt.Fprintf(&b, "%s asked in %s (%s), %s ago; %s\n", text.Line(t.Who, 0), text.Line(t.ChatName, 0), text.Line(t.Platform, 0),
+	fmt.Fprintf(&b, "%s asked in %s (%s), %s ago; %s\n", text.Line(t.Who, 0), text.Line(t.ChatName, 0),
+		text.Line(t.Platform, 0),
 		term.Age(history.Instant(t.StartedAt), now), text.Line(t.TaskID, 0))
 	if t.Parent != nil {
 		fmt.Fprintf(&b, "beside %s\n", text.Line(*t.Parent, 0))
@@ -134,13 +136,15 @@ func (v *View) Find(name string) (*Task, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return nil, sysexit.Hint(sysexit.With(sysexit.No, fmt.Errorf("there is no task %q", name)), "tri-task list --all names all")
+		return nil, sysexit.Hint(sysexit.With(sysexit.No, fmt.Errorf("there is no task %q", name)),
+			"tri-task list --all names all")
 	}
 	var names []string
 	for _, t := range found[:min(len(found), 8)] {
 		names = append(names, t.ID()+" ("+t.TaskID+")")
 	}
-	err = sysexit.With(sysexit.Usage, fmt.Errorf("%q names %d tasks: %s", name, len(found), strings.Join(names, ", ")))
+	err = sysexit.With(sysexit.Usage, fmt.Errorf("%q names %d tasks: %s", name, len(found),
+		strings.Join(names, ", ")))
 	return nil, sysexit.Hint(err, "give more of one of them")
 }
 
@@ -148,7 +152,8 @@ func (t *Task) named(name string) bool {
 	if text.Names(name, t.UUID) || text.Names(name, t.TaskID) {
 		return true
 	}
-	if th := t.thread; th.DraftPending != nil && text.Names(name, decision.Name(th.Key, th.Cycle, th.DraftSHA256, "")) {
+	if th := t.thread; th.DraftPending != nil && text.Names(name,
+		decision.Name(th.Key, th.Cycle, th.DraftSHA256, "")) {
 		return true
 	}
 	for _, id := range t.MessageIDs {

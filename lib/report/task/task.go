@@ -115,7 +115,8 @@ func (v *View) All(closed bool) ([]*Task, error) {
 		}
 	}
 	slices.SortStableFunc(tasks, func(a, b *Task) int {
-		return cmp.Or(history.Instant(a.StartedAt).Compare(history.Instant(b.StartedAt)), strings.Compare(a.TaskID, b.TaskID))
+		return cmp.Or(history.Instant(a.StartedAt).Compare(history.Instant(b.StartedAt)),
+			strings.Compare(a.TaskID, b.TaskID))
 	})
 	return tasks, errors.Join(errs...)
 }
@@ -138,9 +139,12 @@ func costOf(l *history.Ledger) map[string]*float64 {
 // of returns an item as a task.
 func (v *View) of(t *thread.Thread, cost *float64) (*Task, error) {
 	task := &Task{
-		TaskID: t.Key, UUID: thread.UUID(t.Key), Platform: t.Platform, ChatName: t.ChatName, Type: t.QuestionType,
-		Who: cmp.Or(t.OriginalSenderName, t.OriginalSenderID), StartedAt: t.StartedAt, EndedAt: t.ClosedAt, CostUSD: cost,
-		MessageIDs: []string{}, Waits: append([]string{}, t.PendingMessageIDs...), UserContextSlice: []string{}, ProgressEvents: []Progress{},
+		TaskID: t.Key, UUID: thread.UUID(t.Key), Platform: t.Platform, ChatName: t.ChatName,
+		Type: t.QuestionType,
+		Who:  cmp.Or(t.OriginalSenderName, t.OriginalSenderID), StartedAt: t.StartedAt, EndedAt: t.ClosedAt,
+		CostUSD:    cost,
+		MessageIDs: []string{}, Waits: append([]string{}, t.PendingMessageIDs...),
+		UserContextSlice: []string{}, ProgressEvents: []Progress{},
 		Result: t.DraftPending, thread: t,
 	}
 	if t.Parent != "" {

@@ -43,15 +43,21 @@ func TestStates(t *testing.T) {
 		t     thread.Thread
 		state string
 	}{
-		{"its run has not begun", thread.Thread{Status: thread.Investigating, InvestigatorTaskID: &id}, Pending},
+		{"its run has not begun", thread.Thread{Status: thread.Investigating, InvestigatorTaskID: &id},
+			Pending},
 		{"bounced", thread.Thread{Status: thread.BouncedRound1, InvestigatorTaskID: &id}, Pending},
-		{"a draft waits", thread.Thread{Status: thread.PendingUser, DraftPending: &text, Badge: "quotes checked"}, Waiting},
-		{"approved", thread.Thread{Status: thread.PendingUser, DraftPending: &text, UserApprovedAt: &at}, Waiting},
+		{"a draft waits", thread.Thread{Status: thread.PendingUser, DraftPending: &text,
+			Badge: "quotes checked"}, Waiting},
+		{"approved", thread.Thread{Status: thread.PendingUser, DraftPending: &text, UserApprovedAt: &at},
+			Waiting},
 		{"asks the operator", thread.Thread{Status: thread.PendingUser, Asked: "which?"}, Waiting},
 		{"nothing found", thread.Thread{Status: thread.PendingUser, Badge: "nothing found"}, Failed},
-		{"no budget", thread.Thread{Status: thread.PendingUser, Badge: "budget spent", InvestigatorTaskID: &id}, Paused},
-		{"answered", thread.Thread{Status: thread.Closed, PostedMessageID: &id, CloseReason: "answered"}, Completed},
-		{"withdrawn", thread.Thread{Status: thread.Closed, CloseReason: "the asker withdrew the question"}, Cancelled},
+		{"no budget", thread.Thread{Status: thread.PendingUser, Badge: "budget spent",
+			InvestigatorTaskID: &id}, Paused},
+		{"answered", thread.Thread{Status: thread.Closed, PostedMessageID: &id, CloseReason: "answered"},
+			Completed},
+		{"withdrawn", thread.Thread{Status: thread.Closed, CloseReason: "the asker withdrew the question"},
+			Cancelled},
 		{"deleted", thread.Thread{Status: thread.Closed, CloseReason: thread.Gone}, Cancelled},
 		{"dismissed", thread.Thread{Status: thread.Closed, CloseReason: "dismissed: no"}, Rejected},
 		{"expired", thread.Thread{Status: thread.Closed, CloseReason: decision.ExpiredNote}, Failed},
@@ -75,12 +81,15 @@ func (v *View) stream(t *testing.T, id string, calls int) {
 	}
 	var lines strings.Builder
 	for i := range calls {
-		fmt.Fprintf(&lines, `{"at":%q,"kind":"tool","tool":"Read","text":"file%d.go"}`+"\n", noon.Add(time.Duration(i)*100*time.Millisecond).Format(time.RFC3339Nano), i)
+		fmt.Fprintf(&lines, `{"at":%q,"kind":"tool","tool":"Read","text":"file%d.go"}`+"\n",
+			noon.Add(time.Duration(i)*100*time.Millisecond).Format(time.RFC3339Nano), i)
 	}
 	if err := os.WriteFile(filepath.Join(dir, run.StreamName), []byte(lines.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	err := run.Update(dir, func(s *run.State) { s.Status, s.Owner, s.Doing = run.Active, run.ProcessOf(os.Getpid()), "Read x" })
+	err := run.Update(dir, func(s *run.State) {
+		s.Status, s.Owner, s.Doing = run.Active, run.ProcessOf(os.Getpid()), "Read x"
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +101,8 @@ func TestProgress(t *testing.T) {
 	v.stream(t, id, 100)
 	v.put(t, thread.Thread{
 		Key: "local.dev.1", Status: thread.Investigating, InvestigatorTaskID: &id,
-		StatusHistory: []thread.Change{{At: noon.Add(-time.Second).Format(time.RFC3339), To: thread.Investigating, Why: "asked"}},
+		StatusHistory: []thread.Change{{At: noon.Add(-time.Second).Format(time.RFC3339),
+			To: thread.Investigating, Why: "asked"}},
 	})
 	task, err := v.Show("local.dev.1")
 	if err != nil || task.State != Running || task.Doing != "Read x" {
@@ -106,7 +116,10 @@ func TestProgress(t *testing.T) {
 		t.Errorf("%s, want %s", strings.Join(got, "; "), want)
 	}
 	got = nil
-	if err := v.Tail(context.Background(), "local.dev.1", true, func(p Progress) error { got = append(got, p.Data); return nil }); err != nil {
+	if err := v.Tail(context.Background(), "local.dev.1", true, func(p Progress) error {
+		got = append(got, p.Data)
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if want := "investigating: asked; Read file49.go; Read file99.go"; strings.Join(got, "; ") != want {
@@ -118,7 +131,9 @@ func TestProgress(t *testing.T) {
 func TestDead(t *testing.T) {
 	v, id := view(t), "i-1"
 	v.stream(t, id, 1)
-	if err := run.Update(v.Home.Path(run.Folder(v.Home, id)), func(s *run.State) { s.Owner = run.Process{PID: 1 << 30, Start: 1} }); err != nil {
+	if err := run.Update(v.Home.Path(run.Folder(v.Home, id)), func(s *run.State) {
+		s.Owner = run.Process{PID: 1 << 30, Start: 1}
+	}); err != nil {
 		t.Fatal(err)
 	}
 	v.put(t, thread.Thread{Key: "local.dev.1", Status: thread.Investigating, InvestigatorTaskID: &id})
@@ -130,14 +145,16 @@ func TestDead(t *testing.T) {
 func TestFind(t *testing.T) {
 	v := view(t)
 	for i, status := range []string{thread.PendingUser, thread.PendingUser, thread.Closed} {
-		th := thread.Thread{Key: fmt.Sprintf("local.dev.%d", i), Status: status, Messages: []thread.Message{{MessageID: fmt.Sprintf("m%d", i), Content: "x\x1b[31m\u202e"}}}
+		th := thread.Thread{Key: fmt.Sprintf("local.dev.%d", i), Status: status,
+			Messages: []thread.Message{{MessageID: fmt.Sprintf("m%d", i), Content: "x\x1b[31m\u202e"}}}
 		if status == thread.Closed {
 			th.ClosedAt = new("2026-01-02T11:00:00Z")
 		}
 		v.put(t, th)
 	}
 	for name, want := range map[string]string{
-		"local.dev.1": "local.dev.1", "m2": "local.dev.2", thread.UUID("local.dev.0"): "local.dev.0", thread.UUID("local.dev.2")[:3]: "local.dev.2",
+		"local.dev.1": "local.dev.1", "m2": "local.dev.2", thread.UUID("local.dev.0"): "local.dev.0",
+		thread.UUID("local.dev.2")[:3]: "local.dev.2",
 		thread.UUID("local.dev.2")[:2]: "there is no task",
 		"local":                        "names 2 tasks", "": "there is no task", "zz": "there is no task",
 	} {
@@ -151,7 +168,8 @@ func TestFind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := PrintList(&b, tasks, noon); err != nil || strings.ContainsAny(b.String(), "\x1b\u202e") || strings.Count(b.String(), "\n") != 3 {
+	if err := PrintList(&b, tasks, noon); err != nil || strings.ContainsAny(b.String(), "\x1b\u202e") ||
+		strings.Count(b.String(), "\n") != 3 {
 		t.Errorf("%v %q", err, b.String())
 	}
 	for _, task := range tasks {

@@ -65,7 +65,8 @@ func newPlace(dir string) (*place, error) {
 	err := errors.Join(os.MkdirAll(p.home, 0o700), os.Mkdir(p.chat, 0o700), os.Mkdir(p.code, 0o700))
 	for i := range 100 {
 		src := fmt.Sprintf("package src\n\n// RetryLimit%03[1]d is how often loader %[1]d tries.\nconst RetryLimit%03[1]d = %[1]d\n", i)
-		err = errors.Join(err, os.WriteFile(filepath.Join(p.code, fmt.Sprintf("loader%03d.go", i)), []byte(src), 0o600))
+		err = errors.Join(err, os.WriteFile(filepath.Join(p.code, fmt.Sprintf("loader%03d.go", i)),
+			[]byte(src), 0o600))
 	}
 	config := fmt.Sprintf("team: {approvers: [operator]}\ncodebases: [{name: src, path: %s}]\nchat: {local: {dir: %s}}\n"+
 		"budget: {investigations_per_day: 0, investigations_per_person_per_day: 0}\ndispatch: {max_question_age_h: 1000000}\n", p.code, p.chat)
@@ -77,7 +78,8 @@ func (p *place) path(name string) string { return filepath.Join(p.home, name) }
 func (p *place) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(*bin, args[0]), args[1:]...)
 	cmd.Dir, cmd.Stderr = p.dir, os.Stderr
-	cmd.Env = []string{"PATH=" + *bin + ":" + os.Getenv("PATH"), "HOME=" + p.dir, "TRI_HOME=" + p.home, "TRI_USER=operator", "NO_COLOR=1"}
+	cmd.Env = []string{"PATH=" + *bin + ":" + os.Getenv("PATH"), "HOME=" + p.dir, "TRI_HOME=" + p.home,
+		"TRI_USER=operator", "NO_COLOR=1"}
 	return cmd
 }
 

@@ -67,7 +67,8 @@ func atOnce(p *place, n int) error {
 	fmt.Printf("  %d drafts, half of them after %.0f%% of the time; none more than %d places from where it was asked\n",
 		offered, 100*half.Seconds()/took.Seconds(), moved)
 	if offered != n || moved > 10 || half > took*3/4 {
-		return fmt.Errorf("%d drafts of %d, half of them after %v of %v, moved by %d", offered, n, half, took, moved)
+		return fmt.Errorf("%d drafts of %d, half of them after %v of %v, moved by %d", offered, n,
+			half, took, moved)
 	}
 	return nil
 }
@@ -82,7 +83,8 @@ func waiting(p *place, n int) error {
 	list, listed, err2 := p.timed("tri-approve", "list")
 	lines := bytes.Count(list, []byte("\n"))
 	fmt.Printf("  the list has %d lines\n", lines)
-	return errors.Join(err1, err2, over("tri-dispatch", start, 5*time.Second), over("tri-approve list", listed, 2*time.Second))
+	return errors.Join(err1, err2, over("tri-dispatch", start, 5*time.Second),
+		over("tri-approve list", listed, 2*time.Second))
 }
 
 // fill makes the home with the dispatcher's own code and the shortest runs.
@@ -100,8 +102,10 @@ func (p *place) fill(n int) error {
 	for i := range n {
 		_, err := log.Append(func(at int64) ([]byte, error) {
 			line, err := json.Marshal(&event.Classified{Event: event.Event{
-				Seq: &at, Platform: "local", ChatID: "dev", ChatName: "dev", MessageID: strconv.Itoa(i), CreateTime: "2026-11-21T10:00:00Z", MsgType: "text",
-				Content: fmt.Sprintf("where is RetryLimit%03d set?", i%100), Sender: event.Sender{ID: fmt.Sprint("asker", i), Type: "user"}, Mentions: []string{},
+				Seq: &at, Platform: "local", ChatID: "dev", ChatName: "dev", MessageID: strconv.Itoa(i),
+				CreateTime: "2026-11-21T10:00:00Z", MsgType: "text",
+				Content: fmt.Sprintf("where is RetryLimit%03d set?", i%100),
+				Sender:  event.Sender{ID: fmt.Sprint("asker", i), Type: "user"}, Mentions: []string{},
 			}, Classification: event.Actionable, IsQuestion: true})
 			return append(line, '\n'), err
 		})
@@ -118,13 +122,18 @@ func (p *place) fill(n int) error {
 		return err
 	}
 	return dispatch.Run(context.Background(), dispatch.Options{
-		Home: h, Config: c, Prompts: prompts, Once: true, Out: io.Discard, Now: time.Now, Say: func(string, ...any) {},
+		Home: h, Config: c, Prompts: prompts, Once: true, Out: io.Discard, Now: time.Now,
+		Say:   func(string, ...any) {},
 		Input: stream.Input{Files: []string{p.path("events-classified.ndjson")}},
-		Investigate: func(_ context.Context, t *thread.Thread, _ []dispatch.Hint, _ *run.Run) (*draft.Return, error) {
+		Investigate: func(_ context.Context, t *thread.Thread, _ []dispatch.Hint,
+			_ *run.Run) (*draft.Return, error) {
 			name := strings.Fields(t.Messages[0].Content)[2]
 			return &draft.Return{
-				Confidence: "medium", DraftReply: "It is set in the loader: `const " + name + "`.", SummaryForOrchestrator: name + " is set in its loader.",
-				EvidenceRefs: []draft.Ref{{Kind: "code", Ref: "loader" + strings.TrimPrefix(name, "RetryLimit") + ".go:4-4", Quote: "const " + name}},
+				Confidence: "medium", DraftReply: "It is set in the loader: `const " + name + "`.",
+				SummaryForOrchestrator: name + " is set in its loader.",
+				EvidenceRefs: []draft.Ref{{Kind: "code",
+					Ref:   "loader" + strings.TrimPrefix(name, "RetryLimit") + ".go:4-4",
+					Quote: "const " + name}},
 			}, nil
 		},
 		Validate: func(context.Context, *thread.Thread, []dispatch.Hint, *run.Run) (*verdict.Verdict, error) {
@@ -136,7 +145,8 @@ func (p *place) fill(n int) error {
 // idle has n rooms, in each of which one message was written, and nobody speak any more.
 func idle(p *place, n int) error {
 	for i := range n {
-		if err := os.WriteFile(filepath.Join(p.chat, fmt.Sprint("room", i)), []byte("ana: good morning\n"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(p.chat, fmt.Sprint("room", i)), []byte("ana: good morning\n"),
+			0o600); err != nil {
 			return err
 		}
 	}

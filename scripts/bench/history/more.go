@@ -17,10 +17,13 @@ const before = 14
 
 // byHand is a question from before: people answer it themselves.
 func (t *team) byHand() {
-	at, room := t.end.AddDate(0, 0, -t.days).Add(time.Duration(t.rng.IntN(before*24*3600))*time.Second), t.pick(rooms)
-	e := t.say(at, room, "", t.pick(people), "does anybody know why the "+t.pick(nouns)+" "+t.sentence(8)+"?", event.Actionable, "question:ends-with-mark")
+	at, room := t.end.AddDate(0, 0, -t.days).Add(time.Duration(t.rng.IntN(before*24*3600))*time.Second),
+		t.pick(rooms)
+	e := t.say(at, room, "", t.pick(people), "does anybody know why the "+t.pick(nouns)+" "+t.sentence(8)+"?",
+		event.Actionable, "question:ends-with-mark")
 	if t.chance(0.8) {
-		t.say(at.Add(t.between(2*time.Minute, 20*time.Hour)), room, e.MessageID, t.pick(people), "it is the "+t.sentence(9), event.Ambient, "nothing-asked")
+		t.say(at.Add(t.between(2*time.Minute, 20*time.Hour)), room, e.MessageID, t.pick(people),
+			"it is the "+t.sentence(9), event.Ambient, "nothing-asked")
 	}
 }
 
@@ -39,7 +42,8 @@ func (t *team) records() map[string]func(*sheet) error {
 		},
 		autoreply.CanaryFile: func(s *sheet) error {
 			for d := t.days - before; d >= 0; d-- {
-				c := autoreply.Canary{At: stamp(t.end.AddDate(0, 0, -d)), Of: fmt.Sprintf("i-%024x", t.rng.Uint64()), Fault: "bad_line", Verdict: "bounce"}
+				c := autoreply.Canary{At: stamp(t.end.AddDate(0, 0, -d)),
+					Of: fmt.Sprintf("i-%024x", t.rng.Uint64()), Fault: "bad_line", Verdict: "bounce"}
 				if t.chance(0.01) {
 					c.Verdict, c.Missed = "pass", true
 				}
@@ -64,8 +68,10 @@ func (t *team) writeLabels(s *sheet) error {
 		}
 		rank++
 		l := sample.Label{
-			At: stamp(t.end.Add(time.Duration(rank-size-10) * time.Second)), By: "ana", Platform: e.Platform, ChatID: e.ChatID, MessageID: e.MessageID,
-			ClassifierVersion: e.ClassifierVersion, Classification: e.Classification, Label: sample.Right, Seed: 7, Rank: rank, Frame: 14_000, Sample: size,
+			At: stamp(t.end.Add(time.Duration(rank-size-10) * time.Second)), By: "ana", Platform: e.Platform,
+			ChatID: e.ChatID, MessageID: e.MessageID,
+			ClassifierVersion: e.ClassifierVersion, Classification: e.Classification, Label: sample.Right,
+			Seed: 7, Rank: rank, Frame: 14_000, Sample: size,
 		}
 		if err := s.line(l); err != nil {
 			return err
@@ -80,7 +86,8 @@ func (t *team) long(files map[string]any) {
 	n := 0
 	for _, in := range t.journal {
 		r := in.Run
-		if r == nil || r.Kind != run.Investigate || r.Status != run.Done || n >= 12 || instant(in.At).Before(t.end.AddDate(0, 0, -20)) {
+		if r == nil || r.Kind != run.Investigate || r.Status != run.Done || n >= 12 ||
+			instant(in.At).Before(t.end.AddDate(0, 0, -20)) {
 			continue
 		}
 		n++
@@ -91,7 +98,8 @@ func (t *team) long(files map[string]any) {
 		res := *r
 		res.By, res.Starts, res.EndedAt = run.Dispatcher, 1, stamp(ended)
 		dir := filepath.Join("runs", r.RunID)
-		files[filepath.Join(dir, "request.json")] = run.Order{RunID: r.RunID, By: run.Dispatcher, At: r.StartedAt}
+		files[filepath.Join(dir, "request.json")] = run.Order{RunID: r.RunID, By: run.Dispatcher,
+			At: r.StartedAt}
 		files[filepath.Join(dir, "result.json")] = res
 	}
 }

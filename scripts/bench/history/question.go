@@ -31,8 +31,10 @@ type life struct {
 func (t *team) question() {
 	l := &life{team: t, at: t.moment(max(1, t.days-before)), room: t.pick(rooms)}
 	asker := t.pick(people)
-	text := fmt.Sprintf("why does the %s %s when %s?", t.pick(nouns), t.pick(verbs), t.sentence(8+t.rng.IntN(12)))
-	e := t.say(l.at, l.room, "", asker, text, event.Actionable, "question:ends-with-mark", "question:word:why does")
+	text := fmt.Sprintf("why does the %s %s when %s?", t.pick(nouns), t.pick(verbs),
+		t.sentence(8+t.rng.IntN(12)))
+	e := t.say(l.at, l.room, "", asker, text, event.Actionable, "question:ends-with-mark",
+		"question:word:why does")
 	e.IsBotMention = t.chance(0.3)
 	l.take(e, t.pick(types))
 	for range 6 {
@@ -49,7 +51,8 @@ func (t *team) question() {
 func (l *life) take(e *event.Classified, kind string) {
 	l.at = l.at.Add(2 * time.Second)
 	l.input(&thread.Input{Key: e.Key(), Event: e, Facts: &thread.Facts{
-		QuestionType: kind, TypeReason: "technical:why", Rubric: "Find the code that decides it, read it, and say what it does.",
+		QuestionType: kind, TypeReason: "technical:why",
+		Rubric:   "Find the code that decides it, read it, and say what it does.",
 		Codebase: "/srv/payments", ExpectedMin: 5, ExpectedBecause: []string{"technical 5"}, Tier: 1,
 	}})
 }
@@ -72,7 +75,8 @@ func (l *life) round() {
 }
 
 func (l *life) execute(kind, id string) {
-	r := &run.Result{RunID: id, Kind: kind, Key: l.state.Key, Cycle: l.state.Cycle, Round: l.state.InvestigatorRound, StartedAt: stamp(l.at), Status: run.Done, SessionID: run.UUID()}
+	r := &run.Result{RunID: id, Kind: kind, Key: l.state.Key, Cycle: l.state.Cycle,
+		Round: l.state.InvestigatorRound, StartedAt: stamp(l.at), Status: run.Done, SessionID: run.UUID()}
 	begun := l.at
 	if kind == run.Investigate {
 		l.at = l.at.Add(l.between(15*time.Second, 4*time.Minute))
@@ -106,7 +110,8 @@ func raw(v any) json.RawMessage {
 }
 
 func (l *life) usage(took time.Duration) *draft.Usage {
-	u := &draft.Usage{InputTokens: 4000 + l.rng.Int64N(40_000), OutputTokens: 200 + l.rng.Int64N(2000), DurationMS: took.Milliseconds(), Turns: 3 + l.rng.IntN(12)}
+	u := &draft.Usage{InputTokens: 4000 + l.rng.Int64N(40_000), OutputTokens: 200 + l.rng.Int64N(2000),
+		DurationMS: took.Milliseconds(), Turns: 3 + l.rng.IntN(12)}
 	if l.chance(0.9) {
 		cost := float64(u.InputTokens)*3e-6 + float64(u.OutputTokens)*15e-6
 		u.CostUSD = &cost
@@ -115,7 +120,8 @@ func (l *life) usage(took time.Duration) *draft.Usage {
 }
 
 func (l *life) reserve(id string, begun time.Time, u *draft.Usage) {
-	e := budget.Entry{At: stamp(begun), Kind: budget.Reserve, Day: begun.UTC().Format(time.DateOnly), RunID: id, Key: l.state.Key, Person: l.state.OriginalSenderID}
+	e := budget.Entry{At: stamp(begun), Kind: budget.Reserve, Day: begun.UTC().Format(time.DateOnly),
+		RunID: id, Key: l.state.Key, Person: l.state.OriginalSenderID}
 	s := e
 	s.Kind, s.At, s.CostUSD, s.Tokens = budget.Settle, stamp(l.at), u.CostUSD, u.InputTokens+u.OutputTokens
 	l.spend = append(l.spend, &e, &s)
@@ -123,17 +129,22 @@ func (l *life) reserve(id string, begun time.Time, u *draft.Usage) {
 
 // find is a return as an investigator gives it.
 func (l *life) find(u *draft.Usage) *draft.Return {
-	text := fmt.Sprintf("The %s %s after %d tries, in %s/%s.go:%d. %s It is counted anew for each %s.", l.pick(nouns), l.pick(verbs), 2+l.rng.IntN(8), l.pick(nouns), l.pick(nouns), 10+l.rng.IntN(400), strings.ToUpper(l.sentence(1))+" "+l.sentence(20)+".", l.pick(nouns))
+	text := fmt.Sprintf("The %s %s after %d tries, in %s/%s.go:%d. %s It is counted anew for each %s.",
+		l.pick(nouns), l.pick(verbs), 2+l.rng.IntN(8), l.pick(nouns), l.pick(nouns), 10+l.rng.IntN(400),
+		strings.ToUpper(l.sentence(1))+" "+l.sentence(20)+".", l.pick(nouns))
 	ret := &draft.Return{
-		Confidence: l.pick([]string{"high", "high", "high", "medium", "low"}), ConfidenceReason: "Both lines were read and nothing overrides them.",
-		SummaryForOrchestrator: l.sentence(16) + ".", DraftReply: text, DraftLanguage: "en", OpenQuestions: []string{},
+		Confidence:             l.pick([]string{"high", "high", "high", "medium", "low"}),
+		ConfidenceReason:       "Both lines were read and nothing overrides them.",
+		SummaryForOrchestrator: l.sentence(16) + ".", DraftReply: text, DraftLanguage: "en",
+		OpenQuestions:     []string{},
 		InvestigatorRound: l.state.InvestigatorRound, ResearchNotes: l.sentence(80), Usage: u,
 		Question: l.state.Messages[len(l.state.Messages)-1].Content, Rubric: l.state.Rubric,
 	}
 	for range 1 + l.rng.IntN(3) {
 		sum := decision.Sum(text)
 		ret.EvidenceRefs = append(ret.EvidenceRefs, draft.Ref{
-			Kind: draft.KindFile, Ref: fmt.Sprintf("%s/%s.go:%d", l.pick(nouns), l.pick(nouns), 10+l.rng.IntN(400)), SupportsClaim: l.sentence(10), Quote: l.sentence(8),
+			Kind: draft.KindFile, Ref: fmt.Sprintf("%s/%s.go:%d", l.pick(nouns), l.pick(nouns),
+				10+l.rng.IntN(400)), SupportsClaim: l.sentence(10), Quote: l.sentence(8),
 			Receipt: &draft.Receipt{Commit: sum[:40], SHA256: sum, Lines: sum, ReadAt: stamp(l.at)},
 		})
 	}
@@ -143,12 +154,16 @@ func (l *life) find(u *draft.Usage) *draft.Return {
 // judge is a verdict as a validator gives it.
 func (l *life) judge() *verdict.Verdict {
 	v := &verdict.Verdict{
-		Verdict: verdict.Pass, Reasons: []string{"every reference supports its claim"}, SpotCheckRef: l.state.InvestigatorReturn.EvidenceRefs[0].Ref,
-		SpotCheckResult: verdict.Supports, SpotCheckNote: "it stands there", SchemaCheck: "ok", ConfidenceLanguageMatch: "match", ScopeDrift: "none",
-		CrossInvestigationConsistency: "no_overlap", RiskGateCheck: "passes", ToneAssessment: "matches", ValidatorModel: "large-4", ValidatedAt: stamp(l.at),
+		Verdict: verdict.Pass, Reasons: []string{"every reference supports its claim"},
+		SpotCheckRef:    l.state.InvestigatorReturn.EvidenceRefs[0].Ref,
+		SpotCheckResult: verdict.Supports, SpotCheckNote: "it stands there", SchemaCheck: "ok",
+		ConfidenceLanguageMatch: "match", ScopeDrift: "none",
+		CrossInvestigationConsistency: "no_overlap", RiskGateCheck: "passes", ToneAssessment: "matches",
+		ValidatorModel: "large-4", ValidatedAt: stamp(l.at),
 	}
 	for i := range l.state.InvestigatorReturn.EvidenceRefs {
-		v.Checks = append(v.Checks, verdict.Check{Name: fmt.Sprintf("ref %d", i+1), Result: verdict.Supports, By: "code", Note: "stands there"})
+		v.Checks = append(v.Checks, verdict.Check{Name: fmt.Sprintf("ref %d", i+1), Result: verdict.Supports,
+			By: "code", Note: "stands there"})
 	}
 	for _, name := range strings.Fields("schema caps secrets pings scope tone language risk") {
 		v.Checks = append(v.Checks, verdict.Check{Name: name, Result: "ok", By: "code"})
@@ -159,7 +174,8 @@ func (l *life) judge() *verdict.Verdict {
 	}
 	if l.chance(bad) {
 		what := "ref 1: the line does not say it"
-		v.Verdict, v.Reasons, v.SpotCheckResult, v.SpotCheckNote, v.BounceFeedback = verdict.Bounce, []string{what}, verdict.Contradicts, what, &what
+		v.Verdict, v.Reasons, v.SpotCheckResult, v.SpotCheckNote, v.BounceFeedback = verdict.Bounce,
+			[]string{what}, verdict.Contradicts, what, &what
 		v.Checks[0].Result, v.Checks[0].Note = verdict.Contradicts, what
 	} else if l.chance(0.03) {
 		v.Verdict, v.Reasons = verdict.Escalate, []string{"contradicts another thread"}
@@ -189,10 +205,15 @@ func (l *life) decide() bool {
 			how = "bounce-then-pass"
 		}
 		l.offer = l.word(decision.Record{
-			Kind: decision.Offer, By: "tri-dispatch", Via: "code", DraftSHA256: t.DraftSHA256, Text: *t.DraftPending, Codebase: t.Codebase, Evidence: t.InvestigatorReturn.EvidenceRefs,
-			ExpiresAt: stamp(l.at.Add(72 * time.Hour)), Sources: []string{t.InvestigatorReturn.SummaryForOrchestrator, t.InvestigatorReturn.ResearchNotes, t.Messages[0].Content},
-			Target: &decision.Target{Platform: t.Platform, ChatID: chatID, ThreadID: root, ReplyToID: replyTo, QuestionSHA256: decision.Sum(t.Messages[len(t.Messages)-1].Content)},
-			Meta:   &decision.Meta{InvestigatorTaskID: *t.InvestigatorTaskID, InvestigatorRounds: t.InvestigatorRound, ValidatorVerdict: how},
+			Kind: decision.Offer, By: "tri-dispatch", Via: "code", DraftSHA256: t.DraftSHA256,
+			Text: *t.DraftPending, Codebase: t.Codebase, Evidence: t.InvestigatorReturn.EvidenceRefs,
+			ExpiresAt: stamp(l.at.Add(72 * time.Hour)),
+			Sources: []string{t.InvestigatorReturn.SummaryForOrchestrator,
+				t.InvestigatorReturn.ResearchNotes, t.Messages[0].Content},
+			Target: &decision.Target{Platform: t.Platform, ChatID: chatID, ThreadID: root, ReplyToID: replyTo,
+				QuestionSHA256: decision.Sum(t.Messages[len(t.Messages)-1].Content)},
+			Meta: &decision.Meta{InvestigatorTaskID: *t.InvestigatorTaskID,
+				InvestigatorRounds: t.InvestigatorRound, ValidatorVerdict: how},
 		})
 	}
 	l.at = l.at.Add(l.between(20*time.Second, 5*time.Hour))
@@ -213,7 +234,8 @@ func (l *life) decide() bool {
 		kind, original = decision.Edit, sha
 		text = strings.Replace(text, "The ", "the ", 1)
 		if l.chance(0.2) {
-			text = strings.Replace(text, " after ", " only after ", 1) + " Not for every " + l.pick(nouns) + "."
+			text = strings.Replace(text, " after ", " only after ", 1) + " Not for every " +
+				l.pick(nouns) + "."
 		}
 		sha = decision.Sum(text)
 	}
@@ -221,7 +243,8 @@ func (l *life) decide() bool {
 	if original != "" {
 		distance = 1 + l.rng.IntN(60)
 	}
-	r := l.word(decision.Record{Distance: distance, Kind: kind, By: l.pick([]string{"ana", "ben"}), Via: "terminal", DraftSHA256: sha, Text: text, Original: original, Note: note})
+	r := l.word(decision.Record{Distance: distance, Kind: kind, By: l.pick([]string{"ana", "ben"}),
+		Via: "terminal", DraftSHA256: sha, Text: text, Original: original, Note: note})
 	l.at = l.at.Add(time.Second)
 	l.input(&thread.Input{Key: t.Key, Decision: r})
 	if text != "" {
@@ -239,19 +262,26 @@ func (l *life) post(r *decision.Record) {
 	own.Sender = event.Sender{ID: "BTRI", Type: "bot", Name: "tri"}
 	target := l.offer.Target
 	reply := &outbox.Reply{
-		Platform: t.Platform, ChatID: t.ChatID, ReplyToMessageID: target.ReplyToID, PostedMessageID: own.MessageID, PostedMessageIDs: []string{own.MessageID}, PostedAt: stamp(l.at), ReplyText: r.Text,
-		InvestigatorTaskID: l.offer.Meta.InvestigatorTaskID, ValidatorVerdict: l.offer.Meta.ValidatorVerdict, InvestigatorRounds: l.offer.Meta.InvestigatorRounds,
-		Key: t.Key, Cycle: t.Cycle, DraftSHA256: r.DraftSHA256, Outcome: outbox.Posted, ApprovedBy: r.By,
+		Platform: t.Platform, ChatID: t.ChatID, ReplyToMessageID: target.ReplyToID,
+		PostedMessageID: own.MessageID, PostedMessageIDs: []string{own.MessageID}, PostedAt: stamp(l.at),
+		ReplyText:          r.Text,
+		InvestigatorTaskID: l.offer.Meta.InvestigatorTaskID, ValidatorVerdict: l.offer.Meta.ValidatorVerdict,
+		InvestigatorRounds: l.offer.Meta.InvestigatorRounds,
+		Key:                t.Key, Cycle: t.Cycle, DraftSHA256: r.DraftSHA256, Outcome: outbox.Posted,
+		ApprovedBy: r.By,
 	}
 	l.posts = append(l.posts, &outbox.Entry{
-		ID: outbox.ID(t.Key, t.Cycle, r.DraftSHA256, 1), Key: t.Key, Cycle: t.Cycle, PostKey: outbox.PostKey(t.Key, t.Cycle, r.DraftSHA256, 1), State: outbox.Posted, Platform: t.Platform,
-		ChatID: t.ChatID, ThreadID: t.ThreadID, ReplyTo: target.ReplyToID, DraftSHA256: r.DraftSHA256, Part: 1, Parts: 1, Text: r.Text, Tries: 1,
+		ID: outbox.ID(t.Key, t.Cycle, r.DraftSHA256, 1), Key: t.Key, Cycle: t.Cycle,
+		PostKey: outbox.PostKey(t.Key, t.Cycle, r.DraftSHA256, 1), State: outbox.Posted, Platform: t.Platform,
+		ChatID: t.ChatID, ThreadID: t.ThreadID, ReplyTo: target.ReplyToID, DraftSHA256: r.DraftSHA256,
+		Part: 1, Parts: 1, Text: r.Text, Tries: 1,
 		IntentAt: r.At, TriedAt: stamp(l.at), PostedMessageID: own.MessageID, PostedAt: stamp(l.at),
 	})
 	l.replies = append(l.replies, reply)
 	l.at = l.at.Add(time.Second)
 	l.input(&thread.Input{Key: t.Key, Reply: reply})
-	l.input(&thread.Input{Key: t.Key, Event: own, Facts: &thread.Facts{Own: true, QuestionType: thread.Other, Tier: 1}})
+	l.input(&thread.Input{Key: t.Key, Event: own,
+		Facts: &thread.Facts{Own: true, QuestionType: thread.Other, Tier: 1}})
 }
 
 // afterwards is what people say below an answer; true: it is asked on.
@@ -262,9 +292,11 @@ func (l *life) afterwards(e *event.Classified, asker string) bool {
 	case p < 0.4:
 		l.below(l.say(l.at, l.room, root, asker, "thanks!", event.Ack, "ack:words"))
 	case p < 0.406:
-		l.below(l.say(l.at, l.room, root, l.pick(people), "that is wrong, it is the "+l.pick(nouns), event.Ambient, "nothing-asked"))
+		l.below(l.say(l.at, l.room, root, l.pick(people), "that is wrong, it is the "+l.pick(nouns),
+			event.Ambient, "nothing-asked"))
 	case p < 0.6:
-		l.take(l.say(l.at, l.room, root, asker, "and how does the "+l.pick(nouns)+" "+l.sentence(8)+"?", event.Actionable, "question:ends-with-mark"), l.pick(types))
+		l.take(l.say(l.at, l.room, root, asker, "and how does the "+l.pick(nouns)+" "+l.sentence(8)+"?",
+			event.Actionable, "question:ends-with-mark"), l.pick(types))
 		return true
 	}
 	return false
@@ -272,5 +304,6 @@ func (l *life) afterwards(e *event.Classified, asker string) bool {
 
 func (l *life) below(e *event.Classified) {
 	l.at = l.at.Add(2 * time.Second)
-	l.input(&thread.Input{Key: l.state.Key, Event: e, Facts: &thread.Facts{QuestionType: thread.Other, Tier: 1}})
+	l.input(&thread.Input{Key: l.state.Key, Event: e,
+		Facts: &thread.Facts{QuestionType: thread.Other, Tier: 1}})
 }

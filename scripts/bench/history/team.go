@@ -39,7 +39,8 @@ var (
 	nouns  = strings.Fields("gateway retry limit timeout queue worker cache index invoice webhook token session schema migration rollout alert dashboard cluster shard replica customer ledger batch export header")
 	verbs  = strings.Fields("retries drops caches rejects signs rotates expires batches splits merges replays throttles")
 	filler = strings.Fields("the a this our that every one again today after before with without in on for by and but so still just maybe really again")
-	types  = []string{thread.TechnicalQA, thread.TechnicalQA, thread.TechnicalQA, thread.APIContract, thread.DataLookup, thread.StatusCheck, thread.Other}
+	types  = []string{thread.TechnicalQA, thread.TechnicalQA, thread.TechnicalQA, thread.APIContract,
+		thread.DataLookup, thread.StatusCheck, thread.Other}
 )
 
 func (t *team) pick(of []string) string { return of[t.rng.IntN(len(of))] }
@@ -83,7 +84,8 @@ func (t *team) hour() time.Duration {
 // moment is when somebody says something in the last days: on working days, mostly.
 func (t *team) moment(days int) time.Time {
 	day := t.end.Truncate(24*time.Hour).AddDate(0, 0, -t.rng.IntN(days))
-	for wd := day.Weekday(); (wd == time.Saturday || wd == time.Sunday) && t.chance(0.85); wd = day.Weekday() {
+	for wd := day.Weekday(); (wd == time.Saturday || wd == time.Sunday) &&
+		t.chance(0.85); wd = day.Weekday() {
 		day = t.end.Truncate(24*time.Hour).AddDate(0, 0, -t.rng.IntN(days))
 	}
 	at := day.Add(t.hour())
@@ -100,12 +102,15 @@ func (t *team) say(at time.Time, room, root, who, text, class string, reasons ..
 		Event: event.Event{
 			Platform: "slack", ChatID: "C0" + strings.ToUpper(room), ChatName: room,
 			MessageID: fmt.Sprintf("%d.%06d", at.Unix(), t.next), CreateTime: at.UTC().Format(time.RFC3339),
-			MsgType: "text", Content: text, Sender: event.Sender{ID: "U0" + strings.ToUpper(who), Type: "user", Name: who}, Mentions: []string{},
+			MsgType: "text", Content: text,
+			Sender:    event.Sender{ID: "U0" + strings.ToUpper(who), Type: "user", Name: who},
+			Mentions:  []string{},
 			Permalink: fmt.Sprintf("https://chat.example/archives/%s/p%d%06d", room, at.Unix(), t.next),
 		},
 		IsQuestion: class == event.Actionable, IsAckOrEmoji: class == event.Ack, Classification: class,
-		ClassifierConfidence: 0.85, ClassifierVersion: "47a823d52f95", ClassifiedAt: at.Add(t.between(500*time.Millisecond, 12*time.Second)).UTC().Format(time.RFC3339),
-		Reasons: reasons, Lang: "en",
+		ClassifierConfidence: 0.85, ClassifierVersion: "47a823d52f95",
+		ClassifiedAt: at.Add(t.between(500*time.Millisecond, 12*time.Second)).UTC().Format(time.RFC3339),
+		Reasons:      reasons, Lang: "en",
 	}
 	if root != "" {
 		e.ThreadID, e.MsgType = &root, "thread_reply"
@@ -134,9 +139,11 @@ func (t *team) talk() {
 	at, room := t.moment(t.days), t.pick(rooms)
 	switch {
 	case t.chance(0.15):
-		t.say(at, room, "", t.pick(people), t.pick([]string{"thanks", "ok", "👍", "noted", "great, thanks"}), event.Ack, "ack:words")
+		t.say(at, room, "", t.pick(people), t.pick([]string{"thanks", "ok", "👍", "noted", "great, thanks"}),
+			event.Ack, "ack:words")
 	case t.chance(0.04): // said to be a question, and opens nothing that the dispatcher keeps
-		t.say(at, room, "", t.pick(people), "did everyone see "+t.sentence(6)+"?", event.Ambient, "chatter:everyone")
+		t.say(at, room, "", t.pick(people), "did everyone see "+t.sentence(6)+"?", event.Ambient,
+			"chatter:everyone")
 	default:
 		t.say(at, room, "", t.pick(people), t.sentence(4+t.rng.IntN(18)), event.Ambient, "nothing-asked")
 	}
@@ -162,5 +169,6 @@ func until[T any](all []T, end time.Time, at func(T) string) []T {
 func stamp(at time.Time) string { return at.UTC().Format(time.RFC3339) }
 
 func (t *team) sums() string {
-	return fmt.Sprintf("%d messages, %d inputs, %d decisions, %d replies", len(t.events), len(t.journal), len(t.words), len(t.replies))
+	return fmt.Sprintf("%d messages, %d inputs, %d decisions, %d replies", len(t.events), len(t.journal),
+		len(t.words), len(t.replies))
 }

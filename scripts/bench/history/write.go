@@ -48,7 +48,8 @@ func (t *team) write(home string) error {
 	for _, p := range t.posts {
 		files[filepath.Join(outbox.Done, p.ID+".json")] = p
 	}
-	files["dispatch.json"] = map[string]int64{"seq": math.MaxInt32, "journal": 0, "decisions": 0, "replies": 0}
+	files["dispatch.json"] = map[string]int64{"seq": math.MaxInt32, "journal": 0, "decisions": 0,
+		"replies": 0}
 	for name, v := range files {
 		if err := put(filepath.Join(home, name), v); err != nil {
 			return err

@@ -23,7 +23,8 @@ import (
 )
 
 func init() {
-	parts = append(parts, part{"attack", "The attack: faults planted in good returns, and false alarms", attack})
+	parts = append(parts, part{"attack", "The attack: faults planted in good returns, and false alarms",
+		attack})
 }
 
 const (
@@ -212,7 +213,8 @@ func drillsOf(goods []*trial) (drills map[string]*faults.Drill, remove func(), e
 			if err != nil {
 				return nil, remove, err
 			}
-			drills[id] = &faults.Drill{Root: root, Half: 1 + slices.Index(halves, t.half), Canary: plantedSecret}
+			drills[id] = &faults.Drill{Root: root, Half: 1 + slices.Index(halves, t.half),
+				Canary: plantedSecret}
 		}
 	}
 	return drills, remove, nil
@@ -296,8 +298,9 @@ func tell(goods, plants []*trial) error {
 			why = "passed: " + t.Drill.Where + ": " + t.Drill.What
 		}
 		err := enc.Encode(map[string]any{
-			"kind": t.Drill.Fault, "decidable": t.Drill.Decidable, "why": why, "maker": t.maker, "codebase": t.dir,
-			"verdict": t.verdict.Verdict, "reasons": t.verdict.Reasons, "return": t.Record,
+			"kind": t.Drill.Fault, "decidable": t.Drill.Decidable, "why": why, "maker": t.maker,
+			"codebase": t.dir,
+			"verdict":  t.verdict.Verdict, "reasons": t.verdict.Reasons, "return": t.Record,
 		})
 		if err != nil {
 			return err

@@ -21,7 +21,8 @@ func goodReturns(dir string, dirs map[string]string) ([]*trial, error) {
 	var all []*trial
 	finder := search.New()
 	for _, half := range halves {
-		for _, name := range []string{"hand-" + half, "pair-" + half, "pair-" + half + "2", "pair-" + half + "3", "pair-" + half + "4", "pair-" + half + "5"} {
+		for _, name := range []string{"hand-" + half, "pair-" + half, "pair-" + half + "2",
+			"pair-" + half + "3", "pair-" + half + "4", "pair-" + half + "5"} {
 			written, err := writtenReturns(dir, name, half, dirs)
 			if err != nil {
 				return nil, err
@@ -33,7 +34,8 @@ func goodReturns(dir string, dirs map[string]string) ([]*trial, error) {
 			if err := json.Unmarshal(line, &q); err != nil {
 				return err
 			}
-			res, err := finder.Run(context.Background(), agent.Task{Question: q.Question, Codebase: dirs[q.Codebase]})
+			res, err := finder.Run(context.Background(),
+				agent.Task{Question: q.Question, Codebase: dirs[q.Codebase]})
 			if errors.Is(err, agent.ErrNothing) {
 				return nil
 			}
@@ -54,7 +56,8 @@ func goodReturns(dir string, dirs map[string]string) ([]*trial, error) {
 	}
 	for i, t := range all {
 		// Beside each stands a thread about something else.
-		t.Others = []faults.Other{{Key: "local.drill.far", Summary: all[(i+len(all)/2)%len(all)].SummaryForOrchestrator}}
+		t.Others = []faults.Other{{Key: "local.drill.far",
+			Summary: all[(i+len(all)/2)%len(all)].SummaryForOrchestrator}}
 	}
 	return all, nil
 }

@@ -44,19 +44,23 @@ func percent(hits, n int) string {
 
 // catches prints a row for each kind of fault, and which checks refused it.
 func catches(out io.Writer, plants []*trial) {
-	fmt.Fprintf(out, "\n%-17s %6s %6s  %-22s %-7s %-9s  %s\n", "fault", "n", "caught", "share, 95%", "tuned", "untouched", "caught by")
+	fmt.Fprintf(out, "\n%-17s %6s %6s  %-22s %-7s %-9s  %s\n", "fault", "n", "caught", "share, 95%", "tuned",
+		"untouched", "caught by")
 	total, caught := 0, 0
 	for _, decidable := range []bool{true, false} {
 		if !decidable {
 			fmt.Fprintln(out, "of which the cited lines say nothing:")
 		}
 		for _, fault := range faults.Faults {
-			rows := slices.DeleteFunc(slices.Clone(plants), func(t *trial) bool { return t.Drill.Fault != fault || t.Drill.Decidable != decidable })
+			rows := slices.DeleteFunc(slices.Clone(plants), func(t *trial) bool {
+				return t.Drill.Fault != fault || t.Drill.Decidable != decidable
+			})
 			if len(rows) == 0 {
 				continue
 			}
 			n := count(rows, "")
-			fmt.Fprintf(out, "%-17s %6d %6d  %-22s %-7s %-9s  %s\n", fault, len(rows), n, percent(n, len(rows)), brief(rows, "tuned"), brief(rows, "untouched"), blame(rows))
+			fmt.Fprintf(out, "%-17s %6d %6d  %-22s %-7s %-9s  %s\n", fault, len(rows), n,
+				percent(n, len(rows)), brief(rows, "tuned"), brief(rows, "untouched"), blame(rows))
 			total, caught = total+len(rows), caught+n
 		}
 	}
@@ -73,7 +77,8 @@ func catches(out io.Writer, plants []*trial) {
 // row prints how many of some plants were caught.
 func row(out io.Writer, name string, rows []*trial) {
 	if n := count(rows, ""); len(rows) > 0 {
-		fmt.Fprintf(out, "%-17s %6d %6d  %-22s %-7s %-9s\n", name, len(rows), n, percent(n, len(rows)), brief(rows, "tuned"), brief(rows, "untouched"))
+		fmt.Fprintf(out, "%-17s %6d %6d  %-22s %-7s %-9s\n", name, len(rows), n, percent(n, len(rows)),
+			brief(rows, "tuned"), brief(rows, "untouched"))
 	}
 }
 
@@ -107,7 +112,8 @@ func blame(rows []*trial) string {
 		seen := map[string]bool{}
 		for _, c := range t.verdict.Checks {
 			name, _, _ := strings.Cut(c.Name, " ")
-			bad := c.Result == verdict.Fail || c.Result == verdict.Fabricated || c.Result == verdict.Contradicts
+			bad := c.Result == verdict.Fail || c.Result == verdict.Fabricated ||
+				c.Result == verdict.Contradicts
 			if bad && !seen[name] {
 				seen[name] = true
 				counts[name]++

@@ -16,7 +16,8 @@ import (
 )
 
 func init() {
-	parts = append(parts, part{"conversation", "The conversations: tri-thread against people's annotation", conversations})
+	parts = append(parts, part{"conversation", "The conversations: tri-thread against people's annotation",
+		conversations})
 }
 
 // annotatedRooms are those with conversations marked by people. Every other hour
@@ -59,7 +60,8 @@ func conversations(out io.Writer, in inputs) error {
 			scored[half+", all rooms"] = append(scored[half+", all rooms"], log...)
 		}
 	}
-	fmt.Fprintf(out, "%-28s %5s %6s %6s   %-24s %6s %6s %6s\n", "", "N", "1-VI", "1-1", "(95%)", "exact P", "R", "F1")
+	fmt.Fprintf(out, "%-28s %5s %6s %6s   %-24s %6s %6s %6s\n", "", "N", "1-VI", "1-1", "(95%)",
+		"exact P", "R", "F1")
 	for _, row := range append(rows, "tuned, all rooms", "untouched, all rooms") {
 		m := compare(scored[row])
 		share, low, high := interval(m.overlap, m.n)
@@ -120,7 +122,8 @@ func disentangled(path string) ([][]placed, error) {
 			return nil, fmt.Errorf("what tri-thread wrote: %w", err)
 		}
 		if r.MessageID != gold[i].MessageID {
-			return nil, fmt.Errorf("what tri-thread wrote: %s where %s belongs", r.MessageID, gold[i].MessageID)
+			return nil, fmt.Errorf("what tri-thread wrote: %s where %s belongs", r.MessageID,
+				gold[i].MessageID)
 		}
 		if name := r.MessageID[:strings.LastIndex(r.MessageID, "-")]; name != log {
 			logs, log = append(logs, nil), name

@@ -24,7 +24,8 @@ import (
 )
 
 func init() {
-	parts = append(parts, part{"drafts", "Drafts written by hand on eight codebases: true, minimally falsified, unrelated to their lines", drafts})
+	parts = append(parts,
+		part{"drafts", "Drafts written by hand on eight codebases: true, minimally falsified, unrelated to their lines", drafts})
 }
 
 // draftCodebases are the codebases of data/drafts, by file. No rule was made from those of the untouched
@@ -33,8 +34,9 @@ var draftCodebases = map[string]codebase{
 	"chi": {module: "github.com/go-chi/chi/v5@v5.2.3"}, "zap": {module: "go.uber.org/zap@v1.27.0"},
 	"bbolt": {module: "go.etcd.io/bbolt@v1.4.3"}, "cron": {module: "github.com/robfig/cron/v3@v3.0.1"},
 	"raft": {module: "github.com/hashicorp/raft@v1.7.3"}, "nsq": {module: "github.com/nsqio/nsq@v1.3.0"},
-	"fastify":  {fetch: "npm pack --silent fastify@5.2.1 && tar -xzf fastify-5.2.1.tgz", dir: "package"},
-	"gunicorn": {fetch: "apt-get download python3-gunicorn=20.1.0-6+deb12u1 && dpkg-deb -x *.deb .", dir: "usr/lib/python3/dist-packages/gunicorn"},
+	"fastify": {fetch: "npm pack --silent fastify@5.2.1 && tar -xzf fastify-5.2.1.tgz", dir: "package"},
+	"gunicorn": {fetch: "apt-get download python3-gunicorn=20.1.0-6+deb12u1 && dpkg-deb -x *.deb .",
+		dir: "usr/lib/python3/dist-packages/gunicorn"},
 }
 
 // unrelatedWanted is how many claims are put beside the lines of a file of another
@@ -179,7 +181,9 @@ func (t *draftTable) unrelated(all []pair) {
 		name := map[bool]string{false: "unrelated", true: "unrelated, same codebase"}[inside]
 		for n := 0; n < unrelatedWanted; {
 			a, b := all[rng.IntN(len(all))], all[rng.IntN(len(all))]
-			if (a.dir == b.dir) != inside || slices.ContainsFunc(b.Refs, func(c cited) bool { return c.file() == a.Refs[0].file() }) {
+			if (a.dir == b.dir) != inside || slices.ContainsFunc(b.Refs, func(c cited) bool {
+				return c.file() == a.Refs[0].file()
+			}) {
 				continue
 			}
 			refs := slices.Clone(b.Refs[:1])
@@ -194,18 +198,22 @@ func (t *draftTable) unrelated(all []pair) {
 // asReturn is a draft about some lines.
 func asReturn(question, text string, refs []cited) *draft.Return {
 	r := &draft.Return{
-		Confidence: draft.High, ConfidenceReason: "The lines were read.", SummaryForOrchestrator: refs[0].Claim,
-		DraftReply: text, DraftLanguage: "en", Question: question, OpenQuestions: []string{}, InvestigatorRound: 1,
+		Confidence: draft.High, ConfidenceReason: "The lines were read.",
+		SummaryForOrchestrator: refs[0].Claim,
+		DraftReply:             text, DraftLanguage: "en", Question: question, OpenQuestions: []string{},
+		InvestigatorRound: 1,
 	}
 	for _, c := range refs {
-		r.EvidenceRefs = append(r.EvidenceRefs, draft.Ref{Kind: draft.KindFile, Ref: c.Ref, SupportsClaim: c.Claim, Quote: c.Quote})
+		r.EvidenceRefs = append(r.EvidenceRefs,
+			draft.Ref{Kind: draft.KindFile, Ref: c.Ref, SupportsClaim: c.Claim, Quote: c.Quote})
 	}
 	return r
 }
 
 // planted are the kinds of fault that code is to catch always.
 var planted = []string{
-	faults.BadPath, faults.BadLine, faults.BadContent, faults.OffLine, faults.InvertedNumber, faults.InvertedUnit,
+	faults.BadPath, faults.BadLine, faults.BadContent, faults.OffLine, faults.InvertedNumber,
+	faults.InvertedUnit,
 	faults.InventedName,
 }
 
@@ -283,7 +291,8 @@ func (t *draftTable) add(name string, p pair, ret *draft.Return, note string) {
 	}
 	if p.Half == halves[0] && name != "true in "+p.Codebase && name != "false, all" {
 		line, _ := json.Marshal(map[string]any{
-			"group": name, "verdict": v.Verdict, "proved": v.Proved, "decided": decided(v), "text": ret.DraftReply, "refs": ret.EvidenceRefs, "what": note,
+			"group": name, "verdict": v.Verdict, "proved": v.Proved, "decided": decided(v),
+			"text": ret.DraftReply, "refs": ret.EvidenceRefs, "what": note,
 			"reasons": v.Reasons, "sentences": v.Sentences, "codebase": p.Codebase,
 		})
 		t.shown.Write(append(line, '\n'))
@@ -299,7 +308,8 @@ func decided(v *verdict.Verdict) bool {
 // that it could not tell.
 func contradicted(v *verdict.Verdict) bool {
 	return slices.ContainsFunc(v.Checks, func(c verdict.Check) bool {
-		return c.Result == verdict.Contradicts || c.Result == verdict.Fabricated || (c.Name == "claims" || c.Name == "traceable") && c.Result == verdict.Fail
+		return c.Result == verdict.Contradicts || c.Result == verdict.Fabricated ||
+			(c.Name == "claims" || c.Name == "traceable") && c.Result == verdict.Fail
 	})
 }
 
@@ -309,11 +319,13 @@ func (t *draftTable) print() error {
 		return t.err
 	}
 	slices.Sort(t.names)
-	fmt.Fprintf(t.out, "%-26s %5s  %-22s %-22s %-22s %s\n", "", "N", "refused, tuned", "refused, untouched", "contradicted", "passed as decided")
+	fmt.Fprintf(t.out, "%-26s %5s  %-22s %-22s %-22s %s\n", "", "N", "refused, tuned", "refused, untouched",
+		"contradicted", "passed as decided")
 	for _, name := range t.names {
 		a, b := t.counts[name][0], t.counts[name][1]
 		n := a.all + b.all
-		fmt.Fprintf(t.out, "%-26s %5d  %-22s %-22s %-22s %d + %d\n", name, n, percent(a.refused, a.all), percent(b.refused, b.all), percent(a.contradicted+b.contradicted, n), a.silent, b.silent)
+		fmt.Fprintf(t.out, "%-26s %5d  %-22s %-22s %-22s %d + %d\n", name, n, percent(a.refused, a.all),
+			percent(b.refused, b.all), percent(a.contradicted+b.contradicted, n), a.silent, b.silent)
 	}
 	if file := os.Getenv("DRAFTS_SHOWN"); file != "" {
 		return os.WriteFile(file, t.shown.Bytes(), 0o644)

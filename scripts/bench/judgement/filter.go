@@ -15,12 +15,15 @@ import (
 )
 
 func init() {
-	parts = append(parts, part{"filter", "filter: does what is dropped need nobody, and is what is kept worth it?", filterPart})
+	parts = append(parts,
+		part{"filter", "filter: does what is dropped need nobody, and is what is kept worth it?", filterPart})
 }
 
 var (
-	plotFile  = flag.String("plot", "", "filter: draw misses against the share called actionable into `FILE`, as SVG")
-	mistaken  = flag.Bool("mistakes", false, "filter, types: name the messages of the tuned halves that are judged wrongly")
+	plotFile = flag.String("plot", "",
+		"filter: draw misses against the share called actionable into `FILE`, as SVG")
+	mistaken = flag.Bool("mistakes", false,
+		"filter, types: name the messages of the tuned halves that are judged wrongly")
 	aimMisses = 2.0  // per 100 dropped, at most
 	aimCalled = 40.0 // percent, at most
 )
@@ -91,7 +94,8 @@ func (f figures) print(out io.Writer, name string) {
 	dropped := f.n - f.called
 	miss, low, high := interval(f.missed, dropped)
 	called, _, _ := interval(f.called, f.n)
-	fmt.Fprintf(out, "  %5.1f (%4.1f-%4.1f) of %4d  %5.1f%%\n", 100*miss, 100*low, 100*high, dropped, 100*called)
+	fmt.Fprintf(out, "  %5.1f (%4.1f-%4.1f) of %4d  %5.1f%%\n", 100*miss, 100*low, 100*high,
+		dropped, 100*called)
 }
 
 // The filters that run over every room.
@@ -113,7 +117,8 @@ func filterPart(out io.Writer, in inputs) error {
 		name string
 		all  map[string][]said // by half
 		each map[string][]said // by room and half
-	}{{name: "no list of helpers"}, {name: "the same behind tri-thread"}, {name: "helpers listed where known"}, {name: "the document's bare rules"}}
+	}{{name: "no list of helpers"}, {name: "the same behind tri-thread"},
+		{name: "helpers listed where known"}, {name: "the document's bare rules"}}
 	for i := range sets {
 		sets[i].all, sets[i].each = map[string][]said{}, map[string][]said{}
 	}
@@ -133,7 +138,8 @@ func filterPart(out io.Writer, in inputs) error {
 			sets[i].each[r.name+" "+r.half] = got
 		}
 	}
-	fmt.Fprintf(out, "%-30s %4s  %-14s  %-14s  %-14s  %-26s %s\n%-35s", "", "N", "question", "ack", "actionable", "misses per 100 dropped", "called", "")
+	fmt.Fprintf(out, "%-30s %4s  %-14s  %-14s  %-14s  %-26s %s\n%-35s", "", "N", "question", "ack",
+		"actionable", "misses per 100 dropped", "called", "")
 	fmt.Fprintln(out, strings.Repeat("  P    R    F1  ", 3))
 	for _, set := range sets {
 		fmt.Fprintln(out, set.name)
@@ -156,17 +162,22 @@ func filterPart(out io.Writer, in inputs) error {
 		return nil
 	}
 	lines := []curve{
-		{"untouched half", sweep(sets[asShipped].all["untouched"])}, {"tuned half", sweep(sets[asShipped].all["tuned"])},
+		{"untouched half", sweep(sets[asShipped].all["untouched"])},
+		{"tuned half", sweep(sets[asShipped].all["tuned"])},
 	}
 	table := measure(sets[bare].all["untouched"])
 	at := measure(sets[asShipped].all["untouched"])
-	return os.WriteFile(*plotFile, []byte(drawPlot(lines, []mark{{"as shipped", pointOf(at), true}, {"the document's bare rules", pointOf(table), false}})), 0o644)
+	return os.WriteFile(*plotFile,
+		[]byte(drawPlot(lines, []mark{{"as shipped", pointOf(at), true},
+			{"the document's bare rules", pointOf(table), false}})), 0o644)
 }
 
 // printAgreement compares the first reading with the second of the same reader
 // and with that of another, who had not seen it.
 func printAgreement(out io.Writer, data string, rooms []room) error {
-	for _, again := range []struct{ folder, name string }{{"again", "read twice"}, {"second", "second reader, blind"}} {
+	for _, again := range []struct {
+		folder, name string
+	}{{"again", "read twice"}, {"second", "second reader, blind"}} {
 		question, ack, actionable, err := readAgain(data, again.folder, rooms)
 		if err != nil {
 			return err
@@ -207,7 +218,8 @@ func judgements(in inputs, name string) (all [filters]map[string]said, err error
 		}
 		all[i] = map[string]said{}
 		for id, e := range byID {
-			all[i][id] = said{question: e.IsQuestion, ack: e.IsAckOrEmoji, actionable: e.Classification == event.Actionable, score: score(e)}
+			all[i][id] = said{question: e.IsQuestion, ack: e.IsAckOrEmoji,
+				actionable: e.Classification == event.Actionable, score: score(e)}
 		}
 		if i == asShipped {
 			all[bare] = map[string]said{}
@@ -249,7 +261,8 @@ var (
 // bareRules is the table of triage §3.2 and nothing more. Nobody mentions a bot
 // in these rooms and no message names a thread, so its other rows never hold.
 func bareRules(content string) said {
-	s := said{question: bareQuestion.MatchString(content), ack: len([]rune(content)) < 30 && bareAck.MatchString(content)}
+	s := said{question: bareQuestion.MatchString(content),
+		ack: len([]rune(content)) < 30 && bareAck.MatchString(content)}
 	s.actionable = s.question && !s.ack
 	return s
 }
@@ -260,7 +273,8 @@ func nameMistakes(out io.Writer, all []said) {
 		for _, j := range []struct {
 			name      string
 			got, want bool
-		}{{"question", s.question, s.want.question}, {"ack", s.ack, s.want.ack}, {"actionable", s.actionable, s.want.actionable}} {
+		}{{"question", s.question, s.want.question}, {"ack", s.ack, s.want.ack},
+			{"actionable", s.actionable, s.want.actionable}} {
 			if j.got != j.want {
 				fmt.Fprintf(out, "%s\t%s\tsaid %t\n", s.want.id, j.name, j.got)
 			}

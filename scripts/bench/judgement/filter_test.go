@@ -63,7 +63,8 @@ func TestBareRules(t *testing.T) {
 
 // TestPlot: well-formed, for both colour schemes, with the aim and every curve.
 func TestPlot(t *testing.T) {
-	svg := drawPlot([]curve{{"one half", []point{{0, 30}, {40, 2}}}}, []mark{{"as <shipped>", point{35, 3}, true}})
+	svg := drawPlot([]curve{{"one half", []point{{0, 30}, {40, 2}}}},
+		[]mark{{"as <shipped>", point{35, 3}, true}})
 	for d := xml.NewDecoder(strings.NewReader(svg)); ; {
 		if _, err := d.Token(); errors.Is(err, io.EOF) {
 			break
@@ -71,7 +72,8 @@ func TestPlot(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, part := range []string{"prefers-color-scheme:dark", `class="aim"`, "one half", "as &lt;shipped&gt;", "share of messages called actionable"} {
+	for _, part := range []string{"prefers-color-scheme:dark", `class="aim"`, "one half",
+		"as &lt;shipped&gt;", "share of messages called actionable"} {
 		if !strings.Contains(svg, part) {
 			t.Errorf("the plot lacks %q", part)
 		}

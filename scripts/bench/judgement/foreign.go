@@ -88,7 +88,8 @@ func foreign(out io.Writer, in inputs) error {
 		}
 		figure := func(what string, hits, n int) {
 			share, low, high := interval(hits, n)
-			fmt.Fprintf(out, "%s, %s: %d of %d, %.1f%% (%.1f-%.1f)\n", half.name, what, hits, n, 100*share, 100*low, 100*high)
+			fmt.Fprintf(out, "%s, %s: %d of %d, %.1f%% (%.1f-%.1f)\n", half.name, what, hits, n, 100*share,
+				100*low, 100*high)
 		}
 		figure("foreign questions that get a draft", drafts, n)
 		figure("foreign questions that get more than a low one", sure, n)
@@ -100,17 +101,18 @@ func foreign(out io.Writer, in inputs) error {
 // wondering are some messages of a room that ask something in several words.
 func wondering(file string) ([]string, error) {
 	var all []string
-	_, err := stream.Each(context.Background(), stream.Input{Files: []string{file}, After: -1}, func(rec ndjson.Record) error {
-		var e event.Event
-		if err := json.Unmarshal(rec.Bytes, &e); err != nil {
-			return err
-		}
-		text := strings.TrimSpace(e.Content)
-		if strings.HasSuffix(text, "?") && len(strings.Fields(text)) >= 5 {
-			all = append(all, text)
-		}
-		return nil
-	})
+	_, err := stream.Each(context.Background(), stream.Input{Files: []string{file}, After: -1},
+		func(rec ndjson.Record) error {
+			var e event.Event
+			if err := json.Unmarshal(rec.Bytes, &e); err != nil {
+				return err
+			}
+			text := strings.TrimSpace(e.Content)
+			if strings.HasSuffix(text, "?") && len(strings.Fields(text)) >= 5 {
+				all = append(all, text)
+			}
+			return nil
+		})
 	const some = 50
 	step := max(1, len(all)/some)
 	var out []string

@@ -20,7 +20,8 @@ import (
 )
 
 func init() {
-	parts = append(parts, part{"intents", "intents: what 300 made-up messages to an inbox want, and what 3,000 of ordinary chat are taken for", intents})
+	parts = append(parts,
+		part{"intents", "intents: what 300 made-up messages to an inbox want, and what 3,000 of ordinary chat are taken for", intents})
 }
 
 // acting are the intents that change something: on a message that wants none of them they are false.
@@ -30,7 +31,8 @@ var acting = []string{intent.CodeChange, intent.Reminder, intent.Todo, intent.To
 const ordinary = 3000
 
 func intents(out io.Writer, in inputs) error {
-	fmt.Fprintf(out, "%-10s %8s  %8s  %7s  %s\n", "half", "language", "messages", "right", "false actions on what wants none")
+	fmt.Fprintf(out, "%-10s %8s  %8s  %7s  %s\n", "half", "language", "messages", "right",
+		"false actions on what wants none")
 	for _, half := range []string{"tuned", "untouched"} {
 		if err := intentsOf(out, filepath.Join(in.data, "intents", half+".tsv"), half); err != nil {
 			return err
@@ -68,7 +70,8 @@ func intentsOf(out io.Writer, file, half string) error {
 			return fmt.Errorf("%s: %q is no language, intent and text", file, line)
 		}
 		want = append(want, fields)
-		fmt.Fprintf(&events, `{"platform":"p","chat_id":"%d","message_id":"m","create_time":"2026-01-01T00:00:00Z","sender":{"id":"a","type":"user"},"content":%s}`+"\n",
+		fmt.Fprintf(&events,
+			`{"platform":"p","chat_id":"%d","message_id":"m","create_time":"2026-01-01T00:00:00Z","sender":{"id":"a","type":"user"},"content":%s}`+"\n",
 			len(want), ndjson.AppendString(nil, fields[2]))
 	}
 	said, err := filtered(&events)
@@ -85,13 +88,15 @@ func intentsOf(out io.Writer, file, half string) error {
 			counts[of].add(want[i][1], got.Name)
 		}
 		if *mistaken && half == "tuned" && got.Name != want[i][1] {
-			fmt.Fprintf(out, "%s, not %s: %q %v, then %s\n", got.Name, want[i][1], e.Content, got.Reasons, got.Next)
+			fmt.Fprintf(out, "%s, not %s: %q %v, then %s\n", got.Name, want[i][1], e.Content,
+				got.Reasons, got.Next)
 		}
 	}
 	for _, of := range []string{"en", "ja", "id", "zh", "all"} {
 		w := counts[of]
 		p, low, high := interval(w.right, w.n)
-		fmt.Fprintf(out, "%-10s %8s  %8d  %6.1f%%  (%.1f to %.1f)  %d of %d\n", half, of, w.n, 100*p, 100*low, 100*high, w.fake, w.none)
+		fmt.Fprintf(out, "%-10s %8s  %8d  %6.1f%%  (%.1f to %.1f)  %d of %d\n", half, of, w.n, 100*p, 100*low,
+			100*high, w.fake, w.none)
 	}
 	return nil
 }
@@ -113,14 +118,17 @@ func intentsInChat(out io.Writer, folder string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
-		all = append(all, slices.DeleteFunc(said, func(e *event.Classified) bool { return e.Sender.Type == "bot" })...)
+		all = append(all, slices.DeleteFunc(said, func(e *event.Classified) bool {
+			return e.Sender.Type == "bot"
+		})...)
 	}
 	n, acts := 0, 0
 	found := map[string]int{}
 	for i := 0; i < len(all) && n < ordinary; i += max(1, len(all)/ordinary) {
 		e := all[i]
 		n++
-		got := intent.Judge(intent.Message{Text: e.Content, Asks: e.IsQuestion, Elsewhere: len(e.Mentions) > 0})
+		got := intent.Judge(intent.Message{Text: e.Content, Asks: e.IsQuestion,
+			Elsewhere: len(e.Mentions) > 0})
 		found[got.Name]++
 		if slices.Contains(acting, got.Name) {
 			acts++
@@ -130,7 +138,8 @@ func intentsInChat(out io.Writer, folder string) error {
 		}
 	}
 	p, low, high := interval(acts, n)
-	fmt.Fprintf(out, "ordinary chat: %d of %d messages are taken for an action, %.2f%% (%.2f to %.2f)\n", acts, n, 100*p, 100*low, 100*high)
+	fmt.Fprintf(out, "ordinary chat: %d of %d messages are taken for an action, %.2f%% (%.2f to %.2f)\n",
+		acts, n, 100*p, 100*low, 100*high)
 	for _, name := range intent.Names {
 		fmt.Fprintf(out, "  %-14s %5d\n", name, found[name])
 	}

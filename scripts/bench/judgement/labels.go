@@ -30,7 +30,8 @@ type label struct {
 	kind                      string // question type of a message that opens something; else ""
 }
 
-var kinds = []string{thread.TechnicalQA, thread.StatusCheck, thread.DataLookup, thread.APIContract, thread.Other}
+var kinds = []string{thread.TechnicalQA, thread.StatusCheck, thread.DataLookup, thread.APIContract,
+	thread.Other}
 
 // readLabels reads a file of lines "id, question, ack, actionable, type",
 // separated by tabs. An error names the file and the line.
@@ -179,14 +180,17 @@ func loadRoom(chat, name string) ([]byte, error) {
 // inThreads gives the messages of a room the threads that tri-thread guesses.
 func inThreads(messages []byte) ([]byte, error) {
 	var out bytes.Buffer
-	_, err := stream.Run(context.Background(), stream.Input{Stdin: bytes.NewReader(messages), After: -1}, stream.Output{Stdout: &out}, conversation.Stage())
+	_, err := stream.Run(context.Background(), stream.Input{Stdin: bytes.NewReader(messages), After: -1},
+		stream.Output{Stdout: &out}, conversation.Stage())
 	return out.Bytes(), err
 }
 
 // classified runs the filter over a whole room, in order, so that it remembers
 // what it would, and returns what it says by message id.
 func classified(messages []byte, helpers []string) (map[string]*event.Classified, error) {
-	c, err := classify.New(classify.Options{Team: config.Team{Helpers: helpers}, Now: func() time.Time { return time.Unix(0, 0) }})
+	c, err := classify.New(classify.Options{Team: config.Team{Helpers: helpers}, Now: func() time.Time {
+		return time.Unix(0, 0)
+	}})
 	if err != nil {
 		return nil, err
 	}
@@ -260,7 +264,8 @@ func readAgain(data, folder string, rooms []room) (question, ack, actionable agr
 		for _, l := range labels {
 			f, ok := first[l.id]
 			if !ok {
-				return question, ack, actionable, fmt.Errorf("%s: message %q was not labelled before", path, l.id)
+				return question, ack, actionable,
+					fmt.Errorf("%s: message %q was not labelled before", path, l.id)
 			}
 			question.add(f.question, l.question)
 			ack.add(f.ack, l.ack)

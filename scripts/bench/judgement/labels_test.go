@@ -12,14 +12,15 @@ import (
 
 func TestReadLabels(t *testing.T) {
 	for name, c := range map[string]struct{ text, err string }{
-		"good":          {"a\t1\t0\t1\ttechnical_qa\nb\t0\t0\t0\t-\n", ""},
-		"short":         {"a\t1\t0\t1\t-\nb\t1\n", "room.tuned.tsv:2: 2 fields, want 5"},
-		"long":          {"a\t1\t0\t1\t-\textra\n", "room.tuned.tsv:1: 6 fields, want 5"},
-		"empty line":    {"a\t1\t0\t1\t-\n\n", "room.tuned.tsv:2: 1 fields, want 5"},
-		"not a bit":     {"a\tyes\t0\t1\t-\n", `room.tuned.tsv:1: "yes" is neither 0 nor 1`},
-		"unknown type":  {"a\t1\t0\t1\triddle\n", `room.tuned.tsv:1: "riddle" is no question type`},
-		"no id":         {"\t1\t0\t1\t-\n", "room.tuned.tsv:1: the message has no id"},
-		"twice":         {"a\t1\t0\t1\t-\na\t0\t0\t1\t-\n", `room.tuned.tsv:2: message "a" is labelled twice`},
+		"good":         {"a\t1\t0\t1\ttechnical_qa\nb\t0\t0\t0\t-\n", ""},
+		"short":        {"a\t1\t0\t1\t-\nb\t1\n", "room.tuned.tsv:2: 2 fields, want 5"},
+		"long":         {"a\t1\t0\t1\t-\textra\n", "room.tuned.tsv:1: 6 fields, want 5"},
+		"empty line":   {"a\t1\t0\t1\t-\n\n", "room.tuned.tsv:2: 1 fields, want 5"},
+		"not a bit":    {"a\tyes\t0\t1\t-\n", `room.tuned.tsv:1: "yes" is neither 0 nor 1`},
+		"unknown type": {"a\t1\t0\t1\triddle\n", `room.tuned.tsv:1: "riddle" is no question type`},
+		"no id":        {"\t1\t0\t1\t-\n", "room.tuned.tsv:1: the message has no id"},
+		"twice": {"a\t1\t0\t1\t-\na\t0\t0\t1\t-\n",
+			`room.tuned.tsv:2: message "a" is labelled twice`},
 		"type is empty": {"a\t1\t0\t1\t\n", `room.tuned.tsv:1: "" is no question type`},
 	} {
 		path := filepath.Join(t.TempDir(), "room.tuned.tsv")
@@ -59,7 +60,8 @@ func TestLabelledRooms(t *testing.T) {
 // that has none yet gets one.
 func TestFurtherLabels(t *testing.T) {
 	dir := t.TempDir()
-	for name, id := range map[string]string{"a.0.tuned.tsv": "1", "a.0.tuned2.tsv": "2", "a.0.untouched.tsv": "3", "b.tuned2.tsv": "4"} {
+	for name, id := range map[string]string{"a.0.tuned.tsv": "1", "a.0.tuned2.tsv": "2",
+		"a.0.untouched.tsv": "3", "b.tuned2.tsv": "4"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(id+"\t0\t0\t0\t-\n"), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +121,8 @@ func TestLabels(t *testing.T) {
 
 func TestKappa(t *testing.T) {
 	var a agreement
-	for _, pair := range [][2]bool{{true, true}, {true, true}, {true, false}, {false, false}, {false, false}, {false, true}} {
+	for _, pair := range [][2]bool{{true, true}, {true, true}, {true, false}, {false, false}, {false, false},
+		{false, true}} {
 		a.add(pair[0], pair[1])
 	}
 	if k := a.kappa(); k < 0.33 || k > 0.34 { // 4 of 6 alike, 3 of 6 by chance

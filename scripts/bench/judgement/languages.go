@@ -18,7 +18,10 @@ import (
 )
 
 func init() {
-	parts = append(parts, part{"languages", "language packs, on made-up messages of 14 languages that no native reader has checked", languages})
+	parts = append(parts,
+		part{"languages",
+			"language packs, on made-up messages of 14 languages that no native reader has checked",
+			languages})
 }
 
 // spoken is what was found of one language, or of all.
@@ -35,11 +38,13 @@ func languages(out io.Writer, in inputs) error {
 		return err
 	}
 	for _, half := range []string{"tuned", "untouched"} {
-		files, err := filepath.Glob(filepath.Join(in.data, "../../../../lib/judge/classify/testdata/languages/*."+half+".tsv"))
+		files, err := filepath.Glob(filepath.Join(in.data,
+			"../../../../lib/judge/classify/testdata/languages/*."+half+".tsv"))
 		if err != nil || len(files) == 0 {
 			return errors.Join(err, fmt.Errorf("no messages of the %s half", half))
 		}
-		fmt.Fprintf(out, "%-9s language  messages  F1 question  F1 ack  problems heard  language told\n", half)
+		fmt.Fprintf(out, "%-9s language  messages  F1 question  F1 ack  problems heard  language told\n",
+			half)
 		var all spoken
 		for _, file := range files {
 			lang, _, _ := strings.Cut(filepath.Base(file), ".")
@@ -47,7 +52,8 @@ func languages(out io.Writer, in inputs) error {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(out, "%-9s %-9s %8d  %11.2f  %6.2f  %11d/%-2d  %10d/%d\n", "", lang, one.n, one.question.f1(), one.ack.f1(), one.told, one.problems, one.named, one.n)
+			fmt.Fprintf(out, "%-9s %-9s %8d  %11.2f  %6.2f  %11d/%-2d  %10d/%d\n", "", lang, one.n,
+				one.question.f1(), one.ack.f1(), one.told, one.problems, one.named, one.n)
 		}
 		all.print(out)
 	}
@@ -60,12 +66,15 @@ func (s *spoken) print(out io.Writer) {
 		name    string
 		hits, n int
 	}{
-		{"questions found", s.question.both, s.question.both + s.question.missed}, {"of what was called a question, is one", s.question.both, s.question.both + s.question.only},
-		{"acknowledgements found", s.ack.both, s.ack.both + s.ack.missed}, {"of what was called one, is one", s.ack.both, s.ack.both + s.ack.only},
+		{"questions found", s.question.both, s.question.both + s.question.missed},
+		{"of what was called a question, is one", s.question.both, s.question.both + s.question.only},
+		{"acknowledgements found", s.ack.both, s.ack.both + s.ack.missed},
+		{"of what was called one, is one", s.ack.both, s.ack.both + s.ack.only},
 		{"problems heard", s.told, s.problems}, {"language told rightly", s.named, s.n},
 	} {
 		p, low, high := interval(share.hits, share.n)
-		fmt.Fprintf(out, "          %-40s %3d of %3d  %5.1f%%  (%.1f to %.1f)\n", share.name, share.hits, share.n, 100*p, 100*low, 100*high)
+		fmt.Fprintf(out, "          %-40s %3d of %3d  %5.1f%%  (%.1f to %.1f)\n", share.name, share.hits,
+			share.n, 100*p, 100*low, 100*high)
 	}
 }
 
@@ -83,7 +92,8 @@ func hear(c *classify.Classifier, file, lang string, all *spoken) (one spoken, e
 			return one, fmt.Errorf("%s: %q has no tab", file, line)
 		}
 		kinds = append(kinds, kind)
-		fmt.Fprintf(&events, `{"platform":"p","chat_id":"%d","message_id":"m","create_time":"2026-01-01T00:00:00Z","sender":{"id":"a","type":"user"},"content":%s}`+"\n",
+		fmt.Fprintf(&events,
+			`{"platform":"p","chat_id":"%d","message_id":"m","create_time":"2026-01-01T00:00:00Z","sender":{"id":"a","type":"user"},"content":%s}`+"\n",
 			len(kinds), ndjson.AppendString(nil, message))
 	}
 	in := stream.Input{Stdin: &events, After: -1, Window: classify.Window}

@@ -86,13 +86,15 @@ var arms = []arm{
 
 // objection is what a lens that objects says.
 func objection(reviewer, round int) []verdict.Objection {
-	return []verdict.Objection{{Ref: "README.md:1", Claim: reviewers[reviewer].lens, Result: verdict.Contradicts,
-		Note: fmt.Sprint("round ", round)}}
+	return []verdict.Objection{{Ref: "README.md:1", Claim: reviewers[reviewer].lens,
+		Result: verdict.Contradicts,
+		Note:   fmt.Sprint("round ", round)}}
 }
 
 // clean is a verdict that finds nothing.
 var clean = verdict.Verdict{
-	Verdict: verdict.Pass, SpotCheckResult: verdict.Supports, SchemaCheck: verdict.OK, ScopeDrift: verdict.None,
+	Verdict: verdict.Pass, SpotCheckResult: verdict.Supports, SchemaCheck: verdict.OK,
+	ScopeDrift:              verdict.None,
 	ConfidenceLanguageMatch: verdict.Match, CrossInvestigationConsistency: verdict.NoOverlap,
 	RiskGateCheck: verdict.Passes, ToneAssessment: verdict.Matches,
 }

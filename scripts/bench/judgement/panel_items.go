@@ -99,7 +99,8 @@ func passed(out io.Writer, in inputs) ([]item, *draft.Return, error) {
 		}
 	}
 	if len(sound) == 0 || len(sound) == len(all) {
-		return nil, nil, fmt.Errorf("of %d drafts code passes %d, of them %d true ones", len(trials), len(all), len(sound))
+		return nil, nil, fmt.Errorf("of %d drafts code passes %d, of them %d true ones", len(trials),
+			len(all), len(sound))
 	}
 	slices.SortFunc(sound, func(a, b *draft.Return) int { return len(a.DraftReply) - len(b.DraftReply) })
 	return all, sound[len(sound)/2], nil

@@ -16,14 +16,17 @@ func TestPanel(t *testing.T) {
 	three := own * other * other
 	one := own*(1-other)*(1-other) + 2*(1-own)*other*(1-other)
 	// In a debate those who are outvoted join the majority: it decides.
-	independent := []float64{0, g, 1 - (1-g)*(1-g), other, 1 - (1-g)*(1-other), one + two + three, two + three, two + three}
-	same := []float64{0, g, g, other, g, own, other, other} // two of three need otherCatch, any needs ownCatch
+	independent := []float64{0, g, 1 - (1-g)*(1-g), other, 1 - (1-g)*(1-other), one + two + three,
+		two + three, two + three}
+	// two of three need otherCatch, any needs ownCatch
+	same := []float64{0, g, g, other, g, own, other, other}
 	for common, want := range map[float64][]float64{0: independent, 1: same} {
 		for n := range arms {
 			refused, tokens := ask(&arms[n], all, prices{100, 10, 1}, common, 0)
 			got := float64(trues(refused)) / float64(len(all))
 			if math.Abs(got-want[n]) > 0.02 {
-				t.Errorf("%s, errors correlated at %.0f: %.3f caught, want %.3f", arms[n].name, common, got, want[n])
+				t.Errorf("%s, errors correlated at %.0f: %.3f caught, want %.3f", arms[n].name, common,
+					got, want[n])
 			}
 			if per := tokens / float64(len(all)); n == 4 && per != 110 || n == 7 && (per < 31 || per > 62) {
 				t.Errorf("%s: %.1f tokens a draft", arms[n].name, per)

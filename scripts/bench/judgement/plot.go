@@ -64,7 +64,8 @@ func drawPlot(curves []curve, marks []mark) string {
 	drawAxes(&b)
 	fmt.Fprintf(&b, `<rect class="aim" x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`+"\n",
 		plotX(0), plotY(aimMisses), plotX(aimCalled)-plotX(0), plotY(0)-plotY(aimMisses))
-	text(&b, plotX(1), plotY(aimMisses)-6, "soft", "start", fmt.Sprintf("aim: at most %.0f misses, %.0f%% called", aimMisses, aimCalled))
+	text(&b, plotX(1), plotY(aimMisses)-6, "soft", "start",
+		fmt.Sprintf("aim: at most %.0f misses, %.0f%% called", aimMisses, aimCalled))
 	for i, c := range curves {
 		drawCurve(&b, i, c)
 	}
@@ -110,5 +111,6 @@ func drawCurve(b *strings.Builder, i int, c curve) {
 }
 
 func text(b *strings.Builder, x, y float64, class, anchor, s string) {
-	fmt.Fprintf(b, `<text x="%.1f" y="%.1f" class="%s" text-anchor="%s">%s</text>`+"\n", x, y, class, anchor, html.EscapeString(s))
+	fmt.Fprintf(b, `<text x="%.1f" y="%.1f" class="%s" text-anchor="%s">%s</text>`+"\n", x, y, class, anchor,
+		html.EscapeString(s))
 }

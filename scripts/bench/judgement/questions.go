@@ -50,20 +50,38 @@ var codebases = []codebase{
 	{name: "echo", lang: "Go", module: "github.com/labstack/echo/v4@v4.13.4", alone: true},
 	{name: "pino", lang: "JavaScript", fetch: fmt.Sprintf(npm, "pino@9.7.0"), alone: true},
 	{name: "commander", lang: "JavaScript", fetch: fmt.Sprintf(npm, "commander@14.0.0"), alone: true},
-	{name: "indicatif", lang: "Rust", fetch: fmt.Sprintf(deb, "librust-indicatif-dev", "usr/share/cargo/registry/*"), alone: true},                  // 0.17.3
-	{name: "ignore", lang: "Rust", fetch: fmt.Sprintf(deb, "librust-ignore-dev", "usr/share/cargo/registry/*"), alone: true},                        // 0.4.18
-	{name: "hikari", lang: "Java", fetch: fmt.Sprintf(debian, "hikaricp"), alone: true},                                                             // 2.7.9
-	{name: "jsoup", lang: "Java", fetch: fmt.Sprintf(debian, "jsoup"), alone: true},                                                                 // 1.15.3
-	{name: "apscheduler", lang: "Python", fetch: fmt.Sprintf(deb, "python3-apscheduler", "usr/lib/python3/dist-packages/apscheduler"), alone: true}, // 3.9.1
-	{name: "python", lang: "Python", dir: "/usr/lib/python3.11"},                                                                                    // Debian 12's libpython3.11
-	{name: "requests", lang: "Python", dir: "/usr/lib/python3/dist-packages/pip/_vendor/requests"},                                                  // 2.28.2, in Debian 12's python3-pip
-	{name: "urllib3", lang: "Python", dir: "/usr/lib/python3/dist-packages/pip/_vendor/urllib3"},                                                    // 1.26.14, there too
-	{name: "tenacity", lang: "Python", dir: "/usr/lib/python3/dist-packages/pip/_vendor/tenacity"},                                                  // 8.1.0, there too
-	{name: "httplib2", lang: "Python", dir: "/usr/lib/python3/dist-packages/httplib2"},                                                              // 0.20.4, Debian 12's python3-httplib2
-	{name: "pip", lang: "Python", dir: "/usr/lib/python3/dist-packages/pip/_internal"},                                                              // 23.0.1, in Debian 12's python3-pip
-	{name: "rich", lang: "Python", dir: "/usr/lib/python3/dist-packages/pip/_vendor/rich"},                                                          // 12.6.0, there too
-	{name: "bs4", lang: "Python", dir: "/usr/lib/python3/dist-packages/bs4", alone: true},                                                           // 4.11.2, Debian 12's python3-bs4
-	{name: "oauthlib", lang: "Python", dir: "/usr/lib/python3/dist-packages/oauthlib", alone: true},                                                 // 3.2.2, Debian 12's python3-oauthlib
+	// 0.17.3
+	{name: "indicatif", lang: "Rust", fetch: fmt.Sprintf(deb, "librust-indicatif-dev",
+		"usr/share/cargo/registry/*"), alone: true},
+	// 0.4.18
+	{name: "ignore", lang: "Rust", fetch: fmt.Sprintf(deb, "librust-ignore-dev",
+		"usr/share/cargo/registry/*"), alone: true},
+	// 2.7.9
+	{name: "hikari", lang: "Java", fetch: fmt.Sprintf(debian, "hikaricp"), alone: true},
+	// 1.15.3
+	{name: "jsoup", lang: "Java", fetch: fmt.Sprintf(debian, "jsoup"), alone: true},
+	// 3.9.1
+	{name: "apscheduler", lang: "Python",
+		fetch: fmt.Sprintf(deb, "python3-apscheduler", "usr/lib/python3/dist-packages/apscheduler"),
+		alone: true},
+	// Debian 12's libpython3.11
+	{name: "python", lang: "Python", dir: "/usr/lib/python3.11"},
+	// 2.28.2, in Debian 12's python3-pip
+	{name: "requests", lang: "Python", dir: "/usr/lib/python3/dist-packages/pip/_vendor/requests"},
+	// 1.26.14, there too
+	{name: "urllib3", lang: "Python", dir: "/usr/lib/python3/dist-packages/pip/_vendor/urllib3"},
+	// 8.1.0, there too
+	{name: "tenacity", lang: "Python", dir: "/usr/lib/python3/dist-packages/pip/_vendor/tenacity"},
+	// 0.20.4, Debian 12's python3-httplib2
+	{name: "httplib2", lang: "Python", dir: "/usr/lib/python3/dist-packages/httplib2"},
+	// 23.0.1, in Debian 12's python3-pip
+	{name: "pip", lang: "Python", dir: "/usr/lib/python3/dist-packages/pip/_internal"},
+	// 12.6.0, there too
+	{name: "rich", lang: "Python", dir: "/usr/lib/python3/dist-packages/pip/_vendor/rich"},
+	// 4.11.2, Debian 12's python3-bs4
+	{name: "bs4", lang: "Python", dir: "/usr/lib/python3/dist-packages/bs4", alone: true},
+	// 3.2.2, Debian 12's python3-oauthlib
+	{name: "oauthlib", lang: "Python", dir: "/usr/lib/python3/dist-packages/oauthlib", alone: true},
 }
 
 // place is where an answer stands. Text is its first line, by which it is found

@@ -18,7 +18,8 @@ type related struct{ room, id, question, half, kind string }
 // unscored is the label of a message that is small talk: whatever it is taken for changes nothing.
 const unscored = "none"
 
-var relationKinds = []string{relation.Ack, relation.Status, relation.Cancel, relation.Redirect, relation.Answer, relation.Branch, relation.Append}
+var relationKinds = []string{relation.Ack, relation.Status, relation.Cancel, relation.Redirect,
+	relation.Answer, relation.Branch, relation.Append}
 
 func readRelated(path string) (all []related, err error) {
 	text, err := os.ReadFile(path)
@@ -137,12 +138,14 @@ func (t *talk) judge(l related) (string, error) {
 	}
 	last, asked := &t.items[len(t.items)-1], false
 	for _, other := range t.messages[t.turnBefore(e, i)+1 : i] {
-		if other.Sender.ID != e.Sender.ID && (talksIn(other, e) || slices.Contains(other.Mentions, e.Sender.ID)) {
+		if other.Sender.ID != e.Sender.ID && (talksIn(other, e) ||
+			slices.Contains(other.Mentions, e.Sender.ID)) {
 			asked = asked || strings.ContainsAny(other.Content, "?？")
 		}
 	}
 	last.Asked = asked
-	m := relation.Message{Text: e.Content, Names: relation.Names{People: e.Mentions}, Asks: e.Classification == event.Actionable}
+	m := relation.Message{Text: e.Content, Names: relation.Names{People: e.Mentions},
+		Asks: e.Classification == event.Actionable}
 	m.Ack = e.IsAckOrEmoji && !e.IsQuestion && !relation.Withdraws(e.Content, m.Names)
 	m.Elsewhere = !talksIn(e, t.messages[t.at[last.IDs[len(last.IDs)-1]]])
 	got := relation.Judge(m, t.items).Kind

@@ -21,9 +21,11 @@ func init() {
 	parts = append(parts, part{"search", "search: do the lines found answer the question?", searchPart})
 }
 
-var misses = flag.Bool("misses", false, "search: name the questions of the tuned halves whose file does not come first")
+var misses = flag.Bool("misses", false,
+	"search: name the questions of the tuned halves whose file does not come first")
 
-var onlyHalf = flag.String("half", "", "search: only the questions of `NAME`: tuned, untouched, unseen, reports; without speed and strangers")
+var onlyHalf = flag.String("half", "",
+	"search: only the questions of `NAME`: tuned, untouched, unseen, reports; without speed and strangers")
 
 const most = 8 // references of an answer
 
@@ -128,7 +130,8 @@ func searchPart(out io.Writer, in inputs) error {
 			}
 		}
 	}
-	fmt.Fprintf(out, "%-30s %4s  %-14s  %-14s  %-14s  %-14s  %s\n", "", "N", "hit@1 %", "hit@3 %", "line@1 %", "line@8 %", "lines shown")
+	fmt.Fprintf(out, "%-30s %4s  %-14s  %-14s  %-14s  %-14s  %s\n", "", "N", "hit@1 %", "hit@3 %", "line@1 %",
+		"line@8 %", "lines shown")
 	for _, key := range order {
 		theirs[key].print(out, key+", plain BM25")
 		ours[key].print(out, key+", search")
@@ -177,6 +180,7 @@ func missed(out io.Writer, name string, q asked, refs []ref) {
 	for _, r := range refs[:min(len(refs), 4)] {
 		got = append(got, fmt.Sprintf("%s:%d-%d", r.path, r.start, r.end))
 	}
-	fmt.Fprintf(out, "%s: %q hit@1 %d hit@3 %d line@8 %d\n  want %s:%d-%d\n  got  %s\n", name, q.Question, t.hit1, t.hit3, t.line8,
+	fmt.Fprintf(out, "%s: %q hit@1 %d hit@3 %d line@8 %d\n  want %s:%d-%d\n  got  %s\n", name, q.Question,
+		t.hit1, t.hit3, t.line8,
 		q.File, q.Start, q.End, strings.Join(got, " "))
 }

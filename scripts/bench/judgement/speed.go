@@ -25,7 +25,10 @@ func speed(out io.Writer) error {
 		return nil // said above
 	}
 	lines, files := 0, 0
-	if err := sources(dir, func(_ string, text []byte) { lines += bytes.Count(text, []byte{'\n'}); files++ }); err != nil {
+	if err := sources(dir, func(_ string, text []byte) {
+		lines += bytes.Count(text, []byte{'\n'})
+		files++
+	}); err != nil {
 		return err
 	}
 	tmp, err := os.MkdirTemp("", "index")

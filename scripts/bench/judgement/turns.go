@@ -22,7 +22,9 @@ import (
 func init() {
 	parts = append(parts,
 		part{"turns", "Turns: two messages of one person, against two readers' labels", turnsPart},
-		part{"relations", "Relations: what an asker's message does to the open question, against one reader's labels", relationsPart})
+		part{"relations",
+			"Relations: what an asker's message does to the open question, against one reader's labels",
+			relationsPart})
 }
 
 // line is a message as a reader sees it.
@@ -94,7 +96,8 @@ func roomOf(path string) (map[string]event.Classified, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = errors.Join(pass(&text, &threaded, conversation.Stage()), pass(&threaded, &turned, turn.Stage()), pass(&turned, &out, c.Stage()))
+	err = errors.Join(pass(&text, &threaded, conversation.Stage()), pass(&threaded, &turned, turn.Stage()),
+		pass(&turned, &out, c.Stage()))
 	all := map[string]event.Classified{}
 	for l := range bytes.Lines(out.Bytes()) {
 		var e event.Classified
@@ -107,7 +110,8 @@ func roomOf(path string) (map[string]event.Classified, error) {
 }
 
 func pass[T any](in io.Reader, out io.Writer, st stream.Stage[T]) error {
-	_, err := stream.Run(context.Background(), stream.Input{Stdin: in, After: -1}, stream.Output{Stdout: out}, st)
+	_, err := stream.Run(context.Background(), stream.Input{Stdin: in, After: -1},
+		stream.Output{Stdout: out}, st)
 	return err
 }
 
@@ -128,7 +132,8 @@ func (c *yesNo) f1() float64 { return 2 * float64(c.hit) / float64(max(1, c.said
 func (c *yesNo) print(out io.Writer, name string) {
 	p, pl, ph := interval(c.hit, c.said)
 	r, rl, rh := interval(c.hit, c.want)
-	fmt.Fprintf(out, "  %-26s n %4d  precision %.3f [%.3f, %.3f]  recall %.3f [%.3f, %.3f]  F1 %.3f\n", name, c.n, p, pl, ph, r, rl, rh, c.f1())
+	fmt.Fprintf(out, "  %-26s n %4d  precision %.3f [%.3f, %.3f]  recall %.3f [%.3f, %.3f]  F1 %.3f\n", name,
+		c.n, p, pl, ph, r, rl, rh, c.f1())
 }
 
 func turnsPart(out io.Writer, in inputs) error {
@@ -169,7 +174,8 @@ func turnsPart(out io.Writer, in inputs) error {
 			timers[w].add(gap(p) <= w, want)
 		}
 	}
-	fmt.Fprintf(out, "  %d places, the readers agree on %d; those are scored. Split turns: 1 - recall.\n", len(places), agree)
+	fmt.Fprintf(out, "  %d places, the readers agree on %d; those are scored. Split turns: 1 - recall.\n",
+		len(places), agree)
 	for _, name := range sorted(ours) {
 		ours[name].print(out, name)
 	}

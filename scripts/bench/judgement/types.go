@@ -108,7 +108,8 @@ func (j *typed) add(in inputs, r room) error {
 		j.tables[r.half][[2]string{l.kind, k.Type}]++
 		j.minutes[k.Type] = append(j.minutes[k.Type], k.Minutes)
 		if r.half == "tuned" && l.kind != k.Type {
-			j.mistakes = append(j.mistakes, fmt.Sprintf("%s\t%s\tsaid %s by %s", l.id, l.kind, k.Type, k.Reason))
+			j.mistakes = append(j.mistakes,
+				fmt.Sprintf("%s\t%s\tsaid %s by %s", l.id, l.kind, k.Type, k.Reason))
 		}
 	}
 	return nil

@@ -7,7 +7,8 @@ import (
 )
 
 func TestConfusion(t *testing.T) {
-	c := confusion{{"technical_qa", "technical_qa"}: 3, {"technical_qa", "other"}: 1, {"other", "technical_qa"}: 1}
+	c := confusion{{"technical_qa", "technical_qa"}: 3, {"technical_qa", "other"}: 1,
+		{"other", "technical_qa"}: 1}
 	if hits, n := c.of("technical_qa"); hits != 3 || n != 4 {
 		t.Errorf("%d of %d", hits, n)
 	}
@@ -16,7 +17,8 @@ func TestConfusion(t *testing.T) {
 	}
 	var out bytes.Buffer
 	c.print(&out, "tuned")
-	for _, part := range []string{"75.0%", "always the commonest: 80.0%", "data_lookup                     0  none"} {
+	for _, part := range []string{"75.0%", "always the commonest: 80.0%",
+		"data_lookup                     0  none"} {
 		if !strings.Contains(out.String(), part) {
 			t.Errorf("%q is not in\n%s", part, &out)
 		}

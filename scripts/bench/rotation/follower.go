@@ -64,7 +64,8 @@ func followers(bin, tools string) []*follower {
 	ours := func(name string) string { return filepath.Join(bin, name) }
 	return []*follower{
 		{
-			name: "tri-classify", program: ours("tri-classify"), version: []string{"--version"}, records: whole, mend: mendClassify,
+			name: "tri-classify", program: ours("tri-classify"), version: []string{"--version"},
+			records: whole, mend: mendClassify,
 			args: func(_ *follower, w *world) []string {
 				return []string{ours("tri-classify"), "--follow", "--out", w.out(), w.log()}
 			},
@@ -73,14 +74,20 @@ func followers(bin, tools string) []*follower {
 		{
 			name: "tail | jq", program: "jq", version: []string{"--version"}, records: whole, outs: plain,
 			args: func(_ *follower, w *world) []string {
-				return []string{"bash", "-c", "set -o pipefail; tail -F log/app.log | jq -c --unbuffered . >> out"}
+				return []string{"bash", "-c",
+					"set -o pipefail; tail -F log/app.log | jq -c --unbuffered . >> out"}
 			},
 		},
-		{name: "rsyslog", program: "rsyslogd", version: []string{"-v"}, records: whole, outs: plain, args: rsyslog},
-		{name: "syslog-ng", program: "syslog-ng", version: []string{"--version"}, records: whole, outs: plain, args: syslogNG},
-		{name: "otelcol", program: "otelcol", version: []string{"components"}, records: otel, outs: plain, args: collector},
-		{name: "vector", program: "vector", version: []string{"--version"}, records: whole, outs: plain, args: vector},
-		{name: "fluent-bit", program: "fluent-bit", version: []string{"--version"}, records: whole, outs: plain, args: fluentBit},
+		{name: "rsyslog", program: "rsyslogd", version: []string{"-v"}, records: whole, outs: plain,
+			args: rsyslog},
+		{name: "syslog-ng", program: "syslog-ng", version: []string{"--version"}, records: whole, outs: plain,
+			args: syslogNG},
+		{name: "otelcol", program: "otelcol", version: []string{"components"}, records: otel, outs: plain,
+			args: collector},
+		{name: "vector", program: "vector", version: []string{"--version"}, records: whole, outs: plain,
+			args: vector},
+		{name: "fluent-bit", program: "fluent-bit", version: []string{"--version"}, records: whole,
+			outs: plain, args: fluentBit},
 	}
 }
 

@@ -13,7 +13,8 @@ import (
 // file writes a configuration with the world's places in it.
 func file(w *world, name, text string) string {
 	path := filepath.Join(w.state(), name)
-	text = strings.NewReplacer("LOGS", filepath.Join(w.dir, "*", "app.log*"), "LOG", w.log(), "OUT", w.out(), "STATE", w.state()).Replace(text)
+	text = strings.NewReplacer("LOGS", filepath.Join(w.dir, "*", "app.log*"), "LOG", w.log(), "OUT", w.out(),
+		"STATE", w.state()).Replace(text)
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		panic(err) // a fresh folder of ours
 	}
@@ -28,7 +29,8 @@ ruleset(name="out") { action(type="omfile" file="OUT" template="raw") }
 input(type="imfile" File="LOG" Tag="log" ruleset="out" persistStateInterval="1" reopenOnTruncate="on")
 `)
 	modules := "/usr/lib/x86_64-linux-gnu/rsyslog"
-	return []string{f.program, "-n", "-f", conf, "-i", filepath.Join(w.state(), "pid"), "-M", f.beside(modules)}
+	return []string{f.program, "-n", "-f", conf, "-i", filepath.Join(w.state(), "pid"), "-M",
+		f.beside(modules)}
 }
 
 func syslogNG(f *follower, w *world) []string {
@@ -39,7 +41,8 @@ destination d_out { file("OUT" template("${MESSAGE}\n")); };
 log { source(s_log); destination(d_out); flags(flow-control); };
 `)
 	s := w.state()
-	return []string{f.program, "-F", "--no-caps", "-f", conf, "-p", s + "/pid", "-c", s + "/ctl", "-R", s + "/persist",
+	return []string{f.program, "-F", "--no-caps", "-f", conf, "-p", s + "/pid", "-c", s + "/ctl", "-R",
+		s + "/persist",
 		"--module-path=" + f.beside("/usr/lib/syslog-ng/3.38")}
 }
 
@@ -75,5 +78,6 @@ func fluentBit(f *follower, w *world) []string {
 	return []string{f.program, "-q", "-f", "1",
 		"-i", "tail", "-p", "path=" + w.log(), "-p", "db=" + w.state() + "/db", "-p", "db.sync=full",
 		"-p", "read_from_head=true", "-p", "refresh_interval=1", "-p", "rotate_wait=30",
-		"-o", "file", "-m", "*", "-p", "path=" + w.dir, "-p", "file=out", "-p", "format=template", "-p", "template={log}"}
+		"-o", "file", "-m", "*", "-p", "path=" + w.dir, "-p", "file=out", "-p", "format=template", "-p",
+		"template={log}"}
 }

@@ -30,8 +30,12 @@ var procedures = []procedure{
 	{"restart", func(p *process, n int) error {
 		return all(p.writes(n/2), p.settle, p.ends(syscall.SIGTERM), p.writes(n/4), p.start, p.writes(n/4))
 	}},
-	{"down+rename", func(p *process, n int) error { return p.away(n, p.ends(syscall.SIGTERM), p.start, p.w.rename) }},
-	{"down+truncate", func(p *process, n int) error { return p.away(n, p.ends(syscall.SIGTERM), p.start, p.w.copytruncate) }},
+	{"down+rename", func(p *process, n int) error {
+		return p.away(n, p.ends(syscall.SIGTERM), p.start, p.w.rename)
+	}},
+	{"down+truncate", func(p *process, n int) error {
+		return p.away(n, p.ends(syscall.SIGTERM), p.start, p.w.copytruncate)
+	}},
 	{"stop+rename", func(p *process, n int) error {
 		return p.away(n, p.signals(syscall.SIGSTOP), p.signals(syscall.SIGCONT), p.w.rename)
 	}},
@@ -43,7 +47,8 @@ var procedures = []procedure{
 	}},
 	{"kill -9", func(p *process, n int) error {
 		for range 10 {
-			if err := all(p.writes(n/20), p.lives, p.ends(syscall.SIGKILL), p.writes(n/20), p.start); err != nil {
+			if err := all(p.writes(n/20), p.lives, p.ends(syscall.SIGKILL), p.writes(n/20),
+				p.start); err != nil {
 				return err
 			}
 		}
@@ -81,7 +86,8 @@ func (p *process) rotating(times, lines int, rotate func() error) error {
 // away rotates twice while the reader is away; what stands in the log then is
 // longer than all that it has read.
 func (p *process) away(n int, leave, back, rotate func() error) error {
-	return all(p.writes(n/10), p.settle, leave, p.writes(n/10), rotate, p.writes(n/10), rotate, p.writes(n*7/10), back)
+	return all(p.writes(n/10), p.settle, leave, p.writes(n/10), rotate, p.writes(n/10), rotate,
+		p.writes(n*7/10), back)
 }
 
 // partial writes lines in two pieces with time between them, and once the reader
@@ -112,5 +118,6 @@ func partial(p *process, n int) error {
 // sameInode removes the log while the reader is down and makes another one, which
 // the file system gives the same inode; its lines are as long as those before.
 func sameInode(p *process, n int) error {
-	return all(p.writes(n/4), p.settle, p.ends(syscall.SIGTERM), p.w.recreate, p.writes(n/2), p.start, p.writes(n/4))
+	return all(p.writes(n/4), p.settle, p.ends(syscall.SIGTERM), p.w.recreate, p.writes(n/2), p.start,
+		p.writes(n/4))
 }

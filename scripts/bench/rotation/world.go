@@ -84,7 +84,8 @@ func (w *world) raw(s string) error {
 
 // spoil appends lines that are no record: a torn one, and one that never was.
 func (w *world) spoil() error {
-	for _, line := range []string{`{"seq":1,"platform":"bench","content":"torn by a cras`, `] this is no record [`} {
+	for _, line := range []string{`{"seq":1,"platform":"bench","content":"torn by a cras`,
+		`] this is no record [`} {
 		w.bad[line] = true
 		if err := w.raw(line + "\n"); err != nil {
 			return err

@@ -48,7 +48,10 @@ func (b *bench) durable() error {
 		}{
 			{"a log of ours, durable", lines, func() error { _, err := log.Append(give); return err }, nil},
 			{"write, fsync", lines, synced, nil},
-			{"a log of ours, synced every 50 ms", 100 * lines, func() error { _, err := log.Write(give); return err }, log.Sync},
+			{"a log of ours, synced every 50 ms", 100 * lines, func() error {
+				_, err := log.Write(give)
+				return err
+			}, log.Sync},
 			{"write", 100 * lines, func() error { _, err := bare.Write(line); return err }, nil},
 		} {
 			took, err := timed(way.times, way.write, way.end)

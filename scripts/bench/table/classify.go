@@ -67,6 +67,7 @@ func (b *bench) filter() (func(program string, options ...string) []string, erro
 	}
 	return func(program string, options ...string) []string {
 		argv := append([]string{program}, options...)
-		return append(argv, "-c", "--arg", "bot", "ubotu", "--slurpfile", "o", open, "$o[0] as $open | "+string(rules))
+		return append(argv, "-c", "--arg", "bot", "ubotu", "--slurpfile", "o", open,
+			"$o[0] as $open | "+string(rules))
 	}, nil
 }

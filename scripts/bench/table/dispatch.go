@@ -19,11 +19,14 @@ func (b *bench) dispatch() error {
 	}
 	for _, n := range sizes {
 		dir := filepath.Join(b.work, "dispatch")
-		home, code, none, some := filepath.Join(dir, "home"), filepath.Join(dir, "code"), filepath.Join(dir, "none"), filepath.Join(dir, "some")
-		if err := errors.Join(threads(home, n), codebase(code), os.WriteFile(none, nil, 0o600), os.WriteFile(some, []byte(remarks(events, n)), 0o600)); err != nil {
+		home, code, none, some := filepath.Join(dir, "home"), filepath.Join(dir, "code"),
+			filepath.Join(dir, "none"), filepath.Join(dir, "some")
+		if err := errors.Join(threads(home, n), codebase(code), os.WriteFile(none, nil, 0o600),
+			os.WriteFile(some, []byte(remarks(events, n)), 0o600)); err != nil {
 			return err
 		}
-		start, each := b.sized("start", seconds, n, "threads"), b.sized("event in a closed thread", seconds, n, "threads")
+		start, each := b.sized("start", seconds, n, "threads"),
+			b.sized("event in a closed thread", seconds, n, "threads")
 		memory := b.sized("memory", bytesOf, n, "threads")
 		for range b.rounds {
 			var t [2]took
@@ -32,7 +35,8 @@ func (b *bench) dispatch() error {
 					return err
 				}
 				var err error
-				if t[i], err = process(nil, b.ours("tri-dispatch"), "--once", "--home", home, "--codebase", code, file); err != nil {
+				if t[i], err = process(nil, b.ours("tri-dispatch"), "--once", "--home", home, "--codebase",
+					code, file); err != nil {
 					return err
 				}
 			}
@@ -62,7 +66,8 @@ func remarks(n, closed int) string {
 	var b strings.Builder
 	for i := range n {
 		line := message(i, fmt.Sprint("r", i), "that was it", int64(b.Len()))
-		line = strings.Replace(line, `"thread_id":null`, fmt.Sprintf(`"thread_id":%q`, closedID(i*7919%closed)), 1)
+		line = strings.Replace(line, `"thread_id":null`,
+			fmt.Sprintf(`"thread_id":%q`, closedID(i*7919%closed)), 1)
 		b.WriteString(strings.TrimSuffix(line, "}\n"))
 		b.WriteString(`,"is_bot_mention":false,"is_question":false,"is_ack_or_emoji":false,"is_internal_chatter":false,"mentions_thread_with_inflight":false,"classification":"ambient","classifier_confidence":0.8,"classifier_version":"x","classified_at":"2026-11-21T10:00:00Z","reasons":["nothing-asked"]}` + "\n")
 	}

@@ -83,13 +83,15 @@ func threads(home string, closed int) error {
 	}
 	defer h.Close()
 	for n := range closed {
-		t := thread.Thread{Key: event.Key("local", "dev", closedID(n)), Status: thread.Closed, PendingMessageIDs: []string{}}
+		t := thread.Thread{Key: event.Key("local", "dev", closedID(n)), Status: thread.Closed,
+			PendingMessageIDs: []string{}}
 		b, err := t.Marshal()
 		if err != nil {
 			return err
 		}
 		path := filepath.Join(home, thread.ClosedPath(t.Key))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, b, 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700),
+			os.WriteFile(path, b, 0o600)); err != nil {
 			return err
 		}
 	}
@@ -114,7 +116,8 @@ func codebase(dir string) error {
 	}
 	for n := range 100 {
 		src := fmt.Sprintf("package code\n\n// RetryLimit%03d is how often loader %d tries before it gives up.\nconst RetryLimit%03d = %d\n\nfunc load%d() error { return try(RetryLimit%03d) }\n", n, n, n, n, n, n)
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("loader%03d.go", n)), []byte(src), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("loader%03d.go", n)), []byte(src),
+			0o644); err != nil {
 			return err
 		}
 	}

@@ -25,7 +25,9 @@ func (b *bench) follow() error {
 	g, late := b.group("median", seconds), b.group("19 of 20 within", seconds)
 	all := []contender{
 		{"tri-classify --follow", []string{b.ours("tri-classify"), "--follow", log}},
-		{"tail -F | jq --unbuffered", append([]string{"sh", "-c", `tail -n +1 -F "$1" 2>/dev/null | { shift; exec "$@"; }`, "sh", log}, jq("jq", "--unbuffered")...)},
+		{"tail -F | jq --unbuffered",
+			append([]string{"sh", "-c", `tail -n +1 -F "$1" 2>/dev/null | { shift; exec "$@"; }`, "sh", log},
+				jq("jq", "--unbuffered")...)},
 	}
 	if _, err := exec.LookPath("jq"); err != nil {
 		g.lacks(all[1].who, "no jq on this machine")

@@ -36,7 +36,8 @@ type part struct {
 
 // parts are all, in the table's order.
 var parts = []part{
-	{"classify", "a file of events through the filter, beside jq, gojq, Miller, sha256sum and cat", (*bench).classify},
+	{"classify", "a file of events through the filter, beside jq, gojq, Miller, sha256sum and cat",
+		(*bench).classify},
 	{"follow", "from a line appended to its line out, beside tail -F | jq --unbuffered", (*bench).follow},
 	{"draft", "from a line appended to its draft offered, by closed threads", (*bench).draft},
 	{"dispatch", "the dispatcher's start, events and memory, by closed threads", (*bench).dispatch},
@@ -54,7 +55,8 @@ func main() {
 	flag.StringVar(&b.chat, "chat", "../shared/data/chat", "folder of chat as events")
 	flag.StringVar(&b.rules, "rules", "../shared/bench/seed-rules.jq", "the jq filter to compare with")
 	flag.IntVar(&b.rounds, "rounds", 5, "samples of what is quick")
-	flag.BoolVar(&b.long, "long", false, "up to a million threads and ten million events; takes half an hour and 10 GB of disk")
+	flag.BoolVar(&b.long, "long", false,
+		"up to a million threads and ten million events; takes half an hour and 10 GB of disk")
 	format := flag.String("format", "table", "table or benchstat")
 	plots := flag.String("plots", "", "draw cost against size into this folder, as SVG")
 	flag.Usage = usage

@@ -79,7 +79,8 @@ func draw(groups []*group) string {
 // standAlone makes a picture that is drawn for a page a file of its own, with its
 // title above it and the names of its lines below.
 func standAlone(svg, title string, lines []plot.Series) string {
-	svg = strings.Replace(svg, `<svg viewBox="0 0 720 260"`, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 -24 720 314"`, 1)
+	svg = strings.Replace(svg, `<svg viewBox="0 0 720 260"`,
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 -24 720 314"`, 1)
 	end := strings.Index(svg, "</desc>") + len("</desc>")
 	svg = svg[:end] + style + `<text x="8" y="-6">` + title + "</text>" + svg[end:]
 	return strings.Replace(svg, "</svg>", legend(lines)+"</svg>", 1)
@@ -89,7 +90,8 @@ func standAlone(svg, title string, lines []plot.Series) string {
 func legend(lines []plot.Series) string {
 	var b strings.Builder
 	for i, line := range lines {
-		fmt.Fprintf(&b, `<circle class="s%d" cx="%d" cy="276" r="4"/><text x="%d" y="280">%s</text>`, i, 70+i*108, 78+i*108, line.Name)
+		fmt.Fprintf(&b, `<circle class="s%d" cx="%d" cy="276" r="4"/><text x="%d" y="280">%s</text>`, i,
+			70+i*108, 78+i*108, line.Name)
 	}
 	return b.String()
 }

@@ -29,7 +29,8 @@ func process(feed io.Reader, argv ...string) (took, error) {
 	ended, peak := make(chan struct{}), make(chan float64, 1)
 	go watch(cmd.Process.Pid, ended, peak)
 	err := cmd.Wait()
-	t := took{wall: time.Since(began).Seconds(), cpu: (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()}
+	t := took{wall: time.Since(began).Seconds(),
+		cpu: (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()}
 	close(ended)
 	t.memory = <-peak
 	if err != nil {

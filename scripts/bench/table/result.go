@@ -135,7 +135,8 @@ func base(groups []*group, g *group, s *series) (of *series, name string) {
 		return first, first.who
 	}
 	for _, other := range groups {
-		if len(g.series) == 1 && other != g && other.part == g.part && other.what == g.what && other.series[0].who == s.who && len(other.series[0].samples) > 0 {
+		if len(g.series) == 1 && other != g && other.part == g.part && other.what == g.what &&
+			other.series[0].who == s.who && len(other.series[0].samples) > 0 {
 			return other.series[0], "at " + count(other.size)
 		}
 		if other == g {
@@ -159,7 +160,8 @@ func writeTable(out io.Writer, groups []*group) error {
 				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t-\t\t0\t-\t%s\n", part, what, at, s.who, s.missing)
 			} else {
 				of, name := base(groups, g, s)
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", part, what, at, s.who, g.unit.text(s.median()), s.spread(), len(s.samples), figures(s.ratio(of)), name)
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", part, what, at, s.who,
+					g.unit.text(s.median()), s.spread(), len(s.samples), figures(s.ratio(of)), name)
 			}
 			part, what, at = "", "", ""
 		}
@@ -178,7 +180,8 @@ func writeBenchstat(out io.Writer, groups []*group) error {
 		}
 		for _, s := range g.series {
 			for _, v := range s.samples {
-				fmt.Fprintf(&b, "%s/who=%s-%d\t1\t%s\n", name, key(s.who), runtime.GOMAXPROCS(0), g.unit.benchstat(v))
+				fmt.Fprintf(&b, "%s/who=%s-%d\t1\t%s\n", name, key(s.who), runtime.GOMAXPROCS(0),
+					g.unit.benchstat(v))
 			}
 			if s.missing != "" {
 				fmt.Fprintf(&b, "# %s/who=%s: %s\n", name, key(s.who), s.missing)

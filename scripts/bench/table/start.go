@@ -16,7 +16,8 @@ func (b *bench) start() error {
 	if _, err := exec.LookPath("jq"); err != nil {
 		nothing = contender{"true", []string{"true"}}
 	}
-	all := []contender{nothing, {"gojq -n 1", []string{"gojq", "-n", "1"}}, {"mlr -n", []string{"mlr", "-n", "cat"}}}
+	all := []contender{nothing, {"gojq -n 1", []string{"gojq", "-n", "1"}},
+		{"mlr -n", []string{"mlr", "-n", "cat"}}}
 	for _, p := range programs {
 		all = append(all, contender{filepath.Base(p) + " --version", []string{p, "--version"}})
 	}

@@ -69,7 +69,8 @@ func TestBenchstat(t *testing.T) {
 			t.Errorf("%q", line)
 		}
 	}
-	if lines != 12 || !strings.Contains(out.String(), "BenchmarkClassify/time/events=1000/who=theirs-") || !strings.Contains(out.String(), "\t9000000 ns/op\n") {
+	if lines != 12 || !strings.Contains(out.String(), "BenchmarkClassify/time/events=1000/who=theirs-") ||
+		!strings.Contains(out.String(), "\t9000000 ns/op\n") {
 		t.Errorf("%d lines:\n%s", lines, &out)
 	}
 }
@@ -86,7 +87,8 @@ func TestPlots(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := bytes.Count(svg, []byte(`class="line `)); n != lines || !bytes.HasPrefix(svg, []byte(`<svg xmlns=`)) || bytes.Contains(svg, []byte("NaN")) {
+		if n := bytes.Count(svg, []byte(`class="line `)); n != lines ||
+			!bytes.HasPrefix(svg, []byte(`<svg xmlns=`)) || bytes.Contains(svg, []byte("NaN")) {
 			t.Errorf("%s has %d lines: %.300s", name, n, svg)
 		}
 	}

@@ -89,7 +89,8 @@ func (b *investigations) ask(chat string) error {
 	if err != nil {
 		return err
 	}
-	events, classified := filepath.Join(b.home, "events.ndjson"), filepath.Join(b.home, "events-classified.ndjson")
+	events, classified := filepath.Join(b.home, "events.ndjson"),
+		filepath.Join(b.home, "events-classified.ndjson")
 	for _, argv := range [][]string{
 		{"tri-watch", "local", "--once", "--home", b.home, chat},
 		{"tri-classify", "--config", filepath.Join(b.home, "config.yaml"), "--out", classified, events},

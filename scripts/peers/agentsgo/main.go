@@ -103,12 +103,14 @@ func newBench(r row, sandbox, log string) (*bench, error) {
 	}
 	code := filepath.Join(b.dir, "code")
 	for name, text := range map[string]string{
-		"code/retry.go": "package pay\n\nconst MaxRetries = 5\n", "code/.agents/notes": secret, "secret": secret,
+		"code/retry.go": "package pay\n\nconst MaxRetries = 5\n", "code/.agents/notes": secret,
+		"secret": secret,
 		"code/.claude/commands/run_ab/scout_ab.md": "---\ndescription: look\n---\nThe command for $ARGUMENTS.\nSAY from the command\n",
 		"code/.claude/settings.json":               `{"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"touch ` + b.dir + `/home/hooked"}]}]}}`,
 	} {
 		at := filepath.Join(b.dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), os.WriteFile(at, []byte(text), 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o700),
+			os.WriteFile(at, []byte(text), 0o600)); err != nil {
 			return b, err
 		}
 	}
@@ -130,7 +132,8 @@ func newBench(r row, sandbox, log string) (*bench, error) {
 		return b, err
 	}
 	b.task = agent.Task{
-		Codebase: code, Schema: []byte(`{"type":"object"}`), Check: check, Tools: []string{"Read", "Grep", "Glob"}, Dir: run,
+		Codebase: code, Schema: []byte(`{"type":"object"}`), Check: check,
+		Tools: []string{"Read", "Grep", "Glob"}, Dir: run,
 		SessionID: "0b6f6f5e-6c1d-4d8e-9a43-0f6f3f8f2a10", Hidden: []string{".agents"},
 		Watch: func(e agent.Event) { b.events = append(b.events, e) },
 	}

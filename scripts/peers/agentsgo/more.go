@@ -13,18 +13,23 @@ import (
 func more(bin func(dir, name string) []string, anthropic, openai string) []row {
 	base := "http://127.0.0.1:" + openai
 	speaking := func(name string, command []string, args ...string) row {
-		return row{name: "acp " + name, agent: "acp", command: append(command, args...), answer: "SAY", tells: true}
+		return row{name: "acp " + name, agent: "acp", command: append(command, args...),
+			answer: "SAY", tells: true}
 	}
 	opencode := speaking("opencode", bin("opencode", "opencode"), "acp")
 	opencode.tokens, opencode.find = true, `peer_find {"what":"x"}`
 	opencode.read, opencode.write = `read {"filePath":"%s"}`, `write {"filePath":"%s","content":"written"}`
-	opencode.env, opencode.change = []string{"OPENCODE_BASE_URL=" + base + "/v1", "OPENCODE_CONFIG=" + file("opencode.json", opencodeConfig)}, func(c *config.Agent) {
-		c.Env, c.Read = []string{"OPENCODE_CONFIG", "OPENCODE_BASE_URL"}, []string{file("opencode.json", opencodeConfig)}
+	opencode.env, opencode.change = []string{"OPENCODE_BASE_URL=" + base + "/v1",
+		"OPENCODE_CONFIG=" + file("opencode.json", opencodeConfig)}, func(c *config.Agent) {
+		c.Env, c.Read = []string{"OPENCODE_CONFIG", "OPENCODE_BASE_URL"},
+			[]string{file("opencode.json", opencodeConfig)}
 	}
 	gemini := speaking("gemini", bin("gemini", "gemini"), "--acp", "--skip-trust", "-m", "gemini-2.5-pro")
 	gemini.tokens, gemini.find = true, `mcp_peer_find {"what":"x"}`
-	gemini.read, gemini.write = `read_file {"file_path":"%s"}`, `write_file {"file_path":"%s","content":"written"}`
-	gemini.env = []string{"GEMINI_API_KEY=k-dummy", "GOOGLE_GEMINI_BASE_URL=" + base, "GEMINI_CLI_NO_RELAUNCH=true"}
+	gemini.read, gemini.write = `read_file {"file_path":"%s"}`,
+		`write_file {"file_path":"%s","content":"written"}`
+	gemini.env = []string{"GEMINI_API_KEY=k-dummy", "GOOGLE_GEMINI_BASE_URL=" + base,
+		"GEMINI_CLI_NO_RELAUNCH=true"}
 	gemini.change = func(c *config.Agent) {
 		c.Env = []string{"GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL", "GEMINI_CLI_NO_RELAUNCH"}
 	}
@@ -35,19 +40,24 @@ func more(bin func(dir, name string) []string, anthropic, openai string) []row {
 	qwen.change = func(c *config.Agent) { c.Env = []string{"OPENAI_API_KEY", "OPENAI_BASE_URL"} }
 	login := file("providers.json", fmt.Sprintf(clineLogin, base))
 	cline := row{
-		name: "cline", command: bin("cline", "cline"), use: "stub-model", answer: "SAY", tokens: true, tells: true, forgets: true,
-		read: `read_files {"files":[{"path":"%s"}]}`, write: `editor {"path":"%s","new_text":"written"}`, find: `peer__find {"what":"x"}`,
+		name: "cline", command: bin("cline", "cline"), use: "stub-model", answer: "SAY", tokens: true,
+		tells: true, forgets: true,
+		read: `read_files {"files":[{"path":"%s"}]}`, write: `editor {"path":"%s","new_text":"written"}`,
+		find:   `peer__find {"what":"x"}`,
 		change: func(c *config.Agent) { c.Read = []string{login} },
 	}
-	return []row{opencode, gemini, qwen, cline, endpoint("anthropic", "http://127.0.0.1:"+anthropic), endpoint("openai", base+"/v1")}
+	return []row{opencode, gemini, qwen, cline, endpoint("anthropic", "http://127.0.0.1:"+anthropic),
+		endpoint("openai", base+"/v1")}
 }
 
 // endpoint is a model without a program.
 func endpoint(api, base string) row {
 	r := row{
-		name: "api " + api, agent: "api", use: "stub-model", answer: "SAY", status: true, tokens: true, cost: true, tells: true, inside: true,
+		name: "api " + api, agent: "api", use: "stub-model", answer: "SAY", status: true, tokens: true,
+		cost: true, tells: true, inside: true,
 		claude: api == "anthropic", env: []string{"PEER_KEY=k-dummy"},
-		read: `read_file {"path":"%s"}`, write: `write_file {"path":"%s","content":"written"}`, find: `mcp__peer__find {"what":"x"}`,
+		read: `read_file {"path":"%s"}`, write: `write_file {"path":"%s","content":"written"}`,
+		find: `mcp__peer__find {"what":"x"}`,
 	}
 	r.change = func(c *config.Agent) {
 		c.API, c.BaseURL, c.KeyEnv, c.Prices = api, base, "PEER_KEY", &config.Prices{Input: 3, Output: 15}

@@ -80,7 +80,8 @@ func (c tokens) Set(_ context.Context, key, value string, _ time.Duration) error
 func (c tokens) Get(_ context.Context, key string) (string, error) { return c[key], nil }
 
 func newClient(s *fake.Server) *im.V1 {
-	return sdk.NewClient(fake.App, s.Secret, sdk.WithOpenBaseUrl(s.URL), sdk.WithLogLevel(larkcore.LogLevelError), sdk.WithTokenCache(tokens{})).Im.V1
+	return sdk.NewClient(fake.App, s.Secret, sdk.WithOpenBaseUrl(s.URL),
+		sdk.WithLogLevel(larkcore.LogLevelError), sdk.WithTokenCache(tokens{})).Im.V1
 }
 
 // heard is what the Go client's handlers were given.
@@ -92,12 +93,23 @@ type heard struct {
 }
 
 func handlers(token, key string) (*dispatcher.EventDispatcher, *heard) {
-	h := &heard{make(chan *im.P2MessageReceiveV1, 9), make(chan *im.P2MessageRecalledV1, 9), make(chan *im.P2MessageReactionCreatedV1, 9), make(chan *callback.CardActionTriggerEvent, 9)}
+	h := &heard{make(chan *im.P2MessageReceiveV1, 9), make(chan *im.P2MessageRecalledV1, 9),
+		make(chan *im.P2MessageReactionCreatedV1, 9), make(chan *callback.CardActionTriggerEvent, 9)}
 	d := dispatcher.NewEventDispatcher(token, key).
-		OnP2MessageReceiveV1(func(_ context.Context, e *im.P2MessageReceiveV1) error { h.messages <- e; return nil }).
-		OnP2MessageRecalledV1(func(_ context.Context, e *im.P2MessageRecalledV1) error { h.recalls <- e; return nil }).
-		OnP2MessageReactionCreatedV1(func(_ context.Context, e *im.P2MessageReactionCreatedV1) error { h.reactions <- e; return nil }).
-		OnP2CardActionTrigger(func(_ context.Context, e *callback.CardActionTriggerEvent) (*callback.CardActionTriggerResponse, error) {
+		OnP2MessageReceiveV1(func(_ context.Context, e *im.P2MessageReceiveV1) error {
+			h.messages <- e
+			return nil
+		}).
+		OnP2MessageRecalledV1(func(_ context.Context, e *im.P2MessageRecalledV1) error {
+			h.recalls <- e
+			return nil
+		}).
+		OnP2MessageReactionCreatedV1(func(_ context.Context, e *im.P2MessageReactionCreatedV1) error {
+			h.reactions <- e
+			return nil
+		}).
+		OnP2CardActionTrigger(func(_ context.Context,
+			e *callback.CardActionTriggerEvent) (*callback.CardActionTriggerResponse, error) {
 			h.clicks <- e
 			return nil, nil
 		})
@@ -120,11 +132,13 @@ func said(t *testing.T, s *fake.Server, h *heard) (root string) {
 	t.Helper()
 	root = s.Say(dev, "ou_ana", "", "@tri a < b?")
 	e := take(t, "message", h.messages).Event
-	if *e.Message.MessageId != root || *e.Message.Content != `{"text":"@_user_1 a \u003c b?"}` || *e.Sender.SenderId.OpenId != "ou_ana" || *e.Message.Mentions[0].Id.OpenId != fake.BotUser {
+	if *e.Message.MessageId != root || *e.Message.Content != `{"text":"@_user_1 a \u003c b?"}` ||
+		*e.Sender.SenderId.OpenId != "ou_ana" || *e.Message.Mentions[0].Id.OpenId != fake.BotUser {
 		t.Errorf("message: %s", larkcore.Prettify(e))
 	}
 	answer := s.Say(dev, "ou_ana", root, "more")
-	if e := take(t, "answer", h.messages).Event; *e.Message.RootId != root || !strings.HasPrefix(*e.Message.ThreadId, "omt_") {
+	if e := take(t, "answer", h.messages).Event; *e.Message.RootId != root ||
+		!strings.HasPrefix(*e.Message.ThreadId, "omt_") {
 		t.Errorf("answer: %s", larkcore.Prettify(e))
 	}
 	must(t, s.Recall(answer))
@@ -132,11 +146,13 @@ func said(t *testing.T, s *fake.Server, h *heard) (root string) {
 		t.Errorf("recall: %s", larkcore.Prettify(e))
 	}
 	s.React(root, "ou_ana", "THUMBSUP", true)
-	if e := take(t, "reaction", h.reactions).Event; *e.MessageId != root || *e.ReactionType.EmojiType != "THUMBSUP" {
+	if e := take(t, "reaction", h.reactions).Event; *e.MessageId != root ||
+		*e.ReactionType.EmojiType != "THUMBSUP" {
 		t.Errorf("reaction: %s", larkcore.Prettify(e))
 	}
 	s.Click(root, "ou_ana", fake.M{"name": "approve", "value": "d-1"})
-	if e := take(t, "click", h.clicks).Event; e.Action.Value["name"] != "approve" || e.Context.OpenMessageID != root || e.Operator.OpenID != "ou_ana" {
+	if e := take(t, "click", h.clicks).Event; e.Action.Value["name"] != "approve" ||
+		e.Context.OpenMessageID != root || e.Operator.OpenID != "ou_ana" {
 		t.Errorf("click: %s", larkcore.Prettify(e))
 	}
 	return root
@@ -149,7 +165,8 @@ func TestGo(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	d, h := handlers("", "")
-	client := ws.NewClient(fake.App, s.Secret, ws.WithEventHandler(d), ws.WithDomain(s.URL), ws.WithLogLevel(larkcore.LogLevelError))
+	client := ws.NewClient(fake.App, s.Secret, ws.WithEventHandler(d), ws.WithDomain(s.URL),
+		ws.WithLogLevel(larkcore.LogLevelError))
 	go func() { _ = client.Start(ctx) }()
 	until(t, "connection", func() bool { return s.Conns() > 0 })
 	root := said(t, s, h)
@@ -159,15 +176,18 @@ func TestGo(t *testing.T) {
 	body := im.NewReplyMessageReqBodyBuilder().MsgType("post").Content(`{"zh_cn":{"title":"","content":[[{"tag":"text","text":"re"}]]}}`).ReplyInThread(true).Uuid("k").Build()
 	for range 2 { // the same uuid
 		made, err := api.Message.Reply(ctx, im.NewReplyMessageReqBuilder().MessageId(root).Body(body).Build())
-		if err != nil || !made.Success() || *made.Data.RootId != root || *made.Data.Sender.SenderType != "app" {
+		if err != nil || !made.Success() || *made.Data.RootId != root ||
+			*made.Data.Sender.SenderType != "app" {
 			t.Fatalf("reply: %v %s", err, larkcore.Prettify(made))
 		}
 	}
-	got, err := api.Message.List(ctx, im.NewListMessageReqBuilder().ContainerIdType("chat").ContainerId(dev).StartTime("1").SortType("ByCreateTimeAsc").PageSize(50).Build())
+	got, err := api.Message.List(ctx,
+		im.NewListMessageReqBuilder().ContainerIdType("chat").ContainerId(dev).StartTime("1").SortType("ByCreateTimeAsc").PageSize(50).Build())
 	if err != nil || !got.Success() || len(got.Data.Items) != 1 || *got.Data.Items[0].Body.Content == "" {
 		t.Fatalf("list: %v %s", err, larkcore.Prettify(got))
 	}
-	got, err = api.Message.List(ctx, im.NewListMessageReqBuilder().ContainerIdType("thread").ContainerId(*got.Data.Items[0].ThreadId).PageSize(50).Build())
+	got, err = api.Message.List(ctx,
+		im.NewListMessageReqBuilder().ContainerIdType("thread").ContainerId(*got.Data.Items[0].ThreadId).PageSize(50).Build())
 	if err != nil || !got.Success() || len(got.Data.Items) != 3 || !*got.Data.Items[1].Deleted {
 		t.Fatalf("list of the topic: %v %s", err, larkcore.Prettify(got))
 	}
@@ -175,7 +195,8 @@ func TestGo(t *testing.T) {
 	if err != nil || !one.Success() || *one.Data.Items[0].MessageId != root {
 		t.Errorf("get: %v %s", err, larkcore.Prettify(one))
 	}
-	react, err := api.MessageReaction.Create(ctx, im.NewCreateMessageReactionReqBuilder().MessageId(root).Body(im.NewCreateMessageReactionReqBodyBuilder().ReactionType(im.NewEmojiBuilder().EmojiType("OK").Build()).Build()).Build())
+	react, err := api.MessageReaction.Create(ctx,
+		im.NewCreateMessageReactionReqBuilder().MessageId(root).Body(im.NewCreateMessageReactionReqBodyBuilder().ReactionType(im.NewEmojiBuilder().EmojiType("OK").Build()).Build()).Build())
 	if err != nil || !react.Success() || *react.Data.ReactionId == "" {
 		t.Errorf("react: %v %s", err, larkcore.Prettify(react))
 	}
@@ -183,7 +204,8 @@ func TestGo(t *testing.T) {
 	if err != nil || !room.Success() || *room.Data.Name != "dev" {
 		t.Errorf("chat: %v %s", err, larkcore.Prettify(room))
 	}
-	gone, err := api.Message.Reply(ctx, im.NewReplyMessageReqBuilder().MessageId("om_none").Body(body).Build())
+	gone, err := api.Message.Reply(ctx,
+		im.NewReplyMessageReqBuilder().MessageId("om_none").Body(body).Build())
 	if err != nil || gone.Success() || gone.Code != 230001 {
 		t.Errorf("refusal: %v %s", err, larkcore.Prettify(gone))
 	}
@@ -204,7 +226,8 @@ func TestGoWebhook(t *testing.T) {
 	s.Hook(server.URL)
 	said(t, s, h)
 	hello := []byte(`{"challenge":"c-1","token":"` + s.Token + `","type":"url_verification"}`)
-	if status, b := s.Call(server.URL, hello); status != http.StatusOK || strings.TrimSpace(string(b)) != `{"challenge":"c-1"}` {
+	if status, b := s.Call(server.URL, hello); status != http.StatusOK ||
+		strings.TrimSpace(string(b)) != `{"challenge":"c-1"}` {
 		t.Errorf("handshake: %d %s", status, b)
 	}
 }
@@ -220,12 +243,16 @@ func TestTogether(t *testing.T) {
 	must(t, err)
 	events := make(chan event.Event, 99)
 	go func() {
-		_ = source.Run(ctx, chat.Resume{}, chattest.Handler{Log: t.Logf, Event: func(e event.Event) error { events <- e; return nil }})
+		_ = source.Run(ctx, chat.Resume{}, chattest.Handler{Log: t.Logf, Event: func(e event.Event) error {
+			events <- e
+			return nil
+		}})
 	}()
 	until(t, "connection", func() bool { return s.Conns() > 0 })
 	root := s.Say(dev, "ou_ana", "", "where?")
 	api := newClient(s)
-	said, err := api.Message.Reply(ctx, im.NewReplyMessageReqBuilder().MessageId(root).Body(im.NewReplyMessageReqBodyBuilder().MsgType("text").Content(`{"text":"here"}`).ReplyInThread(true).Build()).Build())
+	said, err := api.Message.Reply(ctx,
+		im.NewReplyMessageReqBuilder().MessageId(root).Body(im.NewReplyMessageReqBodyBuilder().MsgType("text").Content(`{"text":"here"}`).ReplyInThread(true).Build()).Build())
 	if err != nil || !said.Success() {
 		t.Fatalf("%v %s", err, larkcore.Prettify(said))
 	}
@@ -243,7 +270,8 @@ func TestTogether(t *testing.T) {
 	made, err := sink.Post(ctx, chat.Post{ChatID: dev, ThreadID: root, Text: "and <there>", Key: "k"})
 	must(t, err)
 	one, err := api.Message.Get(ctx, im.NewGetMessageReqBuilder().MessageId(made.MessageID).Build())
-	if err != nil || !one.Success() || *one.Data.Items[0].MsgType != "post" || !strings.Contains(*one.Data.Items[0].Body.Content, `"text":"and `) {
+	if err != nil || !one.Success() || *one.Data.Items[0].MsgType != "post" ||
+		!strings.Contains(*one.Data.Items[0].Body.Content, `"text":"and `) {
 		t.Errorf("%v %s", err, larkcore.Prettify(one))
 	}
 }

@@ -51,7 +51,8 @@ func answered(t *testing.T, s *fake.Server, root string) {
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		acked, of := s.Acked()
 		for _, m := range s.Messages(dev) {
-			if m["thread_ts"] == root && m["user"] == fake.BotUser && m["text"] == "re: a &lt; b &amp; c" && acked >= 1 {
+			if m["thread_ts"] == root && m["user"] == fake.BotUser &&
+				m["text"] == "re: a &lt; b &amp; c" && acked >= 1 {
 				t.Logf("%d of %d envelopes acknowledged", acked, of)
 				return
 			}
@@ -88,7 +89,8 @@ func TestSlackGo(t *testing.T) {
 				inner := e.Data.(slackevents.EventsAPIEvent).InnerEvent
 				client.Ack(*e.Request)
 				if m, ok := inner.Data.(*slackevents.MessageEvent); ok && m.BotID == "" && m.SubType == "" {
-					if _, _, err := api.PostMessage(m.Channel, sdk.MsgOptionText("re: "+m.Text, false), sdk.MsgOptionTS(m.TimeStamp)); err != nil {
+					if _, _, err := api.PostMessage(m.Channel, sdk.MsgOptionText("re: "+m.Text, false),
+						sdk.MsgOptionTS(m.TimeStamp)); err != nil {
 						t.Error(err)
 					}
 				}
@@ -108,7 +110,8 @@ func TestSlackGo(t *testing.T) {
 	if self.UserID != fake.BotUser || self.BotID != fake.BotID {
 		t.Errorf("%+v", self)
 	}
-	replies, _, _, err := api.GetConversationReplies(&sdk.GetConversationRepliesParameters{ChannelID: dev, Timestamp: root, IncludeAllMetadata: true})
+	replies, _, _, err := api.GetConversationReplies(&sdk.GetConversationRepliesParameters{ChannelID: dev,
+		Timestamp: root, IncludeAllMetadata: true})
 	must(t, err)
 	if len(replies) != 2 || replies[1].BotID != fake.BotID {
 		t.Fatalf("%+v", replies)
@@ -116,9 +119,11 @@ func TestSlackGo(t *testing.T) {
 	_, _, _, err = api.UpdateMessage(dev, replies[1].Timestamp, sdk.MsgOptionText("edited", false))
 	must(t, err)
 	must(t, api.AddReaction("eyes", sdk.NewRefToMessage(dev, root)))
-	history, err := api.GetConversationHistory(&sdk.GetConversationHistoryParameters{ChannelID: dev, Limit: 1})
+	history, err := api.GetConversationHistory(&sdk.GetConversationHistoryParameters{ChannelID: dev,
+		Limit: 1})
 	must(t, err)
-	if len(history.Messages) != 1 || history.Messages[0].Timestamp != root || history.Messages[0].LatestReply == "" {
+	if len(history.Messages) != 1 || history.Messages[0].Timestamp != root ||
+		history.Messages[0].LatestReply == "" {
 		t.Errorf("%+v", history)
 	}
 	who, err := api.GetUserInfo("U0ANA")
@@ -128,7 +133,8 @@ func TestSlackGo(t *testing.T) {
 	if who.Name != "ana" || room.Name != "dev" {
 		t.Errorf("%+v %+v", who, room)
 	}
-	if _, _, err := api.PostMessage("C0NONE", sdk.MsgOptionText("x", false)); err == nil || err.Error() != "channel_not_found" {
+	if _, _, err := api.PostMessage("C0NONE", sdk.MsgOptionText("x", false)); err == nil ||
+		err.Error() != "channel_not_found" {
 		t.Error(err)
 	}
 	s.Click(dev, root, "U0ANA", "approve", "d-1")
@@ -142,7 +148,8 @@ func TestSlackGo(t *testing.T) {
 	}
 	s.SetFaults(fake.Faults{Busy: 1})
 	limited := (*sdk.RateLimitedError)(nil)
-	if _, _, err := api.PostMessage(dev, sdk.MsgOptionText("x", false)); !errors.As(err, &limited) || limited.RetryAfter != time.Second {
+	if _, _, err := api.PostMessage(dev, sdk.MsgOptionText("x", false)); !errors.As(err, &limited) ||
+		limited.RetryAfter != time.Second {
 		t.Error(err)
 	}
 }
@@ -166,7 +173,8 @@ func TestNode(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Getenv("TRI_PEER_NODE"), "../slack.js")
-	cmd.Env = append(os.Environ(), "SLACK_API="+s.URL, "SLACK_APP_TOKEN="+s.AppToken, "SLACK_BOT_TOKEN="+s.BotToken)
+	cmd.Env = append(os.Environ(), "SLACK_API="+s.URL, "SLACK_APP_TOKEN="+s.AppToken,
+		"SLACK_BOT_TOKEN="+s.BotToken)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	must(t, err)
@@ -208,7 +216,8 @@ func TestEmulator(t *testing.T) {
 		t.Fatal("who are we?")
 	}
 	room := os.Getenv("TRI_PEER_SLACK_CHAT")
-	first, err := s.PostCard(ctx, chat.Card{ChatID: room, Title: "A question", Text: "where?", Key: "card", Buttons: []chat.Button{{Name: "approve", Label: "Post", Value: "d"}}})
+	first, err := s.PostCard(ctx, chat.Card{ChatID: room, Title: "A question", Text: "where?", Key: "card",
+		Buttons: []chat.Button{{Name: "approve", Label: "Post", Value: "d"}}})
 	must(t, err)
 	text := "a < b && c > d, \"it's\" :smile: <!channel> `x<y`\nsecond line"
 	p := chat.Post{ChatID: room, ThreadID: first.MessageID, Text: text, Key: "k-1", Tried: time.Now()}
@@ -217,7 +226,8 @@ func TestEmulator(t *testing.T) {
 	}
 	made, err := s.Post(ctx, p)
 	must(t, err)
-	if got, proof, err := s.Find(ctx, p); err != nil || proof != chat.Found || got.MessageID != made.MessageID {
+	if got, proof, err := s.Find(ctx, p); err != nil || proof != chat.Found ||
+		got.MessageID != made.MessageID {
 		t.Errorf("find: %+v %v %v", got, proof, err)
 	}
 	back, gone, err := s.Message(ctx, room, made.MessageID)
@@ -231,7 +241,8 @@ func TestEmulator(t *testing.T) {
 	if back, _, err = s.Message(ctx, room, made.MessageID); err != nil || back != "edited" {
 		t.Errorf("read back %q (%v)", back, err)
 	}
-	if _, err := s.Post(ctx, chat.Post{ChatID: "C0NOSUCH", ThreadID: made.MessageID, Text: "x", Key: "k"}); !chat.IsRefused(err) {
+	if _, err := s.Post(ctx, chat.Post{ChatID: "C0NOSUCH", ThreadID: made.MessageID, Text: "x",
+		Key: "k"}); !chat.IsRefused(err) {
 		t.Errorf("no such chat: %v", err)
 	}
 }

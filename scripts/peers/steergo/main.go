@@ -58,15 +58,22 @@ func programs() []program {
 		return append([]string{filepath.Join(npm, dir, "node_modules/.bin", name)}, args...)
 	}
 	openai := []string{"OPENAI_API_KEY=k-dummy", "OPENAI_BASE_URL=%s/v1", "OPENAI_MODEL=stub-model"}
-	gemini := []string{"GEMINI_API_KEY=k-dummy", "GOOGLE_GEMINI_BASE_URL=%s", "GEMINI_CLI_NO_RELAUNCH=true", "GEMINI_CLI_TRUST_WORKSPACE=true"}
+	gemini := []string{"GEMINI_API_KEY=k-dummy", "GOOGLE_GEMINI_BASE_URL=%s", "GEMINI_CLI_NO_RELAUNCH=true",
+		"GEMINI_CLI_TRUST_WORKSPACE=true"}
 	return []program{
 		{"claude", config.Agent{Agent: "claude", Command: bin("claude-latest", "claude")},
-			[]string{"ANTHROPIC_API_KEY=k-dummy", "ANTHROPIC_BASE_URL=%s"}, `Read {"file_path": "DIR/f%d.txt"}`},
-		{"codex", config.Agent{Agent: "codex", Command: bin("codex", "codex"), Model: "stub-model"}, openai, `exec_command {"cmd":"cat f%d.txt"}`},
-		{"opencode", config.Agent{Agent: "opencode", Command: bin("opencode", "opencode"), Model: "stub-model"}, openai, `read {"filePath": "DIR/f%d.txt"}`},
-		{"gemini", config.Agent{Agent: "gemini", Command: bin("gemini", "gemini"), Model: "gemini-2.5-pro"}, gemini, `read_file {"file_path": "DIR/f%d.txt"}`},
-		{"qwen", config.Agent{Agent: "qwen", Command: bin("qwen", "qwen"), Model: "stub-model"}, openai, `read_file {"file_path": "DIR/f%d.txt"}`},
-		{"api", config.Agent{Agent: "api", Model: "stub-model", API: "anthropic", KeyEnv: "ANTHROPIC_API_KEY"},
+			[]string{"ANTHROPIC_API_KEY=k-dummy", "ANTHROPIC_BASE_URL=%s"},
+			`Read {"file_path": "DIR/f%d.txt"}`},
+		{"codex", config.Agent{Agent: "codex", Command: bin("codex", "codex"), Model: "stub-model"}, openai,
+			`exec_command {"cmd":"cat f%d.txt"}`},
+		{"opencode", config.Agent{Agent: "opencode", Command: bin("opencode", "opencode"),
+			Model: "stub-model"}, openai, `read {"filePath": "DIR/f%d.txt"}`},
+		{"gemini", config.Agent{Agent: "gemini", Command: bin("gemini", "gemini"), Model: "gemini-2.5-pro"},
+			gemini, `read_file {"file_path": "DIR/f%d.txt"}`},
+		{"qwen", config.Agent{Agent: "qwen", Command: bin("qwen", "qwen"), Model: "stub-model"}, openai,
+			`read_file {"file_path": "DIR/f%d.txt"}`},
+		{"api", config.Agent{Agent: "api", Model: "stub-model", API: "anthropic",
+			KeyEnv: "ANTHROPIC_API_KEY"},
 			[]string{"ANTHROPIC_API_KEY=k-dummy", "ANTHROPIC_BASE_URL=%s"}, `Read {"path": "f%d.txt"}`},
 	}
 }
@@ -144,12 +151,14 @@ func (b *bench) until(ctx context.Context, n int) {
 }
 
 func (b *bench) say(n int, kind, text string) error {
-	_, err := run.Tell(b.home, b.id(n), time.Now(), run.Word{ID: run.WordID("k", text, kind), Kind: kind, By: "asker", Text: text})
+	_, err := run.Tell(b.home, b.id(n), time.Now(),
+		run.Word{ID: run.WordID("k", text, kind), Kind: kind, By: "asker", Text: text})
 	return err
 }
 
 // start runs the task as the n-th run.
-func (b *bench) start(ctx context.Context, n int, prompt string, change func(*agent.Task)) (agent.Result, error) {
+func (b *bench) start(ctx context.Context, n int, prompt string,
+	change func(*agent.Task)) (agent.Result, error) {
 	a, err := all.New(b.p.cfg, "off")
 	if err != nil {
 		return agent.Result{}, err
@@ -159,7 +168,8 @@ func (b *bench) start(ctx context.Context, n int, prompt string, change func(*ag
 		return agent.Result{}, err
 	}
 	t := agent.Task{
-		Prompt: prompt, Question: prompt, Codebase: b.code, Tools: []string{"Read", "Grep"}, SessionID: run.UUID(), Dir: b.home.Path("runs/" + b.id(n)),
+		Prompt: prompt, Question: prompt, Codebase: b.code, Tools: []string{"Read", "Grep"},
+		SessionID: run.UUID(), Dir: b.home.Path("runs/" + b.id(n)),
 		Watch: func(e agent.Event) {
 			if e.PID > 0 {
 				b.mu.Lock()
@@ -193,7 +203,9 @@ func story(p program, name string) (line string, err error) {
 	defer b.home.Close()
 	tool := strings.ReplaceAll(p.tool, "DIR", b.code)
 	prompt := fmt.Sprintf("ASK-1 look into it\nSTEPS %d %v %s\n", steps, pause, tool)
-	text := map[string]string{"append": "APPEND-1 the auth service only", "redirect": "REDIRECT-1 no, the auth service", "kill": "APPEND-2 v2 only", "late": "APPEND-3 and v3", "fork": "BRANCH-1 did it go through?"}[name]
+	text := map[string]string{"append": "APPEND-1 the auth service only",
+		"redirect": "REDIRECT-1 no, the auth service", "kill": "APPEND-2 v2 only", "late": "APPEND-3 and v3",
+		"fork": "BRANCH-1 did it go through?"}[name]
 	told := make(chan time.Time, 1)
 	forked := make(chan error, 1)
 	go func() {
@@ -219,13 +231,15 @@ func story(p program, name string) (line string, err error) {
 		case "fork":
 			var from *run.Checkpoint
 			for from == nil || from.SessionID == "" {
-				if from, err = run.LoadCheckpoint(b.home.Path("runs/" + b.id(1))); err != nil || ctx.Err() != nil {
+				if from, err = run.LoadCheckpoint(b.home.Path("runs/" + b.id(1))); err != nil ||
+					ctx.Err() != nil {
 					break
 				}
 				time.Sleep(10 * time.Millisecond)
 			}
 			res, ferr := b.start(ctx, 2, text, func(t *agent.Task) { t.From, t.Fork = from, true })
-			if ferr == nil && !(strings.Contains(res.Text, "ASK-1") && strings.Contains(res.Text, "BRANCH-1")) {
+			if ferr == nil && !(strings.Contains(res.Text, "ASK-1") &&
+				strings.Contains(res.Text, "BRANCH-1")) {
 				ferr = fmt.Errorf("the fork says %q", res.Text)
 			}
 			forked <- ferr
@@ -280,7 +294,8 @@ func (b *bench) tell(res agent.Result, text string, took time.Duration) string {
 	for _, h := range ears {
 		heard = append(heard, fmt.Sprintf("%s %d", h.How, h.Leg))
 	}
-	return fmt.Sprintf("kept %d of %d, %d calls, %.1f s, heard: %s; %q", kept, had, calls, took.Seconds(), strings.Join(heard, ", "), res.Text)
+	return fmt.Sprintf("kept %d of %d, %d calls, %.1f s, heard: %s; %q", kept, had, calls, took.Seconds(),
+		strings.Join(heard, ", "), res.Text)
 }
 
 // gone waits until no process of the story is alive.
@@ -290,7 +305,8 @@ func (b *bench) gone() time.Time {
 		names, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is constant
 		for _, name := range names {
 			env, _ := os.ReadFile(name) // gone, or a stranger's
-			alive = alive || bytes.Contains(env, []byte(b.dir)) && filepath.Dir(name) != fmt.Sprintf("/proc/%d", os.Getpid())
+			alive = alive || bytes.Contains(env, []byte(b.dir)) &&
+				filepath.Dir(name) != fmt.Sprintf("/proc/%d", os.Getpid())
 		}
 		if !alive {
 			break
@@ -306,7 +322,8 @@ func (b *bench) open(ctx context.Context) (*exec.Cmd, error) {
 		return nil, err
 	}
 	for n := range steps {
-		if err := os.WriteFile(filepath.Join(b.code, fmt.Sprintf("f%d.txt", n)), []byte(fmt.Sprintf("file %d\n", n)), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(b.code, fmt.Sprintf("f%d.txt", n)),
+			[]byte(fmt.Sprintf("file %d\n", n)), 0o600); err != nil {
 			return nil, err
 		}
 	}

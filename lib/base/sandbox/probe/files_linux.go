@@ -134,7 +134,9 @@ func unseen() []Probe {
 		}},
 		reads("read shared memory as a file", func(s *Stage) string { return s.Shm }),
 		reads("read a process's environment", victimFile("environ")),
-		reads("read by a process's root", func(s *Stage) string { return victimFile("root")(s) + s.Root + "/outside/.env" }),
+		reads("read by a process's root", func(s *Stage) string {
+			return victimFile("root")(s) + s.Root + "/outside/.env"
+		}),
 		{Name: "read by a link of its own", Anybody: true, try: func(s *Stage) error {
 			link := filepath.Join(s.Home, "link")
 			_ = os.Remove(link) // from an earlier try
@@ -188,24 +190,34 @@ func writes() []Probe {
 		changes("write outside, in a run that may write", true, writeTo("outside/new2"), "outside/new2"),
 		changes("write by a link of the repository", true, writeTo("repo/out/linked"), "outside/linked"),
 		changes("write into the caller's home", false, writeTo("home/.bashrc"), "home/.bashrc"),
-		changes("change a Git hook", true, writeTo("repo/.git/hooks/post-checkout"), "repo/.git/hooks/post-checkout"),
+		changes("change a Git hook", true, writeTo("repo/.git/hooks/post-checkout"),
+			"repo/.git/hooks/post-checkout"),
 		changes("change .git/config", true, writeTo("repo/.git/config"), "repo/.git/config"),
 		changes("put another .git in its place", true, func(s *Stage) error {
 			if err := os.Rename(s.Repo+"/.git", s.Repo+"/git-away"); err != nil {
 				return err
 			}
-			defer func() { _ = errors.Join(os.RemoveAll(s.Repo+"/.git"), os.Rename(s.Repo+"/git-away", s.Repo+"/.git")) }()
-			return errors.Join(os.MkdirAll(s.Repo+"/.git", 0o755), appendTo(s.Repo+"/.git/config"), appendTo(s.Repo+"/replaced"))
+			defer func() {
+				_ = errors.Join(os.RemoveAll(s.Repo+"/.git"), os.Rename(s.Repo+"/git-away", s.Repo+"/.git"))
+			}()
+			return errors.Join(os.MkdirAll(s.Repo+"/.git", 0o755), appendTo(s.Repo+"/.git/config"),
+				appendTo(s.Repo+"/replaced"))
 		}, "repo/replaced"),
-		{Name: "empty a file outside", Anybody: true, try: func(s *Stage) error { return os.Truncate(s.Root+"/outside/file", 0) }, seen: func(s *Stage) bool {
+		{Name: "empty a file outside", Anybody: true, try: func(s *Stage) error {
+			return os.Truncate(s.Root+"/outside/file", 0)
+		}, seen: func(s *Stage) bool {
 			info, err := os.Stat(s.Root + "/outside/file")
 			return err == nil && info.Size() == 0
 		}},
-		{Name: "remove a file outside", Anybody: true, try: func(s *Stage) error { return os.Remove(s.Root + "/outside/file2") }, seen: func(s *Stage) bool {
+		{Name: "remove a file outside", Anybody: true, try: func(s *Stage) error {
+			return os.Remove(s.Root + "/outside/file2")
+		}, seen: func(s *Stage) bool {
 			_, err := os.Stat(s.Root + "/outside/file2")
 			return err != nil
 		}},
-		{Name: "leave a file in /tmp", Anybody: true, try: func(s *Stage) error { return appendTo(s.Tmp) }, seen: func(s *Stage) bool {
+		{Name: "leave a file in /tmp", Anybody: true, try: func(s *Stage) error {
+			return appendTo(s.Tmp)
+		}, seen: func(s *Stage) bool {
 			_, err := os.Stat(s.Tmp)
 			return err == nil
 		}},
@@ -219,10 +231,11 @@ func system() []Probe {
 		opens("change a program of the system", os.O_WRONLY, fixed("/usr/bin/env")),
 		opens("change a setting of the kernel", os.O_WRONLY, fixed("/proc/sys/kernel/core_pattern")),
 		opens("leave its control group", os.O_WRONLY, func(*Stage) string { return controlGroup() }),
-		{Name: "leave a program with its user's rights", Anybody: true, try: setuidFile, seen: func(s *Stage) bool {
-			info, err := os.Stat(s.Home + "/setuid")
-			return err == nil && info.Mode()&os.ModeSetuid != 0
-		}},
+		{Name: "leave a program with its user's rights", Anybody: true, try: setuidFile,
+			seen: func(s *Stage) bool {
+				info, err := os.Stat(s.Home + "/setuid")
+				return err == nil && info.Mode()&os.ModeSetuid != 0
+			}},
 		{Name: "make a device", try: func(s *Stage) error {
 			path := filepath.Join(s.Home, "device")
 			_ = os.Remove(path) // from an earlier try

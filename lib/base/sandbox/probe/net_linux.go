@@ -144,8 +144,12 @@ func network() []Probe {
 			}
 			return nil
 		}},
-		asks("have the proxy connect elsewhere", func(s *Stage) string { return "CONNECT " + s.TCP + " HTTP/1.1\r\nHost: " + s.TCP + "\r\n\r\n" }),
-		asks("have the proxy fetch elsewhere", func(s *Stage) string { return "GET http://" + s.TCP + "/ HTTP/1.1\r\nHost: allowed.example\r\n\r\n" }),
+		asks("have the proxy connect elsewhere", func(s *Stage) string {
+			return "CONNECT " + s.TCP + " HTTP/1.1\r\nHost: " + s.TCP + "\r\n\r\n"
+		}),
+		asks("have the proxy fetch elsewhere", func(s *Stage) string {
+			return "GET http://" + s.TCP + "/ HTTP/1.1\r\nHost: allowed.example\r\n\r\n"
+		}),
 		asks("confuse the proxy about the host", func(s *Stage) string {
 			return "CONNECT allowed.example:443@" + s.TCP + " HTTP/1.1\r\nHost: allowed.example:443\r\n\r\n"
 		}),

@@ -41,7 +41,8 @@ func TestNothingGetsThrough(t *testing.T) {
 	}
 	outer, inner := o.Through(1), o.Through(2)
 	if bare := o.Through(3); outer >= bare || inner >= bare || outer == 0 || inner == 0 {
-		t.Errorf("through without walls %d, with the outer %d, with the inner %d: each ought to hold a part", bare, outer, inner)
+		t.Errorf("through without walls %d, with the outer %d, with the inner %d: each ought to hold a part",
+			bare, outer, inner)
 	}
 	t.Logf("through: %d of %d; with bubblewrap alone %d, with Landlock and the filter alone %d, without walls %d; limits: %s",
 		o.Through(0), len(o.Rows), outer, inner, o.Through(3), o.Limits)

@@ -43,12 +43,15 @@ func others() []Probe {
 			}
 			return nil // detached when this process ends
 		}),
-		calls("trace its own starter", func(*Stage) error { return raw(unix.SYS_PTRACE, unix.PTRACE_SEIZE, 1, 0, 0) }),
+		calls("trace its own starter", func(*Stage) error {
+			return raw(unix.SYS_PTRACE, unix.PTRACE_SEIZE, 1, 0, 0)
+		}),
 		calls("read another process's memory", func(s *Stage) error {
 			var b byte
 			local := unix.Iovec{Base: &b, Len: 1}
 			remote := unix.RemoteIovec{Base: 0, Len: 1}
-			err := raw(unix.SYS_PROCESS_VM_READV, uintptr(s.Victim), uintptr(unsafe.Pointer(&local)), 1, uintptr(unsafe.Pointer(&remote)), 1, 0)
+			err := raw(unix.SYS_PROCESS_VM_READV, uintptr(s.Victim), uintptr(unsafe.Pointer(&local)), 1,
+				uintptr(unsafe.Pointer(&remote)), 1, 0)
 			if errors.Is(err, unix.EFAULT) {
 				return nil // access was granted, but nothing is at that address
 			}
@@ -99,7 +102,9 @@ func rights() []Probe {
 			}
 			return unix.Unmount(dir, unix.MNT_DETACH)
 		}),
-		calls("take a wall's mount away", func(s *Stage) error { return unix.Unmount(s.Repo+"/.agents", unix.MNT_DETACH) }),
+		calls("take a wall's mount away", func(s *Stage) error {
+			return unix.Unmount(s.Repo+"/.agents", unix.MNT_DETACH)
+		}),
 		calls("make namespaces", func(*Stage) error {
 			cmd := exec.Command("/bin/true")
 			cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER}
@@ -134,7 +139,8 @@ func kernel() []Probe {
 			return raw(unix.SYS_BPF, unix.BPF_MAP_CREATE, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr))
 		}),
 		calls("watch the machine's counters", func(*Stage) error {
-			attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{}))}
+			attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE,
+				Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{}))}
 			_, err := unix.PerfEventOpen(&attr, -1, 0, -1, 0)
 			return err
 		}),
@@ -151,7 +157,9 @@ func kernel() []Probe {
 // bounds are the probes of the limits on time and resources.
 func bounds() []Probe {
 	return []Probe{
-		{Name: "kill a process", Anybody: true, try: func(s *Stage) error { return unix.Kill(s.Victim, unix.SIGKILL) },
+		{Name: "kill a process", Anybody: true, try: func(s *Stage) error {
+			return unix.Kill(s.Victim, unix.SIGKILL)
+		},
 			seen: (*Stage).victimDies},
 		{Name: "outlive its run", Anybody: true, Alone: true, try: func(s *Stage) error {
 			lock, err := os.OpenFile(filepath.Join(s.Home, "alive"), os.O_CREATE|os.O_RDWR, 0o600)

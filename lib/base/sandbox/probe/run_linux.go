@@ -21,7 +21,8 @@ import (
 
 // All returns every probe.
 func All() []Probe {
-	return slices.Concat(unseen(), memories(), writes(), system(), network(), others(), rights(), kernel(), bounds())
+	return slices.Concat(unseen(), memories(), writes(), system(), network(), others(), rights(),
+		kernel(), bounds())
 }
 
 // walls are the walls removed, by column; in the last, all.
@@ -37,7 +38,8 @@ func Run(ctx context.Context, program string) (Outcome, error) {
 	}
 	o := Outcome{Rows: rows}
 	for column := range Columns {
-		t := &trial{ctx: ctx, program: program, bare: column == len(Columns)-1, without: walls[column], said: map[string]result{}}
+		t := &trial{ctx: ctx, program: program, bare: column == len(Columns)-1, without: walls[column],
+			said: map[string]result{}}
 		if err := t.run(all); err != nil {
 			return o, fmt.Errorf("probe %s: %w", Columns[column], err)
 		}
@@ -138,7 +140,8 @@ func (t *trial) box(write bool, names []string) error {
 	defer in.Close()
 	var out, said bytes.Buffer
 	spec := sandbox.Spec{
-		Argv: append([]string{t.program, Arg}, names...), Dir: t.stage.Repo, Write: write, Hidden: []string{".agents"}, Home: t.stage.Home,
+		Argv: append([]string{t.program, Arg}, names...), Dir: t.stage.Repo, Write: write,
+		Hidden: []string{".agents"}, Home: t.stage.Home,
 		Env:    []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.stage.Home, env},
 		Reach:  []string{"allowed.example:443"},
 		Memory: t.stage.Memory, Processes: t.stage.Forks, Without: t.without,

@@ -42,16 +42,20 @@ type Stage struct {
 }
 
 // secrets are the files that must not be read, below Root.
-var secrets = []string{"home/.ssh/id_ed25519", "home/.aws/credentials", "tri/config.yaml", "tri/runs/other/transcript.ndjson", "outside/.env", "repo/.agents/runs/r/plan.md",
-	"repo/.env", "repo/deploy/eu/.env.production", "repo/deploy/server.key", "repo/node_modules/x/.env", "repo/.claude/settings.json"}
+var secrets = []string{"home/.ssh/id_ed25519", "home/.aws/credentials", "tri/config.yaml",
+	"tri/runs/other/transcript.ndjson", "outside/.env", "repo/.agents/runs/r/plan.md",
+	"repo/.env", "repo/deploy/eu/.env.production", "repo/deploy/server.key", "repo/node_modules/x/.env",
+	"repo/.claude/settings.json"}
 
 // gitConfigs are Git's files that contain a password, below Root.
-var gitConfigs = []string{"repo/.git/config", "repo/.git/config.worktree", "repo/.git/worktrees/w/config.worktree", "repo/.git/modules/m/config", "repo/nested/.git/config"}
+var gitConfigs = []string{"repo/.git/config", "repo/.git/config.worktree",
+	"repo/.git/worktrees/w/config.worktree", "repo/.git/modules/m/config", "repo/nested/.git/config"}
 
 // newStage creates the stage below a new folder.
 func newStage(root string) (s *Stage, err error) {
-	s = &Stage{Root: root, Repo: filepath.Join(root, "repo"), Home: filepath.Join(root, "run", "home"), Secret: "secret-of-" + filepath.Base(root),
-		Name: filepath.Base(root), Memory: 256 << 20, Forks: 128, ShmID: -1}
+	s = &Stage{Root: root, Repo: filepath.Join(root, "repo"), Home: filepath.Join(root, "run", "home"),
+		Secret: "secret-of-" + filepath.Base(root),
+		Name:   filepath.Base(root), Memory: 256 << 20, Forks: 128, ShmID: -1}
 	s.Tmp = filepath.Join(os.TempDir(), "left-by-"+s.Name)
 	defer func() {
 		if err != nil {
@@ -59,23 +63,29 @@ func newStage(root string) (s *Stage, err error) {
 		}
 	}()
 	files := map[string]string{
-		"repo/README.md": "hello\n", "repo/.git/HEAD": "ref: refs/heads/main\n", "repo/.git/hooks/README": "none\n",
-		"outside/file": "untouched\n", "outside/file2": "untouched\n", "home/.bashrc": "untouched\n",
+		"repo/README.md": "hello\n", "repo/.git/HEAD": "ref: refs/heads/main\n",
+		"repo/.git/hooks/README": "none\n",
+		"outside/file":           "untouched\n", "outside/file2": "untouched\n",
+		"home/.bashrc": "untouched\n",
 	}
 	for _, name := range secrets {
 		files[name] = s.Secret + "\n"
 	}
 	for _, name := range gitConfigs {
-		files[name] = "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = https://bot:" + s.Secret + "@forge.example/x\n[credential]\n\thelper = !" + s.Secret + "\n"
+		files[name] = "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = https://bot:" + s.Secret +
+			"@forge.example/x\n[credential]\n\thelper = !" + s.Secret + "\n"
 	}
 	for name, text := range files {
 		path := filepath.Join(root, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, []byte(text), 0o600)); err != nil {
 			return s, err
 		}
 	}
-	if err := errors.Join(os.MkdirAll(s.Home, 0o700), os.MkdirAll(s.Repo+"/.git/objects", 0o700), os.MkdirAll(s.Repo+"/.git/refs", 0o700),
-		os.Symlink("../outside/.env", s.Repo+"/link"), os.Symlink("../outside", s.Repo+"/out"), os.Symlink("../.env", s.Repo+"/deploy/settings")); err != nil {
+	if err := errors.Join(os.MkdirAll(s.Home, 0o700), os.MkdirAll(s.Repo+"/.git/objects", 0o700),
+		os.MkdirAll(s.Repo+"/.git/refs", 0o700),
+		os.Symlink("../outside/.env", s.Repo+"/link"), os.Symlink("../outside", s.Repo+"/out"),
+		os.Symlink("../.env", s.Repo+"/deploy/settings")); err != nil {
 		return s, err
 	}
 	if s.Net, err = os.Readlink("/proc/self/ns/net"); err != nil {
@@ -155,7 +165,8 @@ func (s *Stage) serve() error {
 	}
 	s.Absent = free.Addr().String()
 	_ = free.Close() // another process that takes the port does not matter
-	for _, name := range []string{"docker.sock", "tmux-default", "agent.sock", "repo/in.sock", "repo/.git/ipc"} {
+	for _, name := range []string{"docker.sock", "tmux-default", "agent.sock", "repo/in.sock",
+		"repo/.git/ipc"} {
 		s.Unix = append(s.Unix, filepath.Join(s.Root, name))
 	}
 	for _, at := range append([]string{"@" + s.Name}, s.Unix...) {

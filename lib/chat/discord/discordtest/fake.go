@@ -92,14 +92,18 @@ type Server struct {
 func New() *Server {
 	s := &Server{
 		Interval: 41250 * time.Millisecond, NonceTime: 5 * time.Minute, Flags: 1 << 18,
-		channels: map[string]M{}, byPlace: map[string][]string{}, messages: map[string]*Message{}, nonces: map[string]nonce{},
-		sessions: map[string]*session{}, requests: map[string]int{}, answered: map[string]int{}, chance: rand.New(rand.NewPCG(0, 0)),
+		channels: map[string]M{}, byPlace: map[string][]string{}, messages: map[string]*Message{},
+		nonces:   map[string]nonce{},
+		sessions: map[string]*session{}, requests: map[string]int{}, answered: map[string]int{},
+		chance: rand.New(rand.NewPCG(0, 0)),
 	}
 	for i, c := range []struct {
 		id, name string
 		kind     int
-	}{{Category, "Text", 4}, {Dev, "dev", 0}, {Help, "help", 0}, {Forum, "questions", 15}, {Secret, "secret", 0}} {
-		m := M{"id": c.id, "type": c.kind, "guild_id": Guild, "name": c.name, "position": i, "last_message_id": nil, "permission_overwrites": []M{}, "parent_id": nil}
+	}{{Category, "Text", 4}, {Dev, "dev", 0}, {Help, "help", 0}, {Forum, "questions", 15},
+		{Secret, "secret", 0}} {
+		m := M{"id": c.id, "type": c.kind, "guild_id": Guild, "name": c.name, "position": i,
+			"last_message_id": nil, "permission_overwrites": []M{}, "parent_id": nil}
 		if c.kind != 4 {
 			m["parent_id"] = Category
 		}
@@ -131,11 +135,13 @@ func Person(name string) M {
 		id += uint64(c)
 		id = id*7%100000000000000 + 800000000000000000
 	}
-	return M{"id": strconv.FormatUint(id, 10), "username": name, "discriminator": "0", "global_name": nil, "avatar": nil, "bot": false}
+	return M{"id": strconv.FormatUint(id, 10), "username": name, "discriminator": "0", "global_name": nil,
+		"avatar": nil, "bot": false}
 }
 
 func self() M {
-	return M{"id": Bot, "username": "tri", "discriminator": "0", "global_name": nil, "avatar": nil, "bot": true}
+	return M{"id": Bot, "username": "tri", "discriminator": "0", "global_name": nil,
+		"avatar": nil, "bot": true}
 }
 
 // id returns a new snowflake, later than all others.
@@ -179,9 +185,11 @@ func (s *Server) store(channel, author, text string, more M) *Message {
 		user = Person(author)
 	}
 	m := &Message{ID: id, Channel: channel, Author: author, Data: M{
-		"id": id, "channel_id": channel, "author": user, "content": strings.TrimSpace(text), "timestamp": timeOf(id).Format(stamp),
-		"edited_timestamp": nil, "tts": false, "mention_everyone": false, "mentions": mentions(text), "mention_roles": []string{},
-		"attachments": []M{}, "embeds": []M{}, "pinned": false, "type": 0, "flags": 0, "components": []M{},
+		"id": id, "channel_id": channel, "author": user, "content": strings.TrimSpace(text),
+		"timestamp":        timeOf(id).Format(stamp),
+		"edited_timestamp": nil, "tts": false, "mention_everyone": false, "mentions": mentions(text),
+		"mention_roles": []string{},
+		"attachments":   []M{}, "embeds": []M{}, "pinned": false, "type": 0, "flags": 0, "components": []M{},
 	}}
 	for k, v := range more {
 		m.Data[k] = v
@@ -211,7 +219,8 @@ func (s *Server) overGateway(m *Message) M {
 	}
 	if c := s.channels[m.Channel]; c != nil && c["guild_id"] != nil {
 		out["guild_id"] = c["guild_id"]
-		out["member"] = M{"roles": []string{}, "joined_at": "2020-01-01T00:00:00Z", "deaf": false, "mute": false, "flags": 0}
+		out["member"] = M{"roles": []string{}, "joined_at": "2020-01-01T00:00:00Z", "deaf": false,
+			"mute": false, "flags": 0}
 		if m.Author == "" {
 			out["member"].(M)["roles"] = []string{BotRole}
 		}
@@ -234,7 +243,8 @@ func (s *Server) Unfurl(id string) {
 	defer s.mu.Unlock()
 	m := s.messages[id]
 	m.Data["embeds"] = []M{{"title": "a page", "url": "https://example.test/"}}
-	s.tell("MESSAGE_UPDATE", M{"id": id, "channel_id": m.Channel, "guild_id": Guild, "embeds": m.Data["embeds"]})
+	s.tell("MESSAGE_UPDATE", M{"id": id, "channel_id": m.Channel, "guild_id": Guild,
+		"embeds": m.Data["embeds"]})
 }
 
 // Delete deletes messages: a single one, or several in bulk.
@@ -280,10 +290,12 @@ func (s *Server) Click(person, message, customID string) string {
 	defer s.mu.Unlock()
 	id, m := s.id(), s.messages[message]
 	s.tell("INTERACTION_CREATE", M{
-		"id": id, "application_id": Bot, "type": 3, "token": "click-" + id, "version": 1, "channel_id": m.Channel, "guild_id": Guild,
+		"id": id, "application_id": Bot, "type": 3, "token": "click-" + id, "version": 1,
+		"channel_id": m.Channel, "guild_id": Guild,
 		"data":    M{"custom_id": customID, "component_type": 2},
 		"member":  M{"user": Person(person), "roles": []string{}, "permissions": "0", "nick": nil},
-		"message": m.Data, "entitlements": []M{}, "app_permissions": "309237713984", "locale": "en-US", "guild_locale": "en-US",
+		"message": m.Data, "entitlements": []M{}, "app_permissions": "309237713984", "locale": "en-US",
+		"guild_locale":                   "en-US",
 		"authorizing_integration_owners": M{"0": Guild}, "context": 0, "attachment_size_limit": 10485760,
 	})
 	return id

@@ -31,8 +31,11 @@ type session struct {
 
 // intents are the bits of which an event needs any.
 var intents = map[string]int{
-	"MESSAGE_CREATE": 1<<9 | 1<<12, "MESSAGE_UPDATE": 1<<9 | 1<<12, "MESSAGE_DELETE": 1<<9 | 1<<12, "MESSAGE_DELETE_BULK": 1 << 9,
-	"TYPING_START": 1 << 11, "MESSAGE_REACTION_ADD": 1<<10 | 1<<13, "MESSAGE_REACTION_REMOVE": 1<<10 | 1<<13, "THREAD_CREATE": 1, "THREAD_UPDATE": 1, "CHANNEL_UPDATE": 1,
+	"MESSAGE_CREATE": 1<<9 | 1<<12, "MESSAGE_UPDATE": 1<<9 | 1<<12, "MESSAGE_DELETE": 1<<9 | 1<<12,
+	"MESSAGE_DELETE_BULK": 1 << 9,
+	"TYPING_START":        1 << 11, "MESSAGE_REACTION_ADD": 1<<10 | 1<<13,
+	"MESSAGE_REACTION_REMOVE": 1<<10 | 1<<13,
+	"THREAD_CREATE":           1, "THREAD_UPDATE": 1, "CHANNEL_UPDATE": 1,
 }
 
 // tell queues an event for every session that subscribed to it. s.mu is held.
@@ -204,10 +207,12 @@ func (s *Server) admit(ctx context.Context, p *peer, op int, data json.RawMessag
 }
 
 func (s *Server) identified(intents int, p *peer) *session {
-	k := &session{s: s, id: fmt.Sprintf("session%d", len(s.sessions)+s.requests["identify"]*1000), intent: intents, conn: p.conn, wake: make(chan struct{}, 1)}
+	k := &session{s: s, id: fmt.Sprintf("session%d", len(s.sessions)+s.requests["identify"]*1000),
+		intent: intents, conn: p.conn, wake: make(chan struct{}, 1)}
 	s.sessions[k.id] = k
 	k.tell("READY", M{
-		"v": 10, "user": self(), "guilds": []M{{"id": Guild, "unavailable": true}}, "session_id": k.id, "shard": []int{0, 1},
+		"v": 10, "user": self(), "guilds": []M{{"id": Guild, "unavailable": true}}, "session_id": k.id,
+		"shard":              []int{0, 1},
 		"resume_gateway_url": s.gateway(), "application": M{"id": Bot, "flags": s.Flags},
 	})
 	var channels, threads []M
@@ -221,9 +226,12 @@ func (s *Server) identified(intents int, p *peer) *session {
 		}
 	}
 	k.tell("GUILD_CREATE", M{
-		"id": Guild, "name": "Fake", "owner_id": Person("ana")["id"], "roles": s.roles(), "emojis": []M{}, "features": []string{}, "channels": channels, "threads": threads,
-		"members":   []M{{"user": self(), "roles": []string{BotRole}, "joined_at": "2020-01-01T00:00:00Z", "deaf": false, "mute": false, "flags": 0}},
-		"presences": []M{}, "voice_states": []M{}, "member_count": 4, "stage_instances": []M{}, "guild_scheduled_events": []M{}, "stickers": []M{},
+		"id": Guild, "name": "Fake", "owner_id": Person("ana")["id"], "roles": s.roles(), "emojis": []M{},
+		"features": []string{}, "channels": channels, "threads": threads,
+		"members": []M{{"user": self(), "roles": []string{BotRole}, "joined_at": "2020-01-01T00:00:00Z",
+			"deaf": false, "mute": false, "flags": 0}},
+		"presences": []M{}, "voice_states": []M{}, "member_count": 4, "stage_instances": []M{},
+		"guild_scheduled_events": []M{}, "stickers": []M{},
 		"joined_at": "2020-01-01T00:00:00Z", "large": false, "unavailable": false,
 	})
 	return k

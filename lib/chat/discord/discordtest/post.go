@@ -43,7 +43,8 @@ func (s *Server) create(r *http.Request, in M) (any, *refusal) {
 		if m := s.messages[str(ref["message_id"])]; m == nil || m.Channel != id {
 			return nil, invalid("message_reference: Unknown message")
 		}
-		more["type"], more["message_reference"] = 19, M{"type": 0, "message_id": ref["message_id"], "channel_id": id, "guild_id": Guild}
+		more["type"], more["message_reference"] = 19,
+			M{"type": 0, "message_id": ref["message_id"], "channel_id": id, "guild_id": Guild}
 	}
 	if rows, ok := in["components"].([]any); ok {
 		more["components"] = rows
@@ -78,7 +79,8 @@ func (s *Server) change(r *http.Request, in M) (any, *refusal) {
 	case m.Author != "":
 		return nil, &refusal{403, 50005, "Cannot edit a message authored by another user"}
 	}
-	m.Data["content"], m.Data["edited_timestamp"] = strings.TrimSpace(str(in["content"])), time.Now().UTC().Format(stamp)
+	m.Data["content"], m.Data["edited_timestamp"] = strings.TrimSpace(str(in["content"])),
+		time.Now().UTC().Format(stamp)
 	if rows, ok := in["components"].([]any); ok {
 		m.Data["components"] = rows
 	}

@@ -19,12 +19,18 @@ func (s *Server) routes() http.Handler {
 		"GET /applications/@me": func(*http.Request, M) (any, *refusal) {
 			return M{"id": Bot, "name": "tri", "flags": s.Flags}, nil
 		},
-		"GET /users/@me/guilds": func(*http.Request, M) (any, *refusal) { return []M{{"id": Guild, "name": "Fake"}}, nil },
+		"GET /users/@me/guilds": func(*http.Request, M) (any, *refusal) {
+			return []M{{"id": Guild, "name": "Fake"}}, nil
+		},
 		"GET /guilds/{g}": func(*http.Request, M) (any, *refusal) {
 			return M{"id": Guild, "name": "Fake", "owner_id": Person("ana")["id"]}, nil
 		},
-		"GET /guilds/{g}/roles":                               func(*http.Request, M) (any, *refusal) { return s.roles(), nil },
-		"GET /guilds/{g}/members/{u}":                         func(*http.Request, M) (any, *refusal) { return M{"user": self(), "roles": []string{BotRole}}, nil },
+		"GET /guilds/{g}/roles": func(*http.Request, M) (any, *refusal) {
+			return s.roles(), nil
+		},
+		"GET /guilds/{g}/members/{u}": func(*http.Request, M) (any, *refusal) {
+			return M{"user": self(), "roles": []string{BotRole}}, nil
+		},
 		"GET /guilds/{g}/channels":                            s.listChannels,
 		"GET /guilds/{g}/threads/active":                      s.activeThreads,
 		"GET /channels/{c}":                                   s.channel,
@@ -61,7 +67,8 @@ func (s *Server) handle(route string, h func(*http.Request, M) (any, *refusal)) 
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.requests[kind]++
-		if !strings.HasPrefix(route, "POST /interactions") && !strings.HasSuffix(route, "/gateway") && !s.authorized(r) {
+		if !strings.HasPrefix(route, "POST /interactions") && !strings.HasSuffix(route, "/gateway") &&
+			!s.authorized(r) {
 			answer(w, nil, &refusal{401, 0, "401: Unauthorized"})
 			return
 		}
@@ -120,13 +127,18 @@ var (
 func invalid(text string) *refusal { return &refusal{400, 50035, text} }
 
 func (s *Server) gatewayBot(*http.Request, M) (any, *refusal) {
-	return M{"url": s.gateway(), "shards": 1, "session_start_limit": M{"total": 1000, "remaining": 999, "reset_after": 1000, "max_concurrency": 1}}, nil
+	return M{"url": s.gateway(), "shards": 1,
+			"session_start_limit": M{"total": 1000, "remaining": 999, "reset_after": 1000,
+				"max_concurrency": 1}},
+		nil
 }
 
 func (s *Server) roles() []M {
 	return []M{
-		{"id": Guild, "name": "@everyone", "permissions": "66560", "position": 0, "color": 0, "hoist": false, "managed": false, "mentionable": false, "flags": 0},
-		{"id": BotRole, "name": "tri", "permissions": strconv.FormatUint(309237713984&^s.Deny, 10), "position": 1, "color": 0, "hoist": false, "managed": true, "mentionable": false, "flags": 0,
+		{"id": Guild, "name": "@everyone", "permissions": "66560", "position": 0, "color": 0, "hoist": false,
+			"managed": false, "mentionable": false, "flags": 0},
+		{"id": BotRole, "name": "tri", "permissions": strconv.FormatUint(309237713984&^s.Deny, 10),
+			"position": 1, "color": 0, "hoist": false, "managed": true, "mentionable": false, "flags": 0,
 			"tags": M{"bot_id": Bot}},
 	}
 }
@@ -169,7 +181,8 @@ func (s *Server) threads(archived bool, parent string) []M {
 	all := []M{}
 	for _, id := range s.order {
 		c := s.channels[id]
-		if meta, ok := c["thread_metadata"].(M); ok && meta["archived"] == archived && (parent == "" || c["parent_id"] == parent) {
+		if meta, ok := c["thread_metadata"].(M); ok && meta["archived"] == archived &&
+			(parent == "" || c["parent_id"] == parent) {
 			all = append(all, c)
 		}
 	}

@@ -64,7 +64,8 @@ func New(modern bool) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("fake irc: %w", err)
 	}
-	s := &Server{Addr: ln.Addr().String(), Modern: modern, ln: ln, conns: map[*conn]bool{}, chance: rand.New(rand.NewPCG(0, 0)), clock: time.Now()}
+	s := &Server{Addr: ln.Addr().String(), Modern: modern, ln: ln, conns: map[*conn]bool{},
+		chance: rand.New(rand.NewPCG(0, 0)), clock: time.Now()}
 	go s.accept()
 	return s, nil
 }
@@ -104,7 +105,8 @@ func (s *Server) Garble() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c := range s.conns {
-		for _, noise := range []string{strings.Repeat("x", 1<<20), ":", "@ ", "@a", ":a", "PRIVMSG", ":a!b@c PRIVMSG", ":a!b@c PRIVMSG #dev", "\x00\xff\xfe"} {
+		for _, noise := range []string{strings.Repeat("x", 1<<20), ":", "@ ", "@a", ":a", "PRIVMSG",
+			":a!b@c PRIVMSG", ":a!b@c PRIVMSG #dev", "\x00\xff\xfe"} {
 			c.send(noise)
 		}
 	}
@@ -285,7 +287,8 @@ func (s *Server) store(nick, channel, text, reply string) Said {
 	if now := time.Now(); now.After(s.clock) {
 		s.clock = now
 	}
-	m := Said{ID: fmt.Sprintf("m%06d", len(s.said)), Nick: nick, Channel: channel, Text: text, Reply: reply, At: s.clock}
+	m := Said{ID: fmt.Sprintf("m%06d", len(s.said)), Nick: nick, Channel: channel, Text: text,
+		Reply: reply, At: s.clock}
 	s.said = append(s.said, m)
 	return m
 }
@@ -359,7 +362,8 @@ func (c *conn) history(args []string) bool {
 		if id, ok := strings.CutPrefix(from, "msgid="); ok && m.ID <= id {
 			continue
 		}
-		if at, ok := strings.CutPrefix(from, "timestamp="); ok && m.At.UTC().Format("2006-01-02T15:04:05.000Z") <= at {
+		if at, ok := strings.CutPrefix(from, "timestamp="); ok &&
+			m.At.UTC().Format("2006-01-02T15:04:05.000Z") <= at {
 			continue
 		}
 		n++

@@ -84,18 +84,22 @@ type group struct {
 // New starts a server.
 func New() *Server {
 	s := &Server{
-		Secret: "app-secret", EncryptKey: "encrypt key", Token: "verification", MaxPart: 4096, ExpiresIn: 7200,
-		Scopes: []string{"im:message", "im:message.group_msg", "im:message:send_as_bot", "im:chat:readonly"},
-		users:  map[string]M{}, chats: map[string]*group{}, messages: map[string]M{}, topics: map[string][]M{}, reactions: map[string][]M{},
+		Secret: "app-secret", EncryptKey: "encrypt key", Token: "verification", MaxPart: 4096,
+		ExpiresIn: 7200,
+		Scopes: []string{"im:message", "im:message.group_msg", "im:message:send_as_bot",
+			"im:chat:readonly"},
+		users: map[string]M{}, chats: map[string]*group{}, messages: map[string]M{},
+		topics: map[string][]M{}, reactions: map[string][]M{},
 		uuids: map[string]string{}, tokens: map[string]bool{}, chance: rand.New(rand.NewPCG(0, 0)),
 	}
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
 	s.URL = s.http.URL
 	// Lark posts an event five times, with delays of 15 s, 5 min, 1 h and 6 h.
-	s.line = wire.Line{Roll: s.roll, Frames: s.frames, Tries: 5, Call: func(url string, event []byte, _ int) bool {
-		status, _ := s.Call(url, event)
-		return status == http.StatusOK
-	}}
+	s.line = wire.Line{Roll: s.roll, Frames: s.frames, Tries: 5,
+		Call: func(url string, event []byte, _ int) bool {
+			status, _ := s.Call(url, event)
+			return status == http.StatusOK
+		}}
 	s.line.Open()
 	return s
 }
@@ -147,7 +151,8 @@ func (s *Server) AddUser(name, tenant string) string {
 func (s *Server) AddChat(id, name string, more M) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	info := M{"name": name, "chat_mode": "group", "chat_type": "private", "external": false, "tenant_key": Tenant, "chat_status": "normal"}
+	info := M{"name": name, "chat_mode": "group", "chat_type": "private", "external": false,
+		"tenant_key": Tenant, "chat_status": "normal"}
 	maps.Copy(info, more)
 	s.chats[id] = &group{info: info}
 }
@@ -167,7 +172,8 @@ func typed(text string) (content string, mentions []M) {
 			return "@_all"
 		}
 		if mentions == nil {
-			mentions = []M{{"key": "@_user_1", "id": BotUser, "id_type": "open_id", "name": BotName, "tenant_key": Tenant}}
+			mentions = []M{{"key": "@_user_1", "id": BotUser, "id_type": "open_id", "name": BotName,
+				"tenant_key": Tenant}}
 		}
 		return "@_user_1"
 	})
@@ -187,7 +193,8 @@ func (s *Server) Send(chat, user, thread, kind, content string, mentions []M) st
 	defer s.mu.Unlock()
 	m := s.add(chat, thread, M{
 		"msg_type": kind, "body": M{"content": content}, "mentions": mentions,
-		"sender": M{"id": user, "id_type": "open_id", "sender_type": "user", "tenant_key": s.users[user]["tenant_key"], "sender_name": s.users[user]["name"]},
+		"sender": M{"id": user, "id_type": "open_id", "sender_type": "user",
+			"tenant_key": s.users[user]["tenant_key"], "sender_name": s.users[user]["name"]},
 	})
 	s.tell(m)
 	return m["message_id"].(string)
@@ -200,7 +207,8 @@ func (s *Server) add(chat, thread string, m M) M {
 	m["message_id"], m["chat_id"], m["deleted"], m["updated"] = id, chat, false, false
 	at := s.tick()
 	m["create_time"], m["update_time"] = at, at
-	m["message_app_link"] = "https://applink.larksuite.com/client/chat/open?openChatId=" + chat + "&position=" + strconv.Itoa(s.ids)
+	m["message_app_link"] = "https://applink.larksuite.com/client/chat/open?openChatId=" + chat +
+		"&position=" + strconv.Itoa(s.ids)
 	if root := s.messages[thread]; root != nil {
 		if r, ok := root["root_id"].(string); ok {
 			m["parent_id"], root = root["message_id"], s.messages[r]
@@ -227,7 +235,8 @@ func (s *Server) tell(m M) {
 		return
 	}
 	is := M{"chat_type": "group", "message_type": m["msg_type"], "content": m["body"].(M)["content"]}
-	for _, k := range []string{"message_id", "root_id", "parent_id", "thread_id", "create_time", "update_time", "chat_id"} {
+	for _, k := range []string{"message_id", "root_id", "parent_id", "thread_id", "create_time",
+		"update_time", "chat_id"} {
 		if m[k] != nil {
 			is[k] = m[k]
 		}
@@ -237,12 +246,15 @@ func (s *Server) tell(m M) {
 	}
 	var mentions []M
 	for _, who := range m["mentions"].([]M) {
-		mentions = append(mentions, M{"key": who["key"], "id": M{"open_id": who["id"], "union_id": "on_1", "user_id": ""}, "name": who["name"], "tenant_key": Tenant, "mentioned_type": "bot"})
+		mentions = append(mentions, M{"key": who["key"],
+			"id": M{"open_id": who["id"], "union_id": "on_1", "user_id": ""}, "name": who["name"],
+			"tenant_key": Tenant, "mentioned_type": "bot"})
 	}
 	if mentions != nil {
 		is["mentions"] = mentions
 	}
-	sender := M{"sender_id": M{"open_id": by["id"], "union_id": "on_2", "user_id": "u2"}, "sender_type": "user", "tenant_key": by["tenant_key"]}
+	sender := M{"sender_id": M{"open_id": by["id"], "union_id": "on_2", "user_id": "u2"},
+		"sender_type": "user", "tenant_key": by["tenant_key"]}
 	s.deliver("im.message.receive_v1", M{"sender": sender, "message": is})
 }
 
@@ -269,8 +281,10 @@ func (s *Server) Recall(id string) error {
 	if m == nil {
 		return fmt.Errorf("no message %s", id)
 	}
-	m["deleted"], m["updated"], m["update_time"], m["body"] = true, true, s.tick(), M{"content": "This message was recalled"}
-	s.deliver("im.message.recalled_v1", M{"message_id": id, "chat_id": m["chat_id"], "recall_time": m["update_time"], "recall_type": "message_owner"})
+	m["deleted"], m["updated"], m["update_time"], m["body"] = true, true, s.tick(),
+		M{"content": "This message was recalled"}
+	s.deliver("im.message.recalled_v1", M{"message_id": id, "chat_id": m["chat_id"],
+		"recall_time": m["update_time"], "recall_type": "message_owner"})
 	return nil
 }
 
@@ -282,7 +296,8 @@ func (s *Server) React(id, user, name string, on bool) {
 	if !on {
 		kind = "im.message.reaction.deleted_v1"
 	}
-	s.deliver(kind, M{"message_id": id, "reaction_type": M{"emoji_type": name}, "operator_type": "user", "user_id": M{"open_id": user}, "action_time": s.tick()})
+	s.deliver(kind, M{"message_id": id, "reaction_type": M{"emoji_type": name}, "operator_type": "user",
+		"user_id": M{"open_id": user}, "action_time": s.tick()})
 }
 
 // Click clicks a button of a card as a person.
@@ -290,7 +305,8 @@ func (s *Server) Click(id, user string, value M) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.deliver("card.action.trigger", M{
-		"operator": M{"tenant_key": Tenant, "user_id": "u2", "open_id": user}, "token": "c-1", "host": "im_message",
+		"operator": M{"tenant_key": Tenant, "user_id": "u2", "open_id": user}, "token": "c-1",
+		"host":    "im_message",
 		"action":  M{"tag": "button", "value": value},
 		"context": M{"open_message_id": id, "open_chat_id": s.messages[id]["chat_id"]},
 	})
@@ -306,7 +322,9 @@ func (s *Server) Messages(chat string) []M {
 			all = append(all, maps.Clone(m))
 		}
 	}
-	slices.SortFunc(all, func(a, b M) int { return strings.Compare(a["create_time"].(string), b["create_time"].(string)) })
+	slices.SortFunc(all, func(a, b M) int {
+		return strings.Compare(a["create_time"].(string), b["create_time"].(string))
+	})
 	return all
 }
 

@@ -48,7 +48,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusInternalServerError)
 		return
 	}
-	known := !s.revoked && (in["app_secret"] == s.Secret || in["AppSecret"] == s.Secret) && (in["app_id"] == App || in["AppID"] == App)
+	known := !s.revoked && (in["app_secret"] == s.Secret || in["AppSecret"] == s.Secret) &&
+		(in["app_id"] == App || in["AppID"] == App)
 	switch r.URL.Path {
 	case "/open-apis/auth/v3/tenant_access_token/internal":
 		if !known {
@@ -59,7 +60,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		token := fmt.Sprintf("t-%d", s.ids)
 		s.tokens[token] = true
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
-		_ = json.NewEncoder(w).Encode(M{"code": 0, "msg": "ok", "tenant_access_token": token, "expire": s.ExpiresIn})
+		_ = json.NewEncoder(w).Encode(M{"code": 0, "msg": "ok", "tenant_access_token": token,
+			"expire": s.ExpiresIn})
 	case "/callback/ws/endpoint":
 		if !known {
 			refuse(w, http.StatusOK, 514, "auth failed")
@@ -69,7 +71,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	default:
 		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		if !s.tokens[token] {
-			refuse(w, http.StatusBadRequest, 99991663, "Invalid access token for authorization. Please make a test attempt using an existing access token.")
+			refuse(w, http.StatusBadRequest, 99991663,
+				"Invalid access token for authorization. Please make a test attempt using an existing access token.")
 			return
 		}
 		s.call(w, r, in)
@@ -86,7 +89,9 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, in M) {
 	switch {
 	case route == "GET bot/v3/info":
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
-		_ = json.NewEncoder(w).Encode(M{"code": 0, "msg": "ok", "bot": M{"activate_status": 2, "app_name": BotName, "open_id": BotUser, "ip_white_list": []string{}}})
+		_ = json.NewEncoder(w).Encode(M{"code": 0, "msg": "ok",
+			"bot": M{"activate_status": 2, "app_name": BotName, "open_id": BotUser,
+				"ip_white_list": []string{}}})
 	case route == "GET application/v6/scopes":
 		all := []M{}
 		for _, name := range s.Scopes {
@@ -169,7 +174,8 @@ func (s *Server) list(w http.ResponseWriter, in url.Values) {
 		size = 20
 	}
 	if size < 0 || size > 50 {
-		refuse(w, http.StatusBadRequest, 230001, "Your request contains an invalid request parameter, ext=page_size")
+		refuse(w, http.StatusBadRequest, 230001,
+			"Your request contains an invalid request parameter, ext=page_size")
 		return
 	}
 	if in.Get("sort_type") == "ByCreateTimeDesc" {
@@ -184,7 +190,8 @@ func (s *Server) list(w http.ResponseWriter, in url.Values) {
 func (s *Server) message(w http.ResponseWriter, r *http.Request, id string, rest []string, in M) {
 	m := s.messages[id]
 	if m == nil {
-		refuse(w, http.StatusBadRequest, 230001, "Your request contains an invalid request parameter, ext=invalid message_id")
+		refuse(w, http.StatusBadRequest, 230001,
+			"Your request contains an invalid request parameter, ext=invalid message_id")
 		return
 	}
 	ours := m["sender"].(M)["id"] == App
@@ -214,7 +221,9 @@ func (s *Server) message(w http.ResponseWriter, r *http.Request, id string, rest
 	case route == "POST reactions":
 		s.ids++
 		kind, _ := in["reaction_type"].(M)
-		made := M{"reaction_id": fmt.Sprint("r", s.ids), "operator": M{"operator_id": App, "operator_type": "app"}, "action_time": s.tick(), "reaction_type": kind}
+		made := M{"reaction_id": fmt.Sprint("r", s.ids),
+			"operator": M{"operator_id": App, "operator_type": "app"}, "action_time": s.tick(),
+			"reaction_type": kind}
 		s.reactions[id] = append(s.reactions[id], made)
 		answer(w, made)
 	case route == "GET reactions":
@@ -226,7 +235,9 @@ func (s *Server) message(w http.ResponseWriter, r *http.Request, id string, rest
 		}
 		answer(w, M{"items": all, "has_more": false, "page_token": ""})
 	case route == "DELETE reactions" && len(rest) == 2:
-		s.reactions[id] = slices.DeleteFunc(s.reactions[id], func(made M) bool { return made["reaction_id"] == rest[1] })
+		s.reactions[id] = slices.DeleteFunc(s.reactions[id], func(made M) bool {
+			return made["reaction_id"] == rest[1]
+		})
 		answer(w, M{})
 	default:
 		http.NotFound(w, r)
@@ -250,7 +261,8 @@ func (s *Server) create(w http.ResponseWriter, chat, to string, in M) {
 		return
 	}
 	m := M{
-		"msg_type": text(in, "msg_type"), "body": M{"content": content}, "mentions": []M(nil), "sent": text(in, "content"),
+		"msg_type": text(in, "msg_type"), "body": M{"content": content}, "mentions": []M(nil),
+		"sent":   text(in, "content"),
 		"sender": M{"id": App, "id_type": "app_id", "sender_type": "app", "tenant_key": Tenant},
 	}
 	if in["reply_in_thread"] == true {
@@ -278,7 +290,8 @@ func (s *Server) create(w http.ResponseWriter, chat, to string, in M) {
 // text is sent in one language; a card is read back as its visible text.
 func stored(kind, content string) (string, bool) {
 	v := M{}
-	if json.Unmarshal([]byte(content), &v) != nil || len(content) > 150<<10 || kind != "text" && len(content) > 30<<10 {
+	if json.Unmarshal([]byte(content), &v) != nil || len(content) > 150<<10 ||
+		kind != "text" && len(content) > 30<<10 {
 		return "", false
 	}
 	switch kind {
@@ -307,7 +320,9 @@ func stored(kind, content string) (string, bool) {
 			actions, _ := e["actions"].([]any)
 			for _, a := range actions {
 				button, _ := a.(M)
-				out = append(out, []M{{"tag": "button", "text": text(button["text"].(M), "content"), "type": button["type"]}})
+				out = append(out,
+					[]M{{"tag": "button", "text": text(button["text"].(M), "content"),
+						"type": button["type"]}})
 			}
 		}
 		b, err := json.Marshal(M{"title": text(title, "content"), "elements": out})

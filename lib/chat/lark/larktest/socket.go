@@ -144,7 +144,8 @@ func (s *Server) answered(c *wire.Conn, b []byte) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if ok && method == 1 && headers["message_id"] != "" && json.Unmarshal(payload, &said) == nil && said.Code == http.StatusOK {
+	if ok && method == 1 && headers["message_id"] != "" && json.Unmarshal(payload, &said) == nil &&
+		said.Code == http.StatusOK {
 		s.acked++
 		return
 	}
@@ -183,17 +184,20 @@ func (s *Server) Garble() {
 	s.line.Push(frame(1, []byte(`{"header":`), "type", "event", "message_id", "g1", "sum", "1", "seq", "0"))
 	s.line.Push(frame(1, []byte(`{"header":{"event_type":"im.message.receive_v1"},"event":{"message":[],"sender":7}}`), "type", "event", "message_id", "g2", "sum", "1", "seq", "0"))
 	s.line.Push(frame(1, []byte(`x`), "type", "event", "message_id", "g3", "sum", "9999999", "seq", "-1"))
-	s.line.Push(frame(1, []byte(strings.Repeat("x", 9<<20)), "type", "event", "message_id", "g4", "sum", "1", "seq", "0"))
+	s.line.Push(frame(1, []byte(strings.Repeat("x", 9<<20)), "type", "event", "message_id", "g4", "sum",
+		"1", "seq", "0"))
 }
 
 // deliver sends an event to one of the connections, or to the webhook.
 func (s *Server) deliver(kind string, inner M) {
 	s.events++
 	b, _ := json.Marshal(M{"schema": "2.0", "event": inner, "header": M{
-		"event_id": fmt.Sprintf("e%08d", s.events), "event_type": kind, "create_time": strconv.FormatInt(time.Now().UnixMilli(), 10),
-		"token": s.Token, "app_id": App, "tenant_key": Tenant,
+		"event_id": fmt.Sprintf("e%08d", s.events), "event_type": kind,
+		"create_time": strconv.FormatInt(time.Now().UnixMilli(), 10),
+		"token":       s.Token, "app_id": App, "tenant_key": Tenant,
 	}})
-	s.line.Deliver(b, wire.Faults{Cut: s.faults.Cut, Duplicate: s.faults.Duplicate, Reorder: s.faults.Reorder, Lose: s.faults.Lose})
+	s.line.Deliver(b, wire.Faults{Cut: s.faults.Cut, Duplicate: s.faults.Duplicate, Reorder: s.faults.Reorder,
+		Lose: s.faults.Lose})
 }
 
 // frames encodes an event in as many frames as necessary.
@@ -201,7 +205,9 @@ func (s *Server) frames(event []byte, n int) (frames [][]byte) {
 	parts := slices.Collect(slices.Chunk(event, s.MaxPart))
 	id := fmt.Sprintf("m%08d", n)
 	for i, p := range parts {
-		frames = append(frames, frame(1, p, "type", "event", "message_id", id, "trace_id", "tr", "sum", strconv.Itoa(len(parts)), "seq", strconv.Itoa(i), "timestamp", strconv.FormatInt(time.Now().UnixMilli(), 10)))
+		frames = append(frames, frame(1, p, "type", "event", "message_id", id, "trace_id", "tr", "sum",
+			strconv.Itoa(len(parts)), "seq", strconv.Itoa(i), "timestamp",
+			strconv.FormatInt(time.Now().UnixMilli(), 10)))
 	}
 	return frames
 }

@@ -61,8 +61,10 @@ type Server struct {
 
 // New starts a server with two rooms.
 func New() *Server {
-	s := &Server{Token: "syt_secret", Bot: "@tri:fake.test", byID: map[string]*Event{}, txns: map[string]string{}, news: make(chan struct{}),
-		chance: rand.New(rand.NewPCG(0, 0)), rooms: []string{"!dev:fake.test", "!help:fake.test"}, typing: map[string][]string{}}
+	s := &Server{Token: "syt_secret", Bot: "@tri:fake.test", byID: map[string]*Event{},
+		txns: map[string]string{}, news: make(chan struct{}),
+		chance: rand.New(rand.NewPCG(0, 0)), rooms: []string{"!dev:fake.test", "!help:fake.test"},
+		typing: map[string][]string{}}
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
 	s.URL = s.http.URL
 	return s
@@ -105,7 +107,8 @@ func (s *Server) Add(room, kind, sender string, content M) string {
 
 func (s *Server) add(room, kind, sender string, content M) *Event {
 	s.clock = max(s.clock+1, time.Now().UnixMilli())
-	e := &Event{ID: fmt.Sprintf("$e%06d", len(s.events)), Room: room, Type: kind, Sender: sender, Content: content, At: s.clock, n: len(s.events) + 1}
+	e := &Event{ID: fmt.Sprintf("$e%06d", len(s.events)), Room: room, Type: kind, Sender: sender,
+		Content: content, At: s.clock, n: len(s.events) + 1}
 	s.events = append(s.events, e)
 	s.byID[e.ID] = e
 	if kind == "m.room.redaction" {
@@ -128,7 +131,8 @@ func (s *Server) Type(room string, users ...string) {
 
 // Garble adds an invalid event.
 func (s *Server) Garble() {
-	s.Add(s.rooms[0], "m.room.message", "@ana:fake.test", M{"msgtype": 5, "body": M{"a": strings.Repeat("x", 1<<20)}})
+	s.Add(s.rooms[0], "m.room.message", "@ana:fake.test",
+		M{"msgtype": 5, "body": M{"a": strings.Repeat("x", 1<<20)}})
 	s.Add(s.rooms[0], "m.room.redaction", "@ana:fake.test", M{"redacts": "$nothing"})
 }
 
@@ -145,7 +149,8 @@ func (s *Server) Events(room string) (all []Event) {
 }
 
 func (e *Event) json() M {
-	m := M{"event_id": e.ID, "room_id": e.Room, "type": e.Type, "sender": e.Sender, "origin_server_ts": e.At, "content": e.Content}
+	m := M{"event_id": e.ID, "room_id": e.Room, "type": e.Type, "sender": e.Sender, "origin_server_ts": e.At,
+		"content": e.Content}
 	if e.Redacted {
 		m["unsigned"] = M{"redacted_because": M{"type": "m.room.redaction"}}
 	}
@@ -285,7 +290,8 @@ func (s *Server) sync(w http.ResponseWriter, r *http.Request) {
 			}
 			slices.Reverse(events)
 			if len(events) > 0 {
-				join[room] = M{"timeline": M{"events": events, "limited": limited, "prev_batch": fmt.Sprintf("t%d", first-1)}}
+				join[room] = M{"timeline": M{"events": events, "limited": limited,
+					"prev_batch": fmt.Sprintf("t%d", first-1)}}
 			}
 		}
 		if slices.Contains(filter.Room.Ephemeral.Types, "m.typing") {

@@ -26,7 +26,8 @@ func (s *Server) control(mux *http.ServeMux) {
 		"GET /_fake/posts": func(asked) (any, error) { return s.Posts(), nil },
 		"POST /_fake/post": func(a asked) (any, error) {
 			w := s.World()
-			return s.Say(Post{UserID: w.Users[a.User].ID, ChannelID: w.Channels[a.Channel], RootID: a.Root, Message: a.Message})
+			return s.Say(Post{UserID: w.Users[a.User].ID, ChannelID: w.Channels[a.Channel], RootID: a.Root,
+				Message: a.Message})
 		},
 		"POST /_fake/edit":   func(a asked) (any, error) { return struct{}{}, s.Edit(a.ID, a.Message) },
 		"POST /_fake/delete": func(a asked) (any, error) { return struct{}{}, s.Delete(a.ID) },

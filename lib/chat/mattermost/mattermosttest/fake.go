@@ -115,8 +115,9 @@ func New(addr string) (*Server, error) {
 	}
 	s := &Server{
 		users: map[string]*User{}, channels: map[string]*Channel{}, byID: map[string]*Post{},
-		pending: map[string]pending{}, sockets: map[string]*socket{}, requests: map[string]int{}, reactions: map[string]Reaction{},
-		chance: rand.New(rand.NewPCG(0, 0)),
+		pending: map[string]pending{}, sockets: map[string]*socket{}, requests: map[string]int{},
+		reactions: map[string]Reaction{},
+		chance:    rand.New(rand.NewPCG(0, 0)),
 	}
 	s.http = &httptest.Server{Listener: ln, Config: &http.Server{Handler: s.routes()}}
 	s.http.Start()
@@ -177,7 +178,8 @@ func (s *Server) AddUser(name string, bot bool) User {
 func (s *Server) AddChannel(name string) Channel {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := &Channel{ID: s.id(), Type: "O", Name: name, DisplayName: strings.ToUpper(name[:1]) + name[1:], out: map[string]bool{}}
+	c := &Channel{ID: s.id(), Type: "O", Name: name, DisplayName: strings.ToUpper(name[:1]) + name[1:],
+		out: map[string]bool{}}
 	s.channels[c.ID] = c
 	s.order = append(s.order, c.ID)
 	return *c
@@ -225,7 +227,8 @@ func (s *Server) Type(channel, user string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, k := range s.sockets {
-		k.tell("typing", map[string]any{"user_id": user, "parent_id": ""}, map[string]any{"channel_id": channel})
+		k.tell("typing", map[string]any{"user_id": user, "parent_id": ""},
+			map[string]any{"channel_id": channel})
 	}
 }
 
@@ -304,18 +307,22 @@ func (s *Server) store(p Post) (*Post, *refusal) {
 	c, author := s.channels[p.ChannelID], s.users[p.UserID]
 	switch {
 	case c == nil || author == nil || c.out[p.UserID]:
-		return nil, &refusal{http.StatusForbidden, "api.context.permissions.app_error", "You do not have the appropriate permissions."}
+		return nil, &refusal{http.StatusForbidden, "api.context.permissions.app_error",
+			"You do not have the appropriate permissions."}
 	case c.DeleteAt != 0:
-		return nil, &refusal{http.StatusBadRequest, "api.post.create_post.can_not_post_to_deleted.error", "Can not post to deleted channel."}
+		return nil, &refusal{http.StatusBadRequest, "api.post.create_post.can_not_post_to_deleted.error",
+			"Can not post to deleted channel."}
 	case len([]rune(p.Message)) > 16383:
 		return nil, &refusal{http.StatusBadRequest, "model.post.is_valid.msg.app_error", "Invalid message."}
 	case strings.ContainsRune(p.Message, 0):
-		return nil, &refusal{http.StatusInternalServerError, "app.post.save.app_error", "Unable to save the Post."}
+		return nil, &refusal{http.StatusInternalServerError, "app.post.save.app_error",
+			"Unable to save the Post."}
 	}
 	if p.RootID != "" {
 		root := s.byID[p.RootID]
 		if root == nil || root.DeleteAt != 0 || root.RootID != "" || root.ChannelID != p.ChannelID {
-			return nil, &refusal{http.StatusBadRequest, "api.post.create_post.root_id.app_error", "Invalid RootId parameter."}
+			return nil, &refusal{http.StatusBadRequest, "api.post.create_post.root_id.app_error",
+				"Invalid RootId parameter."}
 		}
 		defer func() { root.UpdateAt = p.CreateAt }() // a reply updates the root's, as an edit does
 	}
@@ -361,7 +368,8 @@ func (s *Server) publish(kind string, p *Post, author *User) {
 			data["channel_type"] = s.channels[p.ChannelID].Type
 			data["sender_name"] = "@" + author.Username
 			// The server tells each user only whether they are mentioned themselves.
-			if strings.Contains(p.Message, "@"+k.user.Username) || s.channels[p.ChannelID].Type == "D" && p.UserID != k.user.ID {
+			if strings.Contains(p.Message, "@"+k.user.Username) ||
+				s.channels[p.ChannelID].Type == "D" && p.UserID != k.user.ID {
 				data["mentions"] = fmt.Sprintf(`[%q]`, k.user.ID)
 			}
 		}

@@ -57,7 +57,8 @@ func (s *Server) enter(kind string, w http.ResponseWriter, r *http.Request) *Use
 	u := s.caller(r)
 	switch {
 	case u == nil:
-		reply(w, &refusal{http.StatusUnauthorized, "api.context.session_expired.app_error", "Invalid or expired session, please login again."})
+		reply(w, &refusal{http.StatusUnauthorized, "api.context.session_expired.app_error",
+			"Invalid or expired session, please login again."})
 	case s.roll(s.faults.Limit):
 		w.Header().Set("Retry-After", "1")
 		http.Error(w, "limit exceeded", http.StatusTooManyRequests)
@@ -114,7 +115,8 @@ func (s *Server) createPost(w http.ResponseWriter, r *http.Request) {
 	case s.roll(s.faults.DropAnswer):
 		panic(http.ErrAbortHandler)
 	case s.roll(s.faults.FailAfter):
-		reply(w, &refusal{cmp.Or(s.faults.FailStatus, http.StatusInternalServerError), "fake", "Something went wrong, later."})
+		reply(w, &refusal{cmp.Or(s.faults.FailStatus, http.StatusInternalServerError), "fake",
+			"Something went wrong, later."})
 	case s.roll(s.faults.LateAnswer):
 		stored := *made
 		s.wait(s.late())
@@ -130,7 +132,8 @@ func (s *Server) create(p Post) (*Post, *refusal) {
 	window, _ := time.ParseDuration(cmp.Or(s.faults.Forget, "30s")) // checked when it was set
 	if seen, ok := s.pending[p.Pending]; ok && p.Pending != "" && time.Since(seen.at) < window {
 		if seen.post == "" {
-			return nil, &refusal{http.StatusInternalServerError, "api.post.deduplicate_create_post.pending", "Rejected post since another client is making the same request."}
+			return nil, &refusal{http.StatusInternalServerError, "api.post.deduplicate_create_post.pending",
+				"Rejected post since another client is making the same request."}
 		}
 		return s.byID[seen.post], nil
 	}
@@ -172,7 +175,8 @@ func (s *Server) myChannels(u *User, _ *http.Request) (any, *refusal) {
 
 var (
 	notFound = &refusal{http.StatusNotFound, "app.not_found", "Not found."}
-	noAccess = &refusal{http.StatusForbidden, "api.context.permissions.app_error", "You do not have the appropriate permissions."}
+	noAccess = &refusal{http.StatusForbidden, "api.context.permissions.app_error",
+		"You do not have the appropriate permissions."}
 )
 
 func (s *Server) getUser(_ *User, r *http.Request) (any, *refusal) {

@@ -66,7 +66,8 @@ func (s *Server) deleteReaction(u *User, r *http.Request) (any, *refusal) {
 	if r.PathValue("user") != u.ID {
 		return nil, &refusal{http.StatusForbidden, "api.context.permissions.app_error", "not yours"}
 	}
-	return struct{}{}, s.react(Reaction{UserID: u.ID, PostID: r.PathValue("id"), EmojiName: r.PathValue("name")}, false)
+	return struct{}{}, s.react(Reaction{UserID: u.ID, PostID: r.PathValue("id"),
+		EmojiName: r.PathValue("name")}, false)
 }
 
 func (s *Server) patchPost(u *User, r *http.Request) (any, *refusal) {

@@ -112,7 +112,8 @@ func (s *Server) resume(u *User, id, sequence string) *socket {
 	}
 	k := &socket{s: s, id: s.id(), user: u, wake: make(chan struct{}, 1)}
 	s.sockets[k.id] = k
-	k.tell("hello", map[string]any{"connection_id": k.id, "server_version": "9.9.0.fake"}, map[string]any{"user_id": u.ID})
+	k.tell("hello", map[string]any{"connection_id": k.id, "server_version": "9.9.0.fake"},
+		map[string]any{"user_id": u.ID})
 	return k
 }
 
@@ -148,7 +149,8 @@ func (k *socket) read(ctx context.Context, cancel func(), conn *websocket.Conn) 
 		mute := k.s.mute
 		k.s.mu.Unlock()
 		if !mute {
-			k.send(ctx, conn, map[string]any{"status": "OK", "data": map[string]any{"text": "pong"}, "seq_reply": asked.Seq})
+			k.send(ctx, conn, map[string]any{"status": "OK", "data": map[string]any{"text": "pong"},
+				"seq_reply": asked.Seq})
 		}
 	}
 }
@@ -246,7 +248,8 @@ func (s *Server) Garble() {
 		go func() {
 			ctx, cancel := waitFor(context.Background())
 			defer cancel()
-			for _, noise := range [][]byte{[]byte(`{"event":"posted","data":{"post":"{"`), make([]byte, 9<<20)} {
+			for _, noise := range [][]byte{[]byte(`{"event":"posted","data":{"post":"{"`),
+				make([]byte, 9<<20)} {
 				if conn.Write(ctx, websocket.MessageText, noise) != nil {
 					return
 				}

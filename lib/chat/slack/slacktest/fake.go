@@ -78,14 +78,19 @@ type channel struct {
 // New starts a server.
 func New() *Server {
 	s := &Server{
-		BotToken: "xoxb-1-fake", AppToken: "xapp-1-" + App + "-1-fake", Secret: "signing", GrantedScopes: Scopes,
-		users: map[string]M{}, channels: map[string]*channel{}, acks: map[string]bool{}, chance: rand.New(rand.NewPCG(0, 0)),
+		BotToken: "xoxb-1-fake", AppToken: "xapp-1-" + App + "-1-fake", Secret: "signing",
+		GrantedScopes: Scopes,
+		users:         map[string]M{}, channels: map[string]*channel{}, acks: map[string]bool{},
+		chance: rand.New(rand.NewPCG(0, 0)),
 	}
-	s.users[BotUser] = M{"id": BotUser, "team_id": Team, "name": BotName, "is_bot": true, "profile": M{"display_name": BotName, "bot_id": BotID}}
+	s.users[BotUser] = M{"id": BotUser, "team_id": Team, "name": BotName, "is_bot": true,
+		"profile": M{"display_name": BotName, "bot_id": BotID}}
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
 	s.URL = s.http.URL + "/api/"
 	// Slack posts an event four times, and waits a minute and five minutes before the last attempts.
-	s.line = wire.Line{Roll: s.roll, Tries: 4, Call: func(url string, event []byte, try int) bool { return s.Call(url, event, try) == http.StatusOK }}
+	s.line = wire.Line{Roll: s.roll, Tries: 4, Call: func(url string, event []byte, try int) bool {
+		return s.Call(url, event, try) == http.StatusOK
+	}}
 	s.line.Open()
 	return s
 }
@@ -128,7 +133,8 @@ func (s *Server) AddUser(name string, more M) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id := "U0" + strings.ToUpper(name)
-	s.users[id] = M{"id": id, "team_id": Team, "name": name, "real_name": name, "is_bot": false, "profile": M{"display_name": name}}
+	s.users[id] = M{"id": id, "team_id": Team, "name": name, "real_name": name, "is_bot": false,
+		"profile": M{"display_name": name}}
 	maps.Copy(s.users[id], more)
 	return id
 }
@@ -137,7 +143,8 @@ func (s *Server) AddUser(name string, more M) string {
 func (s *Server) AddChannel(id, name string, more M) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	info := M{"id": id, "name": name, "is_channel": true, "is_private": false, "is_member": true, "is_ext_shared": false, "context_team_id": Team}
+	info := M{"id": id, "name": name, "is_channel": true, "is_private": false, "is_member": true,
+		"is_ext_shared": false, "context_team_id": Team}
 	maps.Copy(info, more)
 	s.channels[id] = &channel{info: info}
 }
@@ -189,7 +196,9 @@ func (s *Server) tell(chat string, m M) {
 }
 
 func (c *channel) index(ts string) int {
-	i, ok := slices.BinarySearchFunc(c.messages, ts, func(m M, ts string) int { return strings.Compare(m["ts"].(string), ts) })
+	i, ok := slices.BinarySearchFunc(c.messages, ts, func(m M, ts string) int {
+		return strings.Compare(m["ts"].(string), ts)
+	})
 	if !ok {
 		return -1
 	}
@@ -222,7 +231,8 @@ func (s *Server) change(chat, ts string, now M) error {
 	maps.Copy(m, now)
 	m["edited"] = M{"user": m["user"], "ts": fmt.Sprintf("%d.000000", time.Now().Unix())}
 	at := s.tick()
-	s.deliver(M{"type": "message", "subtype": "message_changed", "hidden": true, "channel": chat, "ts": at, "event_ts": at, "message": maps.Clone(m), "previous_message": was})
+	s.deliver(M{"type": "message", "subtype": "message_changed", "hidden": true, "channel": chat, "ts": at,
+		"event_ts": at, "message": maps.Clone(m), "previous_message": was})
 	return nil
 }
 
@@ -233,7 +243,8 @@ func (s *Server) Unfurl(chat, ts string) {
 	m := s.channels[chat].find(ts)
 	was, at := maps.Clone(m), s.tick()
 	m["attachments"] = []M{{"fallback": "a preview", "from_url": "https://example.com"}}
-	s.deliver(M{"type": "message", "subtype": "message_changed", "hidden": true, "channel": chat, "ts": at, "event_ts": at, "message": maps.Clone(m), "previous_message": was})
+	s.deliver(M{"type": "message", "subtype": "message_changed", "hidden": true, "channel": chat, "ts": at,
+		"event_ts": at, "message": maps.Clone(m), "previous_message": was})
 }
 
 // Delete deletes a message. The first message of a thread leaves a tombstone.
@@ -251,12 +262,15 @@ func (s *Server) Delete(chat, ts string) error {
 		maps.DeleteFunc(m, func(k string, _ any) bool {
 			return k != "ts" && k != "thread_ts" && k != "reply_count" && k != "latest_reply"
 		})
-		maps.Copy(m, M{"type": "message", "subtype": "tombstone", "text": "This message was deleted.", "user": "USLACKBOT", "hidden": true})
-		s.deliver(M{"type": "message", "subtype": "message_changed", "hidden": true, "channel": chat, "ts": at, "event_ts": at, "message": maps.Clone(m), "previous_message": was})
+		maps.Copy(m, M{"type": "message", "subtype": "tombstone", "text": "This message was deleted.",
+			"user": "USLACKBOT", "hidden": true})
+		s.deliver(M{"type": "message", "subtype": "message_changed", "hidden": true, "channel": chat,
+			"ts": at, "event_ts": at, "message": maps.Clone(m), "previous_message": was})
 		return nil
 	}
 	c.messages = slices.Delete(c.messages, i, i+1)
-	s.deliver(M{"type": "message", "subtype": "message_deleted", "hidden": true, "channel": chat, "ts": at, "event_ts": at, "deleted_ts": ts, "previous_message": was})
+	s.deliver(M{"type": "message", "subtype": "message_deleted", "hidden": true, "channel": chat, "ts": at,
+		"event_ts": at, "deleted_ts": ts, "previous_message": was})
 	return nil
 }
 
@@ -268,7 +282,9 @@ func (s *Server) React(chat, ts, user, name string, on bool) {
 	if !on {
 		kind = "reaction_removed"
 	}
-	s.deliver(M{"type": kind, "user": user, "reaction": name, "item": M{"type": "message", "channel": chat, "ts": ts}, "item_user": s.channels[chat].find(ts)["user"], "event_ts": s.tick()})
+	s.deliver(M{"type": kind, "user": user, "reaction": name,
+		"item":      M{"type": "message", "channel": chat, "ts": ts},
+		"item_user": s.channels[chat].find(ts)["user"], "event_ts": s.tick()})
 }
 
 // Click clicks a button of a card as a person.
@@ -276,9 +292,12 @@ func (s *Server) Click(chat, ts, user, action, value string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.interact(M{
-		"type": "block_actions", "api_app_id": App, "team": M{"id": Team}, "user": M{"id": user, "username": "ana", "name": "ana", "team_id": Team},
-		"container": M{"type": "message", "message_ts": ts, "channel_id": chat}, "channel": M{"id": chat}, "message": M{"ts": ts},
-		"actions": []M{{"type": "button", "block_id": "tri", "action_id": action, "value": value, "action_ts": s.tick()}},
+		"type": "block_actions", "api_app_id": App, "team": M{"id": Team},
+		"user":      M{"id": user, "username": "ana", "name": "ana", "team_id": Team},
+		"container": M{"type": "message", "message_ts": ts, "channel_id": chat}, "channel": M{"id": chat},
+		"message": M{"ts": ts},
+		"actions": []M{{"type": "button", "block_id": "tri", "action_id": action, "value": value,
+			"action_ts": s.tick()}},
 	})
 }
 

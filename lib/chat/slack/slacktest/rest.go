@@ -125,7 +125,8 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, method string, in 
 	}
 	switch method {
 	case "auth.test":
-		answer(w, M{"url": "https://fake.slack.com/", "team": "Fake", "user": BotName, "team_id": Team, "user_id": BotUser, "bot_id": BotID, "is_enterprise_install": false})
+		answer(w, M{"url": "https://fake.slack.com/", "team": "Fake", "user": BotName, "team_id": Team,
+			"user_id": BotUser, "bot_id": BotID, "is_enterprise_install": false})
 	case "apps.connections.open":
 		if s.offline {
 			refuse(w, "forbidden")
@@ -185,7 +186,8 @@ func (s *Server) list(w http.ResponseWriter, c *channel, method string, in argum
 			if m["left_out"] == true { // omitted for another reason than deletion
 				continue
 			}
-			if (m["thread_ts"] == nil || m["thread_ts"] == m["ts"] || m["subtype"] == "thread_broadcast") && inside(m) {
+			if (m["thread_ts"] == nil || m["thread_ts"] == m["ts"] || m["subtype"] == "thread_broadcast") &&
+				inside(m) {
 				all = append(all, m)
 			}
 		}
@@ -246,8 +248,9 @@ func (s *Server) postMessage(w http.ResponseWriter, c *channel, in arguments) {
 		return
 	}
 	m := M{
-		"type": "message", "user": BotUser, "bot_id": BotID, "app_id": App, "team": Team, "bot_profile": M{"id": BotID, "name": BotName, "app_id": App},
-		"text": Stored(text, in.str("parse"), in.yes("link_names")),
+		"type": "message", "user": BotUser, "bot_id": BotID, "app_id": App, "team": Team,
+		"bot_profile": M{"id": BotID, "name": BotName, "app_id": App},
+		"text":        Stored(text, in.str("parse"), in.yes("link_names")),
 	}
 	for _, k := range []string{"metadata", "blocks"} {
 		if v := in.object(k); v != nil {

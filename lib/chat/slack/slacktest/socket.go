@@ -21,7 +21,8 @@ import (
 
 // connect handles a client of Socket Mode with a ticket issued by apps.connections.open.
 func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
-	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true}) // clients differ in origin
+	// clients differ in origin
+	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
 	if err != nil {
 		return
 	}
@@ -31,11 +32,14 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	if s.line.Len() >= 10 { // the maximum of an app
 		s.mu.Unlock()
-		_ = ws.Write(ctx, websocket.MessageText, []byte(`{"type":"disconnect","reason":"too_many_websockets","debug_info":{"host":"fake"}}`))
+		_ = ws.Write(ctx, websocket.MessageText,
+			[]byte(`{"type":"disconnect","reason":"too_many_websockets","debug_info":{"host":"fake"}}`))
 		_ = ws.CloseNow()
 		return
 	}
-	hello, _ := json.Marshal(M{"type": "hello", "num_connections": s.line.Len() + 1, "debug_info": M{"host": "fake", "approximate_connection_time": 18060}, "connection_info": M{"app_id": App}})
+	hello, _ := json.Marshal(M{"type": "hello", "num_connections": s.line.Len() + 1,
+		"debug_info":      M{"host": "fake", "approximate_connection_time": 18060},
+		"connection_info": M{"app_id": App}})
 	c.Push(hello)
 	s.line.Add(c)
 	s.mu.Unlock()
@@ -114,11 +118,13 @@ func (s *Server) interact(payload M) {
 func (s *Server) dispatch(kind string, payload M) {
 	var b []byte
 	if !s.line.Hooked() {
-		b, _ = json.Marshal(M{"type": kind, "envelope_id": fmt.Sprintf("env-%d", s.events), "payload": payload, "accepts_response_payload": false, "retry_attempt": 0, "retry_reason": ""})
+		b, _ = json.Marshal(M{"type": kind, "envelope_id": fmt.Sprintf("env-%d", s.events),
+			"payload": payload, "accepts_response_payload": false, "retry_attempt": 0, "retry_reason": ""})
 	} else if b, _ = json.Marshal(payload); kind == "interactive" {
 		b = []byte(url.Values{"payload": {string(b)}}.Encode())
 	}
-	s.line.Deliver(b, wire.Faults{Cut: s.faults.Cut, Duplicate: s.faults.Duplicate, Reorder: s.faults.Reorder, Lose: s.faults.Lose})
+	s.line.Deliver(b, wire.Faults{Cut: s.faults.Cut, Duplicate: s.faults.Duplicate, Reorder: s.faults.Reorder,
+		Lose: s.faults.Lose})
 }
 
 // Hook sets an address to which events are posted, instead of Socket Mode.

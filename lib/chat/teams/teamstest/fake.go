@@ -94,8 +94,10 @@ func New() *Server {
 	if err != nil {
 		panic(err)
 	}
-	s := &Server{Key: private, wake: make(chan struct{}, 1), end: make(chan struct{}), chance: mathrand.New(mathrand.NewPCG(0, 0)),
-		messages: map[string][]*Message{}, guests: map[string]bool{}, subscriptions: map[string]*subscription{}}
+	s := &Server{Key: private, wake: make(chan struct{}, 1), end: make(chan struct{}),
+		chance:   mathrand.New(mathrand.NewPCG(0, 0)),
+		messages: map[string][]*Message{}, guests: map[string]bool{},
+		subscriptions: map[string]*subscription{}}
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
 	s.URL = s.http.URL
 	s.Hurry(1)
@@ -240,15 +242,18 @@ func (s *Server) Activity(m *Message, kind, eventType string) M {
 			root = m.ID
 		}
 		conversation["id"], conversation["conversationType"] = m.Chat+";messageid="+root, "channel"
-		data["channel"], data["team"], data["teamsChannelId"] = M{"id": m.Chat}, M{"id": "19:general@thread.tacv2"}, m.Chat
+		data["channel"], data["team"], data["teamsChannelId"] = M{"id": m.Chat},
+			M{"id": "19:general@thread.tacv2"}, m.Chat
 	}
 	if eventType != "" {
 		data["eventType"] = eventType
 	}
 	at := m.Modified
 	a := M{
-		"type": kind, "id": m.ID, "timestamp": at.Format("2006-01-02T15:04:05.0000000Z"), "serviceUrl": s.URL + "/connector/",
-		"channelId": "msteams", "from": M{"id": "29:" + m.Person, "name": strings.ToUpper(m.Person[:1]) + m.Person[1:], "aadObjectId": PersonID(m.Person)},
+		"type": kind, "id": m.ID, "timestamp": at.Format("2006-01-02T15:04:05.0000000Z"),
+		"serviceUrl": s.URL + "/connector/",
+		"channelId":  "msteams", "from": M{"id": "29:" + m.Person,
+			"name": strings.ToUpper(m.Person[:1]) + m.Person[1:], "aadObjectId": PersonID(m.Person)},
 		"conversation": conversation, "recipient": M{"id": "28:" + AppID, "name": "tri"}, "channelData": data,
 	}
 	if kind == "messageDelete" {
@@ -257,12 +262,16 @@ func (s *Server) Activity(m *Message, kind, eventType string) M {
 	a["textFormat"], a["text"] = "plain", strings.ReplaceAll(m.Text, "@tri", "<at>tri</at>")
 	attachments := []M{{"contentType": "text/html", "content": rich(m.Text)}}
 	if m.File != "" {
-		attachments = append(attachments, M{"contentType": "application/vnd.microsoft.teams.file.download.info", "name": m.File,
-			"contentUrl": "https://example.sharepoint.com/" + m.File, "content": M{"downloadUrl": "https://example.sharepoint.com/x?tempauth=t", "uniqueId": "f-1", "fileType": "txt"}})
+		attachments = append(attachments,
+			M{"contentType": "application/vnd.microsoft.teams.file.download.info", "name": m.File,
+				"contentUrl": "https://example.sharepoint.com/" + m.File,
+				"content": M{"downloadUrl": "https://example.sharepoint.com/x?tempauth=t",
+					"uniqueId": "f-1", "fileType": "txt"}})
 	}
 	a["attachments"] = attachments
 	if strings.Contains(m.Text, "@tri") {
-		a["entities"] = []M{{"type": "mention", "text": "<at>tri</at>", "mentioned": M{"id": "28:" + AppID, "name": "tri"}}}
+		a["entities"] = []M{{"type": "mention", "text": "<at>tri</at>",
+			"mentioned": M{"id": "28:" + AppID, "name": "tri"}}}
 	}
 	return a
 }
@@ -344,7 +353,8 @@ func (s *Server) deliver() {
 // Token returns the token that is sent with an activity; change replaces its claims.
 func (s *Server) Token(change M) string {
 	now := time.Now()
-	said := M{"serviceurl": s.URL + "/connector/", "iss": "https://api.botframework.com", "aud": AppID, "nbf": now.Add(-time.Minute).Unix(), "exp": now.Add(time.Hour).Unix()}
+	said := M{"serviceurl": s.URL + "/connector/", "iss": "https://api.botframework.com", "aud": AppID,
+		"nbf": now.Add(-time.Minute).Unix(), "exp": now.Add(time.Hour).Unix()}
 	header := M{"alg": "RS256", "kid": KeyID, "typ": "JWT"}
 	for k, v := range change {
 		if k == "alg" || k == "kid" {

@@ -65,7 +65,8 @@ func (s *Server) newSubscription(w http.ResponseWriter, r *http.Request) {
 	var in M
 	_ = json.NewDecoder(r.Body).Decode(&in)
 	str := func(name string) string { v, _ := in[name].(string); return v }
-	x := &subscription{ID: fmt.Sprintf("sub-%d", len(s.subscriptions)+1), Resource: str("resource"), At: str("notificationUrl"), Lifecycle: str("lifecycleNotificationUrl"),
+	x := &subscription{ID: fmt.Sprintf("sub-%d", len(s.subscriptions)+1), Resource: str("resource"),
+		At: str("notificationUrl"), Lifecycle: str("lifecycleNotificationUrl"),
 		State: str("clientState"), CertID: str("encryptionCertificateId"), Expires: str("expirationDateTime")}
 	der, _ := base64.StdEncoding.DecodeString(str("encryptionCertificate"))
 	cert, err := x509.ParseCertificate(der)
@@ -100,7 +101,8 @@ func reachable(address string) bool {
 	}
 	defer resp.Body.Close()
 	b, _ := io.ReadAll(resp.Body)
-	return resp.StatusCode == 200 && string(b) == token && strings.HasPrefix(resp.Header.Get("Content-Type"), "text/plain")
+	return resp.StatusCode == 200 && string(b) == token &&
+		strings.HasPrefix(resp.Header.Get("Content-Type"), "text/plain")
 }
 
 // notify sends a notification to the subscribers of a chat, and repeats it until it is accepted.
@@ -146,12 +148,14 @@ func (s *Server) Notification(id, state, certID string, key *rsa.PublicKey, mess
 	body, _ := json.Marshal(M{
 		"validationTokens": []string{s.GraphToken()},
 		"value": []M{{"subscriptionId": id, "clientState": state, "changeType": "created", "tenantId": Tenant,
-			"encryptedContent": M{"data": encode(data), "dataSignature": encode(mac.Sum(nil)), "dataKey": encode(wrapped), "encryptionCertificateId": certID}}},
+			"encryptedContent": M{"data": encode(data), "dataSignature": encode(mac.Sum(nil)),
+				"dataKey": encode(wrapped), "encryptionCertificateId": certID}}},
 	})
 	return body
 }
 
 // GraphToken returns the token of the sender of notifications.
 func (s *Server) GraphToken() string {
-	return s.Token(M{"iss": "https://sts.windows.net/" + Tenant + "/", "appid": "0bf30f3b-4a52-48df-9a82-234910c4a086"})
+	return s.Token(M{"iss": "https://sts.windows.net/" + Tenant + "/",
+		"appid": "0bf30f3b-4a52-48df-9a82-234910c4a086"})
 }

@@ -35,11 +35,13 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case path == "/"+Tenant+"/oauth2/v2.0/token":
 		s.signIn(w, r)
-	case path == "/v1/.well-known/openidconfiguration" || path == "/"+Tenant+"/v2.0/.well-known/openid-configuration":
+	case path == "/v1/.well-known/openidconfiguration" ||
+		path == "/"+Tenant+"/v2.0/.well-known/openid-configuration":
 		answer(w, 200, M{"issuer": "https://api.botframework.com", "jwks_uri": s.URL + "/keys"})
 	case path == "/keys":
 		answer(w, 200, M{"keys": []M{{"kty": "RSA", "use": "sig", "kid": KeyID, "n": base64.RawURLEncoding.EncodeToString(s.Key.N.Bytes()),
-			"e": base64.RawURLEncoding.EncodeToString(big.NewInt(int64(s.Key.E)).Bytes()), "endorsements": []string{"msteams"}}}})
+			"e":            base64.RawURLEncoding.EncodeToString(big.NewInt(int64(s.Key.E)).Bytes()),
+			"endorsements": []string{"msteams"}}}})
 	case s.revoked || r.Header.Get("Authorization") != fmt.Sprintf("Bearer token-%d", s.token):
 		refuse(w, http.StatusUnauthorized, "InvalidAuthenticationToken")
 	case s.roll(s.faults.Busy):
@@ -62,14 +64,16 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
-	if s.revoked || r.FormValue("client_id") != AppID || r.FormValue("client_secret") != Secret || r.FormValue("grant_type") != "client_credentials" {
+	if s.revoked || r.FormValue("client_id") != AppID || r.FormValue("client_secret") != Secret ||
+		r.FormValue("grant_type") != "client_credentials" {
 		answer(w, http.StatusUnauthorized, M{"error": "invalid_client"})
 		return
 	}
 	if s.token == 0 {
 		s.token = 1
 	}
-	answer(w, 200, M{"token_type": "Bearer", "expires_in": 3599, "access_token": fmt.Sprintf("token-%d", s.token)})
+	answer(w, 200, M{"token_type": "Bearer", "expires_in": 3599,
+		"access_token": fmt.Sprintf("token-%d", s.token)})
 }
 
 // Expire invalidates the tokens that were issued.
@@ -132,7 +136,8 @@ func (s *Server) connector(w http.ResponseWriter, r *http.Request, words []strin
 func (s *Server) member(w http.ResponseWriter, id string) {
 	for name := range s.guests {
 		if PersonID(name) == id || id == "29:"+name {
-			answer(w, 200, M{"id": "29:" + name, "userPrincipalName": name + "_other.com#EXT#@example.com", "tenantId": Tenant, "userRole": "guest"})
+			answer(w, 200, M{"id": "29:" + name, "userPrincipalName": name + "_other.com#EXT#@example.com",
+				"tenantId": Tenant, "userRole": "guest"})
 			return
 		}
 	}
@@ -252,25 +257,32 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request, all []*Message, ex
 // message returns a chatMessage.
 func (s *Server) message(m *Message) M {
 	v := M{
-		"id": m.ID, "replyToId": nil, "messageType": "message", "createdDateTime": m.Created.Format("2006-01-02T15:04:05.999Z"),
-		"lastModifiedDateTime": m.Modified.Format("2006-01-02T15:04:05.999Z"), "lastEditedDateTime": m.Edited, "deletedDateTime": m.Deleted,
-		"body": M{"contentType": "html", "content": rich(m.Text)}, "attachments": []M{}, "mentions": []M{},
-		"from": M{"application": nil, "user": M{"id": PersonID(m.Person), "displayName": m.Person, "userIdentityType": "aadUser", "tenantId": Tenant}},
+		"id": m.ID, "replyToId": nil, "messageType": "message",
+		"createdDateTime":      m.Created.Format("2006-01-02T15:04:05.999Z"),
+		"lastModifiedDateTime": m.Modified.Format("2006-01-02T15:04:05.999Z"), "lastEditedDateTime": m.Edited,
+		"deletedDateTime": m.Deleted,
+		"body":            M{"contentType": "html", "content": rich(m.Text)}, "attachments": []M{},
+		"mentions": []M{},
+		"from": M{"application": nil, "user": M{"id": PersonID(m.Person), "displayName": m.Person,
+			"userIdentityType": "aadUser", "tenantId": Tenant}},
 	}
 	if m.Root != "" {
 		v["replyToId"] = m.Root
 	}
 	if m.Bot {
-		v["from"] = M{"user": nil, "application": M{"id": AppID, "displayName": "tri", "applicationIdentityType": "bot"}}
+		v["from"] = M{"user": nil, "application": M{"id": AppID, "displayName": "tri",
+			"applicationIdentityType": "bot"}}
 		if !s.HTML {
 			v["body"] = M{"contentType": "text", "content": m.Text}
 		}
 	}
 	if m.File != "" {
-		v["attachments"] = []M{{"id": "f-1", "contentType": "reference", "contentUrl": "https://example.sharepoint.com/" + m.File, "name": m.File}}
+		v["attachments"] = []M{{"id": "f-1", "contentType": "reference",
+			"contentUrl": "https://example.sharepoint.com/" + m.File, "name": m.File}}
 	}
 	if strings.Contains(m.Text, "@tri") {
-		v["mentions"] = []M{{"id": 0, "mentionText": "tri", "mentioned": M{"application": M{"id": AppID, "applicationIdentityType": "bot"}, "user": nil}}}
+		v["mentions"] = []M{{"id": 0, "mentionText": "tri",
+			"mentioned": M{"application": M{"id": AppID, "applicationIdentityType": "bot"}, "user": nil}}}
 	}
 	if m.Deleted != nil {
 		v["body"] = M{"contentType": "html", "content": ""}

@@ -66,7 +66,8 @@ const (
 
 // New starts a server.
 func New() *Server {
-	s := &Server{Token: "77:secret", next: 1000, message: 1, news: make(chan struct{}), requests: map[string]int{}, chance: rand.New(rand.NewPCG(0, 0))}
+	s := &Server{Token: "77:secret", next: 1000, message: 1, news: make(chan struct{}),
+		requests: map[string]int{}, chance: rand.New(rand.NewPCG(0, 0))}
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
 	s.URL = s.http.URL
 	return s
@@ -121,7 +122,8 @@ func (s *Server) Update(kind string, body M) {
 func (s *Server) Garble() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.updates = append(s.updates, M{"update_id": s.next, "message": "no object"}, M{"update_id": s.next + 1, "message": M{"text": strings.Repeat("x", 3<<20), "chat": 5}})
+	s.updates = append(s.updates, M{"update_id": s.next, "message": "no object"},
+		M{"update_id": s.next + 1, "message": M{"text": strings.Repeat("x", 3<<20), "chat": 5}})
 	s.next += 2
 	s.wake()
 }
@@ -158,7 +160,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	case s.roll(s.faults.Busy):
 		s.mu.Unlock()
-		refuse(w, http.StatusTooManyRequests, "Too Many Requests: retry after 1", M{"parameters": M{"retry_after": 1}})
+		refuse(w, http.StatusTooManyRequests, "Too Many Requests: retry after 1",
+			M{"parameters": M{"retry_after": 1}})
 		return
 	case s.roll(s.faults.Fail):
 		s.mu.Unlock()
@@ -176,7 +179,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	switch method {
 	case "getMe":
-		answer(w, M{"id": BotID, "is_bot": true, "first_name": "tri", "username": BotName, "can_read_all_group_messages": true})
+		answer(w, M{"id": BotID, "is_bot": true, "first_name": "tri", "username": BotName,
+			"can_read_all_group_messages": true})
 	case "getWebhookInfo":
 		answer(w, M{"url": "", "pending_update_count": 0})
 	case "getChat":
@@ -295,7 +299,8 @@ func (s *Server) send(w http.ResponseWriter, in M, method string) {
 		refuse(w, http.StatusInternalServerError, "Internal Server Error", nil)
 		return
 	}
-	answer(w, M{"message_id": m.ID, "date": time.Now().Unix(), "chat": M{"id": chat, "type": "supergroup"}, "text": text})
+	answer(w, M{"message_id": m.ID, "date": time.Now().Unix(), "chat": M{"id": chat, "type": "supergroup"},
+		"text": text})
 }
 
 // Person returns the account of a name.
@@ -328,7 +333,8 @@ func Message(id, chat, thread int64, person, text string) M {
 			end++
 		}
 		if end-i > 5 { // names have at least five letters
-			entities = append(entities, M{"type": "mention", "offset": len(utf16.Encode([]rune(text[:i]))), "length": end - i})
+			entities = append(entities, M{"type": "mention", "offset": len(utf16.Encode([]rune(text[:i]))),
+				"length": end - i})
 		}
 	}
 	if entities != nil {

@@ -75,7 +75,8 @@ type line struct {
 func Run(ctx context.Context, o Options) error {
 	lock, err := o.Gate.Home.TryLock(lockName)
 	if errors.Is(err, durable.ErrLocked) {
-		err = sysexit.Hint(fmt.Errorf("cards are shown for this home already: %w", err), "tri-health says which process it is")
+		err = sysexit.Hint(fmt.Errorf("cards are shown for this home already: %w", err),
+			"tri-health says which process it is")
 	}
 	if err != nil {
 		return err
@@ -95,8 +96,11 @@ func open(ctx context.Context, o Options) (*desk, error) {
 	cfg := o.Gate.Config
 	d := &desk{Options: o, chat: cfg.Gate.Chat, policy: decision.PolicyOf(cfg), people: map[string]string{}}
 	if d.chat.ChatID == "" || !slices.Contains(cfg.On(), d.chat.Platform) {
-		err := sysexit.With(sysexit.Config, fmt.Errorf("gate.chat: %q on %q is no channel of a chat that is configured", d.chat.ChatID, d.chat.Platform))
-		return nil, sysexit.Hint(err, "name the operators' channel: gate: {chat: {platform: slack, chat_id: C0OPS}}")
+		err := sysexit.With(sysexit.Config,
+			fmt.Errorf("gate.chat: %q on %q is no channel of a chat that is configured", d.chat.ChatID,
+				d.chat.Platform))
+		return nil, sysexit.Hint(err,
+			"name the operators' channel: gate: {chat: {platform: slack, chat_id: C0OPS}}")
 	}
 	d.Gate.Via = "chat"
 	for _, p := range d.chat.People {
@@ -133,7 +137,8 @@ func (d *desk) load() (m mark, err error) {
 		return m, sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", markName, err))
 	}
 	if err := json.Unmarshal(b, &m); err != nil {
-		return m, sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("read %s: %w", markName, err)), "remove it: no word is taken twice")
+		return m, sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("read %s: %w", markName, err)),
+			"remove it: no word is taken twice")
 	}
 	for name, off := range map[string]*int64{actionsName: &m.Actions, config.EventsName: &m.Events} {
 		if info, err := d.Gate.Home.Root().Stat(name); err != nil || info.Size() < *off {

@@ -44,14 +44,17 @@ func newWorld(t *testing.T) *world {
 	cfg := config.Default()
 	cfg.Team.Approvers = []string{"ana", "ben"}
 	cfg.Chat.Local.Dir = t.TempDir()
-	cfg.Gate.Chat = config.GateChat{Platform: "local", ChatID: "ops", People: []config.Person{{ID: "U1", Name: "ana"}, {ID: "U9", Name: "nobody"}}}
+	cfg.Gate.Chat = config.GateChat{Platform: "local", ChatID: "ops",
+		People: []config.Person{{ID: "U1", Name: "ana"}, {ID: "U9", Name: "nobody"}}}
 	w := &world{t: t, home: h, cfg: cfg, told: map[string]bool{}}
 	w.start()
 	return w
 }
 
 func (w *world) options() Options {
-	return Options{Gate: approve.Gate{Home: w.home, Config: w.cfg, Now: func() time.Time { return noon }}, Say: func(format string, args ...any) {
+	return Options{Gate: approve.Gate{Home: w.home, Config: w.cfg, Now: func() time.Time {
+		return noon
+	}}, Say: func(format string, args ...any) {
 		w.said = append(w.said, fmt.Sprintf(format, args...))
 	}}
 }
@@ -76,14 +79,16 @@ func (w *world) put(id string, cycle int, text string) (key string) {
 		Key: key, Cycle: cycle, DraftPending: &text, DraftSHA256: decision.Sum(text), Badge: "quotes checked",
 		InvestigatorReturn: &draft.Return{Confidence: draft.High, ConfidenceReason: "read it"},
 	})
-	w.record(decision.Record{Kind: decision.Offer, By: "d", Key: key, Cycle: cycle, Text: text, DraftSHA256: decision.Sum(text)})
+	w.record(decision.Record{Kind: decision.Offer, By: "d", Key: key, Cycle: cycle, Text: text,
+		DraftSHA256: decision.Sum(text)})
 	w.look()
 	return key
 }
 
 func (w *world) thread(th *thread.Thread) {
 	w.t.Helper()
-	th.Platform, th.ChatID, th.ChatName, th.OriginalSenderName, th.ThreadID = "local", "dev", "dev", "cy", th.Key
+	th.Platform, th.ChatID, th.ChatName, th.OriginalSenderName, th.ThreadID = "local", "dev",
+		"dev", "cy", th.Key
 	th.Messages = []thread.Message{{MessageID: th.Key, SenderName: "cy", Content: "where is it?"}}
 	th.StartedAt = noon.Add(-time.Hour).Format(time.RFC3339)
 	if th.Status == "" {
@@ -135,7 +140,10 @@ func (w *world) show(outcome string) {
 
 func (w *world) asked() (all []notify.Signal) {
 	w.t.Helper()
-	if _, err := notify.Asked(w.home, 0, func(s notify.Signal) error { all = append(all, s); return nil }); err != nil {
+	if _, err := notify.Asked(w.home, 0, func(s notify.Signal) error {
+		all = append(all, s)
+		return nil
+	}); err != nil {
 		w.t.Fatal(err)
 	}
 	return all
@@ -144,7 +152,8 @@ func (w *world) asked() (all []notify.Signal) {
 // dealt are the signals that post a card of a thread.
 func (w *world) dealt(key string) (cards []notify.Signal) {
 	for _, s := range w.asked() {
-		if s.Kind == notify.Card && s.Key == key && (s.By == by || len(cards) == 0) { // tri-reply shows another's in ours
+		// tri-reply shows another's in ours
+		if s.Kind == notify.Card && s.Key == key && (s.By == by || len(cards) == 0) {
 			cards = append(cards, s)
 		}
 	}
@@ -173,7 +182,8 @@ func (w *world) act(key, who, name string, change func(*event.Action)) error {
 	dealt := w.dealt(key)
 	c := dealt[len(dealt)-1]
 	w.acts++
-	a := event.Action{ID: fmt.Sprint("a", w.acts), Platform: "local", ChatID: "ops", MessageID: "m-" + c.ID, Sender: event.Sender{ID: who, Type: "user"}, Name: name}
+	a := event.Action{ID: fmt.Sprint("a", w.acts), Platform: "local", ChatID: "ops", MessageID: "m-" + c.ID,
+		Sender: event.Sender{ID: who, Type: "user"}, Name: name}
 	if len(c.Buttons) > 0 && !strings.ContainsAny(name, "✅❌🔄↩⏩") {
 		a.Value = c.Buttons[0].Value
 	}
@@ -189,7 +199,8 @@ func (w *world) write(key, who, text string, change func(*event.Event)) error {
 	dealt := w.dealt(key)
 	below := "m-" + dealt[len(dealt)-1].ID
 	w.acts++
-	e := event.Event{Platform: "local", ChatID: "ops", MessageID: fmt.Sprint("e", w.acts), ThreadID: &below, Sender: event.Sender{ID: who, Type: "user"}, Content: text}
+	e := event.Event{Platform: "local", ChatID: "ops", MessageID: fmt.Sprint("e", w.acts), ThreadID: &below,
+		Sender: event.Sender{ID: who, Type: "user"}, Content: text}
 	if change != nil {
 		change(&e)
 	}
@@ -234,8 +245,10 @@ func TestBeforeItStands(t *testing.T) {
 	w := newWorld(t)
 	first := w.put("1", 1, "It is 5.")
 	text := "It is 6."
-	w.thread(&thread.Thread{Key: "local.dev.2", Cycle: 1, DraftPending: &text, DraftSHA256: decision.Sum(text)})
-	w.record(decision.Record{Kind: decision.Offer, By: "d", Key: "local.dev.2", Cycle: 1, Text: text, DraftSHA256: decision.Sum(text)})
+	w.thread(&thread.Thread{Key: "local.dev.2", Cycle: 1, DraftPending: &text,
+		DraftSHA256: decision.Sum(text)})
+	w.record(decision.Record{Kind: decision.Offer, By: "d", Key: "local.dev.2", Cycle: 1, Text: text,
+		DraftSHA256: decision.Sum(text)})
 	w.desk.board.Refresh()
 	if err := w.desk.sync(); err != nil {
 		t.Fatal(err)
@@ -258,11 +271,14 @@ func TestBeforeItStands(t *testing.T) {
 // TestNotShown: a card that could not be shown is requested once more by a later process, unless it may be
 // in the channel.
 func TestNotShown(t *testing.T) {
-	for outcome, want := range map[string]int{notify.Refused: 2, notify.Unsupported: 2, notify.Late: 2, notify.Failed: 1, notify.Shown: 1} {
+	for outcome, want := range map[string]int{notify.Refused: 2, notify.Unsupported: 2, notify.Late: 2,
+		notify.Failed: 1, notify.Shown: 1} {
 		w := newWorld(t)
 		text := "It is 5."
-		w.thread(&thread.Thread{Key: "local.dev.1", Cycle: 1, DraftPending: &text, DraftSHA256: decision.Sum(text)})
-		w.record(decision.Record{Kind: decision.Offer, By: "d", Key: "local.dev.1", Cycle: 1, Text: text, DraftSHA256: decision.Sum(text)})
+		w.thread(&thread.Thread{Key: "local.dev.1", Cycle: 1, DraftPending: &text,
+			DraftSHA256: decision.Sum(text)})
+		w.record(decision.Record{Kind: decision.Offer, By: "d", Key: "local.dev.1", Cycle: 1, Text: text,
+			DraftSHA256: decision.Sum(text)})
 		w.desk.board.Refresh()
 		if err := w.desk.sync(); err != nil {
 			t.Fatal(err)
@@ -289,7 +305,8 @@ func TestCutAnywhere(t *testing.T) {
 	for i := range 3 {
 		key := fmt.Sprint("local.dev.", i)
 		w.thread(&thread.Thread{Key: key, Cycle: 1, DraftPending: &text, DraftSHA256: decision.Sum(text)})
-		w.record(decision.Record{Kind: decision.Offer, By: "d", Key: key, Cycle: 1, Text: text, DraftSHA256: decision.Sum(text)})
+		w.record(decision.Record{Kind: decision.Offer, By: "d", Key: key, Cycle: 1, Text: text,
+			DraftSHA256: decision.Sum(text)})
 	}
 	w.desk.board.Refresh()
 	if err := w.desk.sync(); err != nil {

@@ -45,7 +45,8 @@ func (d *desk) body(it *approve.Item) (out string, whole bool) {
 	b.line("%s, %s asks:", one(it.ChatName, 60), one(it.Who, 60))
 	b.quote(it.Question, maxQuestion)
 	if it.Note != "" {
-		b.line("%s", map[string]string{approve.Ask: "Asked of you:", approve.Failure: "What failed:", approve.Parked: "Why it is parked:"}[it.Kind])
+		b.line("%s", map[string]string{approve.Ask: "Asked of you:", approve.Failure: "What failed:",
+			approve.Parked: "Why it is parked:"}[it.Kind])
 		b.quote(it.Note, maxNote)
 	}
 	whole = true
@@ -70,7 +71,8 @@ func (d *desk) body(it *approve.Item) (out string, whole bool) {
 		b.line("! %s: %s", p.Name, one(p.Note, 150))
 	}
 	for i, c := range v.Evidence {
-		b.line("%d. %s (%s): %s, for: %s%s", i+1, one(c.Ref, 100), c.Kind, c.Result, one(c.Claim, 120), before("; since then: ", one(c.Changed, 80)))
+		b.line("%d. %s (%s): %s, for: %s%s", i+1, one(c.Ref, 100), c.Kind, c.Result, one(c.Claim, 120),
+			before("; since then: ", one(c.Changed, 80)))
 	}
 	b.objections(&v)
 	if until := it.Until; until != "" {
@@ -192,7 +194,8 @@ func (d *desk) faceOf(c *card, it *approve.Item) face {
 	name := c.name[:8]
 	switch it.Kind {
 	case approve.Draft:
-		f := face{title: "Draft " + name + before(": ", one(it.Badge, 60)), buttons: "approve dismiss redo escalate "}
+		f := face{title: "Draft " + name + before(": ", one(it.Badge, 60)),
+			buttons: "approve dismiss redo escalate "}
 		foot := name + " · Reply to this message with what to change, and it is investigated again."
 		if !c.whole {
 			f.buttons = "dismiss redo escalate "
@@ -204,18 +207,25 @@ func (d *desk) faceOf(c *card, it *approve.Item) face {
 		f.text = c.body + "\n\n" + foot
 		return f
 	case approve.Ask:
-		return face{"Asked of you " + name, c.body + "\n\n" + name + " · Reply to this message with the answer.", "dismiss "}
+		return face{"Asked of you " + name,
+			c.body + "\n\n" + name + " · Reply to this message with the answer.", "dismiss "}
 	case approve.Failure:
-		return face{"Nothing to post " + name, c.body + "\n\n" + name + " · Reply to this message with what to look at, and it is investigated again.", "redo escalate dismiss "}
+		return face{"Nothing to post " + name,
+			c.body + "\n\n" + name +
+				" · Reply to this message with what to look at, and it is investigated again.",
+			"redo escalate dismiss "}
 	case approve.Parked:
-		return face{"May or may not be posted " + name, c.body + "\n\nLook into the chat, then say: tri-approve settle " + name + " posted|retry|drop", ""}
+		return face{"May or may not be posted " + name,
+			c.body + "\n\nLook into the chat, then say: tri-approve settle " + name + " posted|retry|drop",
+			""}
 	}
 	w := d.past.words[cycleOf(c.Key, c.Cycle)]
 	who := one(w.By, 60)
 	f := face{title: "Approved by " + who}
 	said := "Read and approved by " + who + "; it is being posted."
 	if it.Kind == approve.Approved {
-		said = fmt.Sprintf("Read and approved by %s; it is posted in %v, unless it is taken back.", who, d.Gate.Config.Gate.Grace())
+		said = fmt.Sprintf("Read and approved by %s; it is posted in %v, unless it is taken back.", who,
+			d.Gate.Config.Gate.Grace())
 		f.buttons = "undo "
 	}
 	f.text = said + c.instead(w) + "\n\n" + c.body
@@ -238,12 +248,14 @@ func (c *card) instead(w decision.Record) string {
 	for _, s := range w.Sentences {
 		b.line("- %s: %s", one(s.Label(), 120), one(s.Text, 80))
 	}
-	return "\nWith another text" + before(", ", one(w.Badge, 120)) + ":\n" + strings.TrimSuffix(b.String(), "\n")
+	return "\nWith another text" + before(", ", one(w.Badge, 120)) + ":\n" +
+		strings.TrimSuffix(b.String(), "\n")
 }
 
 // labels are the labels and styles of the buttons.
 var labels = map[string][2]string{
-	"approve": {"Approve", "primary"}, "dismiss": {"Dismiss", "danger"}, "redo": {"Redo", ""}, "escalate": {"Look longer", ""}, "undo": {"Undo", ""},
+	"approve": {"Approve", "primary"}, "dismiss": {"Dismiss", "danger"}, "redo": {"Redo", ""},
+	"escalate": {"Look longer", ""}, "undo": {"Undo", ""},
 }
 
 // signal returns the request to show the card with a face.
@@ -251,7 +263,8 @@ func (c *card) signal(f face) notify.Signal {
 	s := c.Signal
 	s.Title, s.Text, s.Buttons = text.Cut(f.title, maxTitle), f.text, nil
 	for name := range strings.FieldsSeq(f.buttons) {
-		s.Buttons = append(s.Buttons, notify.Button{Name: name, Label: labels[name][0], Value: c.value(), Style: labels[name][1]})
+		s.Buttons = append(s.Buttons, notify.Button{Name: name, Label: labels[name][0], Value: c.value(),
+			Style: labels[name][1]})
 	}
 	return s
 }

@@ -17,7 +17,8 @@ import (
 func TestFaces(t *testing.T) {
 	sha := decision.Sum("It is 5.")
 	word := func(kind, note string) decision.Record {
-		r := decision.Record{Kind: kind, By: "ana", Note: note, Key: "local.dev.1", Cycle: 1, DraftSHA256: sha}
+		r := decision.Record{Kind: kind, By: "ana", Note: note, Key: "local.dev.1", Cycle: 1,
+			DraftSHA256: sha}
 		if kind == decision.Approve {
 			r.Text = "It is 5."
 		}
@@ -26,7 +27,8 @@ func TestFaces(t *testing.T) {
 	say := func(r decision.Record) func(*world) { return func(w *world) { w.record(r) } }
 	reply := func(outcome string) func(*world) {
 		return func(w *world) {
-			b, _ := json.Marshal(outbox.Reply{Key: "local.dev.1", Cycle: 1, Outcome: outcome, ApprovedBy: "ana", Why: "thread gone"})
+			b, _ := json.Marshal(outbox.Reply{Key: "local.dev.1", Cycle: 1, Outcome: outcome,
+				ApprovedBy: "ana", Why: "thread gone"})
 			if _, err := w.desk.take(line{log: repliesName, bytes: b}); err != nil {
 				w.t.Fatal(err)
 			}
@@ -50,16 +52,23 @@ func TestFaces(t *testing.T) {
 	}{
 		{"approved", []func(*world){yes}, "Approved by ana", "posted in 10s, unless it is taken back", 1},
 		{"claimed", []func(*world){yes, say(word(decision.Claim, ""))}, "Approved by ana", "being posted", 0},
-		{"posted", []func(*world){yes, say(word(decision.Claim, "")), moved(thread.Closed, "posted", 1), reply(outbox.Posted)}, "Posted", "approved by ana", 0},
-		{"refused", []func(*world){yes, say(word(decision.Claim, "")), moved(thread.Closed, "refused", 1), reply(outbox.Refused)}, "Not posted", "thread gone", 0},
+		{"posted", []func(*world){yes, say(word(decision.Claim, "")), moved(thread.Closed, "posted", 1),
+			reply(outbox.Posted)}, "Posted", "approved by ana", 0},
+		{"refused", []func(*world){yes, say(word(decision.Claim, "")), moved(thread.Closed, "refused", 1),
+			reply(outbox.Refused)}, "Not posted", "thread gone", 0},
 		{"edited", []func(*world){say(decision.Record{Kind: decision.Edit, By: "ana", Key: "local.dev.1", Cycle: 1, Text: "No: 6.", DraftSHA256: decision.Sum("No: 6."), Original: sha})}, "Approved by ana", "With another text:\n│ No: 6.", 1},
-		{"dismissed", []func(*world){say(word(decision.Dismiss, "nobody asked"))}, "Dismissed by ana", "nobody asked", 0},
+		{"dismissed", []func(*world){say(word(decision.Dismiss, "nobody asked"))}, "Dismissed by ana",
+			"nobody asked", 0},
 		{"redone", []func(*world){say(word(decision.Redo, "look there"))}, "Redone for ana", "look there", 0},
-		{"redone, and a new draft", []func(*world){say(word(decision.Redo, "look there")), moved(thread.Investigating, "", 2)}, "Redone for ana", "look there", 0},
+		{"redone, and a new draft", []func(*world){say(word(decision.Redo, "look there")),
+			moved(thread.Investigating, "", 2)}, "Redone for ana", "look there", 0},
 		{"escalated", []func(*world){say(word(decision.Escalate, ""))}, "Looked into for longer", "ana", 0},
-		{"revoked", []func(*world){yes, say(word(decision.Revoke, "client.go has changed"))}, "Not posted", "client.go has changed", 0},
-		{"withdrawn", []func(*world){say(word(decision.Withdraw, "a follow-up came"))}, "No longer waits", "a follow-up came", 0},
-		{"expired", []func(*world){moved(thread.Closed, "nobody decided in time", 1)}, "Closed", "nobody decided in time", 0},
+		{"revoked", []func(*world){yes, say(word(decision.Revoke, "client.go has changed"))}, "Not posted",
+			"client.go has changed", 0},
+		{"withdrawn", []func(*world){say(word(decision.Withdraw, "a follow-up came"))}, "No longer waits",
+			"a follow-up came", 0},
+		{"expired", []func(*world){moved(thread.Closed, "nobody decided in time", 1)}, "Closed",
+			"nobody decided in time", 0},
 		{"being looked at again", []func(*world){moved(thread.Investigating, "", 2)}, "Replaced", "newer", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -70,7 +79,8 @@ func TestFaces(t *testing.T) {
 				w.look()
 			}
 			s := w.last(key)
-			if !strings.HasPrefix(s.Title, tt.title) || !strings.Contains(s.Text, tt.text) || !strings.Contains(s.Text, "│ where is it?") || len(s.Buttons) != tt.buttons {
+			if !strings.HasPrefix(s.Title, tt.title) || !strings.Contains(s.Text, tt.text) ||
+				!strings.Contains(s.Text, "│ where is it?") || len(s.Buttons) != tt.buttons {
 				t.Errorf("%q, %q, %d buttons", s.Title, s.Text, len(s.Buttons))
 			}
 			n := len(w.asked())
@@ -94,7 +104,8 @@ func TestHostile(t *testing.T) {
 		Key: "local.dev.1", Cycle: 1, DraftPending: &text, DraftSHA256: decision.Sum(text), Badge: "b\n\nad",
 		InvestigatorReturn: &draft.Return{ConfidenceReason: bad, OpenQuestions: []string{bad}},
 	})
-	w.record(decision.Record{Kind: decision.Offer, By: "d", Key: "local.dev.1", Cycle: 1, Text: text, DraftSHA256: decision.Sum(text)})
+	w.record(decision.Record{Kind: decision.Offer, By: "d", Key: "local.dev.1", Cycle: 1, Text: text,
+		DraftSHA256: decision.Sum(text)})
 	w.look()
 	s := w.last("local.dev.1")
 	for _, never := range []string{"@channel", "@c", "](", "\x1b", "\u202e", "\n# "} {
@@ -131,7 +142,8 @@ func TestLong(t *testing.T) {
 			if got := utf8.RuneCountInString(s.Text) + utf8.RuneCountInString(s.Title); got > most {
 				t.Errorf("%s: a draft of %d makes a card of %d", platform, n, got)
 			}
-			whole := strings.Contains(strings.ReplaceAll(s.Text, "│ ", ""), strings.TrimSpace(strings.Repeat("é x ", n/4)))
+			whole := strings.Contains(strings.ReplaceAll(s.Text, "│ ", ""),
+				strings.TrimSpace(strings.Repeat("é x ", n/4)))
 			if can := s.Buttons[0].Name == "approve"; can != whole {
 				t.Errorf("%s: %d characters: all are shown %v, can be approved %v", platform, n, whole, can)
 			}
@@ -156,17 +168,20 @@ func TestParked(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.record(decision.Record{Kind: decision.Claim, By: "tri-reply", Key: key, Cycle: 1, DraftSHA256: sha})
-	e := outbox.Entry{ID: outbox.ID(key, 1, sha, 1), Key: key, Cycle: 1, DraftSHA256: sha, Part: 1, Parts: 1, State: outbox.Parked, Tries: 2, Why: "no answer", Text: "It is 5."}
+	e := outbox.Entry{ID: outbox.ID(key, 1, sha, 1), Key: key, Cycle: 1, DraftSHA256: sha, Part: 1, Parts: 1,
+		State: outbox.Parked, Tries: 2, Why: "no answer", Text: "It is 5."}
 	if err := e.Save(w.home); err != nil {
 		t.Fatal(err)
 	}
 	w.look()
 	s := w.last(key)
-	if !strings.HasPrefix(s.Title, "May or may not be posted") || len(s.Buttons) != 0 || !strings.Contains(s.Text, "tri-approve settle") {
+	if !strings.HasPrefix(s.Title, "May or may not be posted") || len(s.Buttons) != 0 ||
+		!strings.Contains(s.Text, "tri-approve settle") {
 		t.Errorf("%+v", s)
 	}
 	for range 2 {
-		w.record(decision.Record{Kind: decision.Settle, By: "ana", Key: key, Cycle: 1, DraftSHA256: sha, Post: e.ID, Tries: e.Tries, Outcome: decision.SettleRetry})
+		w.record(decision.Record{Kind: decision.Settle, By: "ana", Key: key, Cycle: 1, DraftSHA256: sha,
+			Post: e.ID, Tries: e.Tries, Outcome: decision.SettleRetry})
 		e.State = outbox.Intent
 		if err := e.Save(w.home); err != nil {
 			t.Fatal(err)
@@ -195,23 +210,28 @@ func TestAutoSecond(t *testing.T) {
 	w.start()
 	text, sha := "It is 5.", decision.Sum("It is 5.")
 	w.thread(&thread.Thread{Key: "local.dev.1", Cycle: 1, DraftPending: &text, DraftSHA256: sha})
-	w.record(decision.Record{Kind: decision.Offer, By: "d", Key: "local.dev.1", Cycle: 1, Text: text, DraftSHA256: sha})
+	w.record(decision.Record{Kind: decision.Offer, By: "d", Key: "local.dev.1", Cycle: 1, Text: text,
+		DraftSHA256: sha})
 	w.look()
 	w.show(notify.Shown)
 	told := notify.Signal{
-		ID: notify.OfAuto("x"), Kind: notify.Card, By: "tri-dispatch", Platform: "local", ChatID: "ops", Key: "local.dev.1", Cycle: 1, DraftSHA256: sha,
+		ID: notify.OfAuto("x"), Kind: notify.Card, By: "tri-dispatch", Platform: "local", ChatID: "ops",
+		Key: "local.dev.1", Cycle: 1, DraftSHA256: sha,
 		Title: "Automatic reply", Text: "It is 5.",
 	}
 	if err := notify.Ask(w.home, told); err != nil {
 		t.Fatal(err)
 	}
 	w.look()
-	if s := w.last("local.dev.1"); s.Kind != notify.Recard || !strings.HasPrefix(s.Title, "Draft ") || len(s.Buttons) != 4 {
+	if s := w.last("local.dev.1"); s.Kind != notify.Recard || !strings.HasPrefix(s.Title, "Draft ") ||
+		len(s.Buttons) != 4 {
 		t.Errorf("without a yes: %+v", s)
 	}
-	w.record(decision.Record{Kind: decision.Auto, By: "tri-dispatch", Key: "local.dev.1", Cycle: 1, Text: text, DraftSHA256: sha})
+	w.record(decision.Record{Kind: decision.Auto, By: "tri-dispatch", Key: "local.dev.1", Cycle: 1,
+		Text: text, DraftSHA256: sha})
 	w.look()
-	if s := w.last("local.dev.1"); s.Title != autoTitle || len(s.Buttons) != 1 || s.Buttons[0].Name != "undo" {
+	if s := w.last("local.dev.1"); s.Title != autoTitle || len(s.Buttons) != 1 ||
+		s.Buttons[0].Name != "undo" {
 		t.Errorf("with the yes: %+v", s)
 	}
 	if n := len(w.dealt("local.dev.1")); n != 1 {
@@ -231,19 +251,24 @@ func TestAuto(t *testing.T) {
 	w.start()
 	text, sha := "It is 5.", decision.Sum("It is 5.")
 	w.thread(&thread.Thread{Key: "local.dev.1", Cycle: 1, DraftPending: &text, DraftSHA256: sha})
-	w.record(decision.Record{Kind: decision.Offer, By: "d", Key: "local.dev.1", Cycle: 1, Text: text, DraftSHA256: sha})
+	w.record(decision.Record{Kind: decision.Offer, By: "d", Key: "local.dev.1", Cycle: 1, Text: text,
+		DraftSHA256: sha})
 	told := notify.Signal{
-		ID: notify.OfAuto("x"), Kind: notify.Card, By: "tri-dispatch", Platform: "local", ChatID: "ops", Key: "local.dev.1", Cycle: 1, DraftSHA256: sha,
+		ID: notify.OfAuto("x"), Kind: notify.Card, By: "tri-dispatch", Platform: "local", ChatID: "ops",
+		Key: "local.dev.1", Cycle: 1, DraftSHA256: sha,
 		Title: "Automatic reply", Text: "cy: where\nis it? @channel\n\nIt is 5.\n\nTake it back until then",
 	}
-	if err := notify.Ask(w.home, told, notify.Signal{ID: "budget-1", Kind: notify.Card, By: "tri-dispatch", Platform: "local", ChatID: "ops", Text: "no money"}); err != nil {
+	if err := notify.Ask(w.home, told, notify.Signal{ID: "budget-1", Kind: notify.Card, By: "tri-dispatch",
+		Platform: "local", ChatID: "ops", Text: "no money"}); err != nil {
 		t.Fatal(err)
 	}
 	w.show(notify.Shown)
-	w.record(decision.Record{Kind: decision.Auto, By: "tri-dispatch", Key: "local.dev.1", Cycle: 1, Text: text, DraftSHA256: sha})
+	w.record(decision.Record{Kind: decision.Auto, By: "tri-dispatch", Key: "local.dev.1", Cycle: 1,
+		Text: text, DraftSHA256: sha})
 	w.look()
 	s := w.last("local.dev.1")
-	if s.Title != autoTitle || len(s.Buttons) != 1 || s.Buttons[0].Name != "undo" || !strings.Contains(s.Text, "No person has looked at it") || strings.Contains(s.Text, "@channel") {
+	if s.Title != autoTitle || len(s.Buttons) != 1 || s.Buttons[0].Name != "undo" ||
+		!strings.Contains(s.Text, "No person has looked at it") || strings.Contains(s.Text, "@channel") {
 		t.Errorf("%+v", s)
 	}
 	if n := len(w.dealt("local.dev.1")); n != 1 {

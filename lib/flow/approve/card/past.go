@@ -27,7 +27,8 @@ type past struct {
 func newPast(h *durable.Home, p decision.Policy) *past {
 	return &past{
 		home: h, tail: decision.NewTail(h), state: decision.NewState(p),
-		words: map[string]decision.Record{}, settled: map[string]decision.Record{}, refs: map[string]bool{}, replies: map[string]*outbox.Reply{},
+		words: map[string]decision.Record{}, settled: map[string]decision.Record{}, refs: map[string]bool{},
+		replies: map[string]*outbox.Reply{},
 	}
 }
 
@@ -51,7 +52,8 @@ func (p *past) read() error {
 }
 
 func (p *past) reply(r *outbox.Reply) {
-	p.replies[cycleOf(r.Key, r.Cycle)] = &outbox.Reply{Outcome: r.Outcome, ApprovedBy: r.ApprovedBy, EditedBy: r.EditedBy, Badge: r.Badge, Why: r.Why, PostedAt: r.PostedAt}
+	p.replies[cycleOf(r.Key, r.Cycle)] = &outbox.Reply{Outcome: r.Outcome, ApprovedBy: r.ApprovedBy,
+		EditedBy: r.EditedBy, Badge: r.Badge, Why: r.Why, PostedAt: r.PostedAt}
 }
 
 func (p *past) readWords() error {
@@ -103,7 +105,8 @@ func (p *past) end(c *card) (title, said string, end, ok bool) {
 	case reply != nil && reply.Outcome == outbox.Posted:
 		return "Posted", fmt.Sprintf("Posted; %s.", one(reply.Approval(), 160)), true, true
 	case reply != nil:
-		return "Not posted", fmt.Sprintf("Approved by %s, and not posted (%s): %s", one(reply.ApprovedBy, 60), reply.Outcome, one(reply.Why, 200)), true, true
+		return "Not posted", fmt.Sprintf("Approved by %s, and not posted (%s): %s", one(reply.ApprovedBy, 60),
+			reply.Outcome, one(reply.Why, 200)), true, true
 	case w.Posts() && w.Outcome == decision.Claim:
 		return "Approved by " + who, "Read and approved by " + who + "; it is being posted.", false, true
 	case w.Posts():
@@ -160,7 +163,8 @@ func (p *past) endOfThread(c *card) (title, said string, end, ok bool) {
 // newer reports whether another draft of the same cycle has been offered.
 func (p *past) newer(c *card) bool {
 	st := p.state.Standing(c.Key)
-	return st != nil && st.Offer != nil && st.Cycle == c.Cycle && c.DraftSHA256 != "" && st.Offer.DraftSHA256 != c.DraftSHA256
+	return st != nil && st.Offer != nil && st.Cycle == c.Cycle && c.DraftSHA256 != "" &&
+		st.Offer.DraftSHA256 != c.DraftSHA256
 }
 
 // one makes outside text one line of at most most characters.

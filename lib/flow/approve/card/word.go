@@ -79,7 +79,8 @@ func (d *desk) message(l line) (*card, error) {
 	if err := json.Unmarshal(l.bytes, &e); err != nil {
 		return nil, sysexit.With(sysexit.Data, fmt.Errorf("read %s: %w", l.log, err))
 	}
-	if e.Sender.Type == "bot" || e.Deleted || e.EditedAt != "" || e.EditID != "" || strings.TrimSpace(e.Content) == "" {
+	if e.Sender.Type == "bot" || e.Deleted || e.EditedAt != "" || e.EditID != "" ||
+		strings.TrimSpace(e.Content) == "" {
 		return nil, nil
 	}
 	below := []string{e.ReplyToID}
@@ -102,7 +103,8 @@ func (d *desk) message(l line) (*card, error) {
 	if utf8.RuneCountInString(note) > maxSaid {
 		note = text.Cut(note, maxSaid)
 	}
-	return c, d.say(c, word1{kind: "reply", ref: "message " + e.Platform + " " + e.ChatID + " " + e.MessageID, by: e.Sender, note: note})
+	return c, d.say(c, word1{kind: "reply", ref: "message " + e.Platform + " " + e.ChatID + " " + e.MessageID,
+		by: e.Sender, note: note})
 }
 
 // cardAt returns the card in a message, or nil if there is none.
@@ -190,7 +192,8 @@ func (d *desk) decide(c *card, it *approve.Item, w word1, person string) (err er
 	switch status, _ := sysexit.Of(err); {
 	case err == nil:
 		d.Say("%s: %s by %s", c.name[:8], w.kind, text.Visible(person))
-	case errors.Is(err, decision.ErrChain) || status != sysexit.No && status != sysexit.NoPerm && status != sysexit.Data:
+	case errors.Is(err, decision.ErrChain) || status != sysexit.No && status != sysexit.NoPerm &&
+		status != sysexit.Data:
 		return err
 	default:
 		d.ignore(c, &w.by, "%v", err)
@@ -209,5 +212,6 @@ func (d *desk) theirs(it *approve.Item, person string) bool {
 
 // ignore reports to the operator a decision that was not taken.
 func (d *desk) ignore(c *card, who *event.Sender, format string, args ...any) {
-	d.Say("%s: %s: not taken: %s", c.name[:8], text.Visible(who.ID), text.Visible(fmt.Sprintf(format, args...)))
+	d.Say("%s: %s: not taken: %s", c.name[:8], text.Visible(who.ID),
+		text.Visible(fmt.Sprintf(format, args...)))
 }

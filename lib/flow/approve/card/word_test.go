@@ -46,7 +46,8 @@ func TestWords(t *testing.T) {
 		{"dismiss by reaction", offered, click("❌", "ben"), []string{"dismiss ben"}},
 		{"redo", offered, click("redo", "ben"), []string{"redo ben"}},
 		{"redo by reaction", offered, click("🔄", "ben"), []string{"redo ben"}},
-		{"redo by reply", offered, write("U1", " look at\nthe client "), []string{"redo ana look at\nthe client"}},
+		{"redo by reply", offered, write("U1", " look at\nthe client "),
+			[]string{"redo ana look at\nthe client"}},
 		{"escalate", offered, click("escalate", "ben"), []string{"escalate ben"}},
 		{"escalate by reaction", offered, click("⏩", "ben"), []string{"escalate ben"}},
 		{"redo of a failure", failed, write("ben", "again"), []string{"redo ben again"}},
@@ -86,12 +87,14 @@ func TestForged(t *testing.T) {
 		"another word":              func(a *event.Action) { a.Name = "claim" },
 		"a word that has no button": func(a *event.Action) { a.Name = "settle" },
 		"an empty word":             func(a *event.Action) { a.Name = "" },
-		"a stranger":                func(a *event.Action) { a.Sender = event.Sender{ID: "U2", Type: "user", Name: "ben"} },
-		"who is mapped to nobody":   func(a *event.Action) { a.Sender.ID = "U9" },
-		"nobody":                    func(a *event.Action) { a.Sender.ID = "" },
-		"a bot":                     func(a *event.Action) { a.Sender.Type = "bot" },
-		"taken away":                func(a *event.Action) { a.Removed = true },
-		"a reaction taken away":     func(a *event.Action) { a.Name, a.Value, a.Removed = "✅", "", true },
+		"a stranger": func(a *event.Action) {
+			a.Sender = event.Sender{ID: "U2", Type: "user", Name: "ben"}
+		},
+		"who is mapped to nobody": func(a *event.Action) { a.Sender.ID = "U9" },
+		"nobody":                  func(a *event.Action) { a.Sender.ID = "" },
+		"a bot":                   func(a *event.Action) { a.Sender.Type = "bot" },
+		"taken away":              func(a *event.Action) { a.Removed = true },
+		"a reaction taken away":   func(a *event.Action) { a.Name, a.Value, a.Removed = "✅", "", true },
 	} {
 		if err := w.act(key, "ben", "approve", forge); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -195,7 +198,8 @@ func TestQuorum(t *testing.T) {
 		}
 		w.look()
 		s := w.last(key)
-		if i < 2 && (!strings.Contains(s.Text, "ben says yes; one more must") || len(s.Buttons) != 4) || i == 2 && s.Title != "Approved by ana" {
+		if i < 2 && (!strings.Contains(s.Text, "ben says yes; one more must") || len(s.Buttons) != 4) ||
+			i == 2 && s.Title != "Approved by ana" {
 			t.Errorf("after %d: %q %q", i+1, s.Title, s.Text)
 		}
 	}
@@ -206,7 +210,8 @@ func TestRace(t *testing.T) {
 	for i := range 20 {
 		w := newWorld(t)
 		key := w.put("1", 1, "It is 5.")
-		terminal := approve.Gate{Home: w.home, Config: w.cfg, By: "ana", Via: "terminal", Now: func() time.Time { return noon }}
+		terminal := approve.Gate{Home: w.home, Config: w.cfg, By: "ana", Via: "terminal",
+			Now: func() time.Time { return noon }}
 		it, err := terminal.Find(key, approve.Draft)
 		if err != nil {
 			t.Fatal(err)

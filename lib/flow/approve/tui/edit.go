@@ -51,7 +51,9 @@ func (s *screen) edit(it *approve.Item) tea.Cmd {
 	}
 	file := filepath.Join(dir, "draft.md")
 	argv := append(approve.Editor(), file)
-	return tea.ExecProcess(exec.Command(argv[0], argv[1:]...), func(err error) tea.Msg { return edited{it, file, err} })
+	return tea.ExecProcess(exec.Command(argv[0], argv[1:]...), func(err error) tea.Msg {
+		return edited{it, file, err}
+	})
 }
 
 // finishEdit shows the result of the editor. If the editor failed, or the text is empty or unchanged,

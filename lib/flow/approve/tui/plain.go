@@ -79,7 +79,8 @@ func (p *plain) sayItem() {
 		p.line("Nothing waits for you.")
 		return
 	}
-	p.line("Item %d of %d, %s. In %s, %s asks: %s", p.at+1, len(p.items), it.Kind, text.Line(it.ChatName, 0), text.Line(it.Who, 0), text.Line(it.Question, 0))
+	p.line("Item %d of %d, %s. In %s, %s asks: %s", p.at+1, len(p.items), it.Kind, text.Line(it.ChatName, 0),
+		text.Line(it.Who, 0), text.Line(it.Question, 0))
 	if v := p.Gate.View(it); v.Draft != "" {
 		p.line("The draft, %s: %s", text.Line(it.Badge+it.Note, 0), text.Line(v.Draft, 0))
 		if sent := v.Sent(); sent != "" {
@@ -113,7 +114,8 @@ func (p *plain) word(w string) (leave bool) {
 		p.line("Nothing waits for you.")
 	case long == "list":
 		for i, it := range p.items {
-			p.line("%d: %s, %s in %s: %s", i+1, it.Kind, text.Line(it.Who, 0), text.Line(it.ChatName, 0), text.Line(it.Question, 0))
+			p.line("%d: %s, %s in %s: %s", i+1, it.Kind, text.Line(it.Who, 0), text.Line(it.ChatName, 0),
+				text.Line(it.Question, 0))
 		}
 	case long == "":
 		p.line("There is no word %q.", text.Line(w, 0))
@@ -141,7 +143,8 @@ func (p *plain) decide(it *approve.Item, word string) {
 		note = strings.TrimSpace(text)
 	}
 	kinds := map[string]string{
-		"approve": decision.Approve, "redo": decision.Redo, "answer": decision.Answer, "dismiss": decision.Dismiss, "longer": decision.Escalate, "undo": decision.Undo,
+		"approve": decision.Approve, "redo": decision.Redo, "answer": decision.Answer,
+		"dismiss": decision.Dismiss, "longer": decision.Escalate, "undo": decision.Undo,
 	}
 	done, err := say(&p.Gate, it, kinds[word], note)
 	if err != nil {

@@ -35,7 +35,8 @@ func Run(ctx context.Context, o Options) error {
 		return linewise(ctx, o)
 	}
 	if !term.Is(o.In) || !term.Is(o.Out) {
-		return sysexit.Hint(sysexit.With(sysexit.Usage, errors.New("the screen needs a terminal")), "tri-approve list and show work without; tri-approve tui --plain goes line by line")
+		return sysexit.Hint(sysexit.With(sysexit.Usage, errors.New("the screen needs a terminal")),
+			"tri-approve list and show work without; tri-approve tui --plain goes line by line")
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -44,7 +45,8 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	m := newScreen(o, board)
-	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithoutSignalHandler())
+	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out),
+		tea.WithoutSignalHandler())
 	_, err = p.Run()
 	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
 		return nil
@@ -332,7 +334,8 @@ func draftLines(page []string) (from, to int) {
 		if !strings.HasPrefix(line, "Draft, ") {
 			continue
 		}
-		for from = i + 1; from < len(page) && page[from] != "" && !strings.HasPrefix(page[from], "  │"); from++ {
+		for from = i + 1; from < len(page) && page[from] != "" &&
+			!strings.HasPrefix(page[from], "  │"); from++ {
 		} // the heading's second line
 		for to = from; to < len(page) && strings.HasPrefix(page[to], "  │"); to++ {
 		}

@@ -45,21 +45,26 @@ func newDesk(t *testing.T) *desk {
 func (d *desk) gate() approve.Gate {
 	cfg := config.Default()
 	cfg.Team.Approvers = []string{"ana"}
-	return approve.Gate{Home: d.home, Config: cfg, By: "ana", Via: "terminal", Now: func() time.Time { return noon }}
+	return approve.Gate{Home: d.home, Config: cfg, By: "ana", Via: "terminal", Now: func() time.Time {
+		return noon
+	}}
 }
 
 func (d *desk) put(id, question, text string) {
 	d.Helper()
 	key := "local.dev." + id
 	th := thread.Thread{
-		Key: key, Platform: "local", ChatName: question, ThreadID: id, OriginalSenderName: question, Status: thread.PendingUser, Cycle: 1, Badge: question,
-		Messages: []thread.Message{{MessageID: id, Content: question}}, DraftPending: &text, DraftSHA256: decision.Sum(text), StartedAt: noon.Format(time.RFC3339),
+		Key: key, Platform: "local", ChatName: question, ThreadID: id, OriginalSenderName: question,
+		Status: thread.PendingUser, Cycle: 1, Badge: question,
+		Messages: []thread.Message{{MessageID: id, Content: question}}, DraftPending: &text,
+		DraftSHA256: decision.Sum(text), StartedAt: noon.Format(time.RFC3339),
 	}
 	if err := th.Save(d.home); err != nil {
 		d.Fatal(err)
 	}
 	_, err := decision.Append(d.home, decision.Record{
-		Kind: decision.Offer, By: "tri-dispatch", Via: "code", Key: key, Cycle: 1, Text: text, DraftSHA256: decision.Sum(text), At: noon.Format(time.RFC3339),
+		Kind: decision.Offer, By: "tri-dispatch", Via: "code", Key: key, Cycle: 1, Text: text,
+		DraftSHA256: decision.Sum(text), At: noon.Format(time.RFC3339),
 	})
 	if err != nil {
 		d.Fatal(err)
@@ -211,7 +216,8 @@ func TestHostileText(t *testing.T) {
 	for r := rune(0); r < 0xa0; r++ {
 		controls.WriteRune(r)
 	}
-	texts := []string{controls.String(), "\x1b]0;owned\x07\x1b[2J", strings.Repeat("漢字", 500), strings.Repeat("👨‍👩‍👧‍👦", 200), "a\u202eb", strings.Repeat("x", 5000)}
+	texts := []string{controls.String(), "\x1b]0;owned\x07\x1b[2J", strings.Repeat("漢字", 500),
+		strings.Repeat("👨‍👩‍👧‍👦", 200), "a\u202eb", strings.Repeat("x", 5000)}
 	for _, name := range names {
 		b, err := os.ReadFile(name)
 		if err != nil {
@@ -232,7 +238,8 @@ func TestHostileText(t *testing.T) {
 			check(t, d.s, text)
 		}
 		var out bytes.Buffer
-		if err := Run(t.Context(), Options{Gate: d.gate(), In: strings.NewReader("list\nshow\nzz\nquit\n"), Out: &out, Plain: true}); err != nil {
+		if err := Run(t.Context(), Options{Gate: d.gate(), In: strings.NewReader("list\nshow\nzz\nquit\n"),
+			Out: &out, Plain: true}); err != nil {
 			t.Fatal(err)
 		}
 		raw(t, out.String(), text)
@@ -256,7 +263,8 @@ func check(t *testing.T, s *screen, text string) {
 func raw(t *testing.T, said, text string) {
 	t.Helper()
 	for _, r := range said {
-		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e ||
+			r >= 0x2066 && r <= 0x2069 {
 			t.Fatalf("%.30q: raw %U", text, r)
 		}
 	}
@@ -295,7 +303,8 @@ func TestLongQueue(t *testing.T) {
 	}
 	slices.Sort(all)
 	runtime.ReadMemStats(&after)
-	t.Logf("500 drafts: first screen %v, a key %v, the slowest %v, %d KB", first, all[50], worst, (after.HeapAlloc-before.HeapAlloc)/1024)
+	t.Logf("500 drafts: first screen %v, a key %v, the slowest %v, %d KB", first, all[50], worst,
+		(after.HeapAlloc-before.HeapAlloc)/1024)
 	if first > 10*time.Second || all[50] > time.Second || after.HeapAlloc-before.HeapAlloc > 80<<20 {
 		t.Errorf("first screen %v, a key %v, %d KB", first, all[50], (after.HeapAlloc-before.HeapAlloc)/1024)
 	}
@@ -303,7 +312,8 @@ func TestLongQueue(t *testing.T) {
 
 func TestNeedsTerminal(t *testing.T) {
 	d := newDesk(t)
-	if err := Run(t.Context(), Options{Gate: d.gate(), In: strings.NewReader(""), Out: new(bytes.Buffer)}); err == nil {
+	if err := Run(t.Context(), Options{Gate: d.gate(), In: strings.NewReader(""),
+		Out: new(bytes.Buffer)}); err == nil {
 		t.Error("drawn into a pipe")
 	}
 }
@@ -320,7 +330,8 @@ func TestPlain(t *testing.T) {
 	if got := d.kinds(); got != "approve 1 , dismiss 0 asked twice" {
 		t.Errorf("%q\n%s", got, out.String())
 	}
-	for _, want := range []string{"Item 1 of 2, draft. In where?, where? asks: where?", "The draft, where?: It is 5.", "Done: dismissed.", `There is no word "what".`} {
+	for _, want := range []string{"Item 1 of 2, draft. In where?, where? asks: where?",
+		"The draft, where?: It is 5.", "Done: dismissed.", `There is no word "what".`} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())
 		}
@@ -356,7 +367,8 @@ func TestPlainEmpty(t *testing.T) {
 		t.Fatal(err)
 	}
 	const none = "Nothing waits for you.\nWhat now? list, quit.\n"
-	if got := out.String(); !strings.HasPrefix(got, none+none+"1: draft, where? in where?: where?\nWhat now? "+help+".\n") {
+	if got := out.String(); !strings.HasPrefix(got,
+		none+none+"1: draft, where? in where?: where?\nWhat now? "+help+".\n") {
 		t.Errorf("%q", got)
 	}
 }
@@ -422,7 +434,9 @@ func TestEditDecidesNothingByItself(t *testing.T) {
 			d.open(80, 24)
 			d.editing(tt.text, tt.err)
 			if tt.keys == nil && strings.HasPrefix(tt.name, "changed") {
-				if page := strings.Join(d.s.lines(), "\n"); !strings.Contains(page, "Your text, 8 characters, as it will be sent") || !strings.Contains(page, "│ It is 6.") || !strings.Contains(page, "y/N") {
+				if page := strings.Join(d.s.lines(), "\n"); !strings.Contains(page,
+					"Your text, 8 characters, as it will be sent") || !strings.Contains(page, "│ It is 6.") ||
+					!strings.Contains(page, "y/N") {
 					t.Errorf("shown:\n%s", page)
 				}
 			}
@@ -489,7 +503,8 @@ func TestKeysOfUnsendableText(t *testing.T) {
 		d.put("0", "where?", "It is 5.")
 		d.open(80, 24)
 		d.editing(text, nil)
-		if page := strings.Join(d.s.lines(), "\n"); strings.Contains(page, "y posts it") != want || !strings.Contains(page, "e edits it again") {
+		if page := strings.Join(d.s.lines(), "\n"); strings.Contains(page, "y posts it") != want ||
+			!strings.Contains(page, "e edits it again") {
 			t.Errorf("%q:\n%s", text, page)
 		}
 	}

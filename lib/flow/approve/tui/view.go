@@ -102,7 +102,9 @@ func (s *screen) row(i, width int) string {
 	if !it.Waits() {
 		state = it.Note + s.grace(it)
 	}
-	body := fmt.Sprintf("%s%4s %s %s %s", mark, term.Age(at, s.Gate.Now()), fit(text.Line(it.ChatName, 0), s.chats), fit(text.Line(it.Who, 0), s.names), text.Line(it.Question, 0))
+	body := fmt.Sprintf("%s%4s %s %s %s", mark, term.Age(at, s.Gate.Now()),
+		fit(text.Line(it.ChatName, 0), s.chats), fit(text.Line(it.Who, 0), s.names),
+		text.Line(it.Question, 0))
 	if state = text.Line(state, 0); state != "" {
 		left := max(width-uniseg.StringWidth(state)-1, 20)
 		body = fit(body, left) + " " + state
@@ -134,7 +136,8 @@ func (s *screen) grace(it *approve.Item) string {
 	if it.Kind != approve.Approved || at.IsZero() {
 		return ""
 	}
-	return fmt.Sprintf(", posted in %ds", max(0, int((s.Gate.Config.Gate.Grace()-s.Gate.Now().Sub(at)).Seconds())))
+	return fmt.Sprintf(", posted in %ds",
+		max(0, int((s.Gate.Config.Gate.Grace()-s.Gate.Now().Sub(at)).Seconds())))
 }
 
 // detail shows the visible part of the page.
@@ -188,12 +191,14 @@ func (s *screen) foot() []string {
 		said = "! " + text.Line(s.fault.Error(), 0)
 	}
 	if q := s.asking; q != nil {
-		said = q.label + ": " + tail(text.Line(string(q.text), 0), s.width-uniseg.StringWidth(q.label)-4) + "_"
+		said = q.label + ": " + tail(text.Line(string(q.text), 0),
+			s.width-uniseg.StringWidth(q.label)-4) + "_"
 	}
 	keys := "a approve  e edit  r redo  w answer  d dismiss  l longer  u undo  ? keys  q quit"
 	switch {
 	case s.sure != nil:
-		said, keys = s.sure.question()+more, "y posts it  e edits it again  space, b page  any other key decides nothing"
+		said, keys = s.sure.question()+more,
+			"y posts it  e edits it again  space, b page  any other key decides nothing"
 		if s.sure.fatal() {
 			keys = strings.TrimPrefix(keys, "y posts it  ")
 		}

@@ -49,15 +49,19 @@ type guard struct {
 func newGuard(o *Options, origins []string) (*guard, error) {
 	web := o.Gate.Config.Gate.Web
 	if web.IdentityHeader != "" && !strings.HasPrefix(web.Listen, "unix:") {
-		err := sysexit.With(sysexit.Config, errors.New("gate.web: identity_header is believed on a Unix socket alone: on loopback anybody on this machine could say who they are"))
+		err := sysexit.With(sysexit.Config,
+			errors.New("gate.web: identity_header is believed on a Unix socket alone: on loopback anybody on this machine could say who they are"))
 		return nil, sysexit.Hint(err, "listen: unix:/run/tri/web.sock, and let the proxy speak to that")
 	}
 	if len(origins) == 0 && web.IdentityHeader == "" {
-		err := sysexit.With(sysexit.Config, errors.New("gate.web: a Unix socket needs hosts and identity_header: nobody could open it otherwise"))
-		return nil, sysexit.Hint(err, "hosts: [the name under which the proxy is reached], identity_header: the header in which it says who somebody is")
+		err := sysexit.With(sysexit.Config,
+			errors.New("gate.web: a Unix socket needs hosts and identity_header: nobody could open it otherwise"))
+		return nil, sysexit.Hint(err,
+			"hosts: [the name under which the proxy is reached], identity_header: the header in which it says who somebody is")
 	}
 	key, err := sessionKey(o.Gate.Home)
-	return &guard{home: o.Gate.Home, key: key, person: o.Gate.By, origins: origins, web: web, now: o.Now, tokens: map[string]bool{}}, err
+	return &guard{home: o.Gate.Home, key: key, person: o.Gate.By, origins: origins, web: web, now: o.Now,
+		tokens: map[string]bool{}}, err
 }
 
 // sessionKey returns the key for this home's cookies, creating it if needed.
@@ -118,7 +122,8 @@ func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byt
 
 // session returns "<until>.<hash of the token>.<person>.<signature>", with the person in hex.
 func (g *guard) session(person, token string) string {
-	text := fmt.Sprintf("%d.%s.%s", g.now().Add(lasts).Unix(), digest(token), hex.EncodeToString([]byte(person)))
+	text := fmt.Sprintf("%d.%s.%s", g.now().Add(lasts).Unix(), digest(token),
+		hex.EncodeToString([]byte(person)))
 	return text + "." + g.sign("session "+text)
 }
 
@@ -168,7 +173,8 @@ func visitorOf(r *http.Request) visitor {
 }
 
 var policy = strings.Join([]string{
-	"default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "form-action 'self'", "frame-ancestors 'none'", "base-uri 'none'",
+	"default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "form-action 'self'",
+	"frame-ancestors 'none'", "base-uri 'none'",
 }, "; ")
 
 // around refuses every request that does not come from the page itself.
@@ -186,14 +192,16 @@ func (g *guard) around(next http.Handler) http.Handler {
 			http.Error(w, "this page is not served under that name", http.StatusMisdirectedRequest)
 			return
 		}
-		if token := r.URL.Query().Get("token"); token != "" && r.Method == http.MethodGet && r.URL.Path == "/" && g.web.IdentityHeader == "" {
+		if token := r.URL.Query().Get("token"); token != "" && r.Method == http.MethodGet &&
+			r.URL.Path == "/" && g.web.IdentityHeader == "" {
 			g.enter(w, r, token)
 			return
 		}
 		v, ok := g.visitor(w, r)
 		path, below := strings.CutPrefix(r.URL.Path, v.folder)
 		if !ok || !below || !strings.HasPrefix(path, "/") {
-			http.Error(w, "open the address that tri-approve web printed; it is for one visit, and a new one is printed at its start", http.StatusForbidden)
+			http.Error(w,
+				"open the address that tri-approve web printed; it is for one visit, and a new one is printed at its start", http.StatusForbidden)
 			return
 		}
 		if status, why := g.forged(r, origin, v); why != "" {
@@ -273,7 +281,8 @@ func (g *guard) visitor(w http.ResponseWriter, r *http.Request) (visitor, bool) 
 
 // forged says why a request does not come from the page itself.
 func (g *guard) forged(r *http.Request, origin string, v visitor) (status int, why string) {
-	if site := r.Header.Get("Sec-Fetch-Site"); r.Method != http.MethodGet && site != "" && site != "same-origin" {
+	if site := r.Header.Get("Sec-Fetch-Site"); r.Method != http.MethodGet && site != "" &&
+		site != "same-origin" {
 		return http.StatusForbidden, "another site asked for that"
 	}
 	switch r.Method {
@@ -287,7 +296,8 @@ func (g *guard) forged(r *http.Request, origin string, v visitor) (status int, w
 		return http.StatusForbidden, "another page asked for that"
 	}
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || kind != "application/x-www-form-urlencoded" || len(r.Header.Values("Content-Type")) != 1 {
+	if err != nil || kind != "application/x-www-form-urlencoded" ||
+		len(r.Header.Values("Content-Type")) != 1 {
 		return http.StatusUnsupportedMediaType, "a form is wanted"
 	}
 	r.Body = http.MaxBytesReader(nil, r.Body, maxBody)

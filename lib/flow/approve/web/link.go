@@ -31,7 +31,8 @@ func (l *links) to(ctx context.Context, codebase string, c approve.Cited) string
 		return ""
 	}
 	at := l.checkout(ctx, l.config.Folder(codebase))
-	return forge.Link(l.config.Forge, at.remote, c.Commit, filepath.ToSlash(filepath.Join(at.prefix, place.Path)), place.Start, place.End)
+	return forge.Link(l.config.Forge, at.remote, c.Commit,
+		filepath.ToSlash(filepath.Join(at.prefix, place.Path)), place.Start, place.End)
 }
 
 func (l *links) checkout(ctx context.Context, dir string) checkout {

@@ -104,7 +104,8 @@ func (s *server) render(w http.ResponseWriter, r *http.Request, id, said, fault 
 		fault = err.Error()
 	}
 	sh := sheet{
-		Person: v.person, May: decision.PolicyOf(s.Gate.Config).Allows(v.person), Seal: s.guard.seal(v.session), Folder: v.folder, Version: version,
+		Person: v.person, May: decision.PolicyOf(s.Gate.Config).Allows(v.person),
+		Seal: s.guard.seal(v.session), Folder: v.folder, Version: version,
 		Said: said, Fault: fault, Open: id != "",
 	}
 	var current *approve.Item
@@ -186,23 +187,27 @@ func (s *server) decide(w http.ResponseWriter, r *http.Request) {
 }
 
 // errStale answers a decision about a draft that is no longer current.
-var errStale = sysexit.With(sysexit.No, errors.New("not done: this draft was decided, or replaced by a newer one, since you loaded the page"))
+var errStale = sysexit.With(sysexit.No,
+	errors.New("not done: this draft was decided, or replaced by a newer one, since you loaded the page"))
 
 // errTyped answers an approval of the draft when the form holds a changed text.
-var errTyped = sysexit.With(sysexit.No, errors.New("not done: you have written a text of your own; approve that text, or discard it and approve the draft"))
+var errTyped = sysexit.With(sysexit.No,
+	errors.New("not done: you have written a text of your own; approve that text, or discard it and approve the draft"))
 
 // typedText returns the text of a form if a person changed it, "" if it is the text that the page put
 // there.
 func typedText(field, draft string) string {
 	typed := approve.Edited(field)
-	if strings.TrimSpace(typed) == "" || typed == approve.Edited(draft) || typed == approve.Edited(text.Visible(draft)) {
+	if strings.TrimSpace(typed) == "" || typed == approve.Edited(draft) ||
+		typed == approve.Edited(text.Visible(draft)) {
 		return ""
 	}
 	return typed
 }
 
 // errUnread answers the first approval of a typed text: the page then shows what the evidence covers of it.
-var errUnread = sysexit.With(sysexit.No, errors.New("not posted yet: read below what the evidence covers of your text, then approve it again"))
+var errUnread = sysexit.With(sysexit.No,
+	errors.New("not posted yet: read below what the evidence covers of your text, then approve it again"))
 
 func (s *server) word(person string, f url.Values) (string, error) {
 	g := s.Gate

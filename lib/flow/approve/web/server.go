@@ -68,13 +68,15 @@ func Serve(ctx context.Context, o Options) error {
 		return errors.Join(err, listener.Close())
 	}
 	h := &http.Server{
-		Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
+		Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	if len(origins) > 0 {
 		s.address()
 	} else {
-		o.Say("serving on %s for %s", o.Gate.Config.Gate.Web.Listen, strings.Join(o.Gate.Config.Gate.Web.Hosts, ", "))
+		o.Say("serving on %s for %s", o.Gate.Config.Gate.Web.Listen,
+			strings.Join(o.Gate.Config.Gate.Web.Hosts, ", "))
 	}
 	stop := context.AfterFunc(ctx, func() {
 		soon, cancel := context.WithTimeout(context.Background(), 2*time.Second)
@@ -134,8 +136,10 @@ func listen(address string) (net.Listener, []string, error) {
 	}
 	host, _, err := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		err := sysexit.With(sysexit.Config, fmt.Errorf("gate.web.listen %q: not an address on loopback", address))
-		return nil, nil, sysexit.Hint(err, "127.0.0.1:7373; to share it, listen on unix:/path and put a reverse proxy before it that says who it is (tri.5, gate.web)")
+		err := sysexit.With(sysexit.Config,
+			fmt.Errorf("gate.web.listen %q: not an address on loopback", address))
+		return nil, nil, sysexit.Hint(err,
+			"127.0.0.1:7373; to share it, listen on unix:/path and put a reverse proxy before it that says who it is (tri.5, gate.web)")
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -144,7 +148,8 @@ func listen(address string) (net.Listener, []string, error) {
 	}
 	port := l.Addr().(*net.TCPAddr).Port
 	return l, []string{
-		fmt.Sprintf("http://%s", net.JoinHostPort(host, fmt.Sprint(port))), fmt.Sprintf("http://localhost:%d", port),
+		fmt.Sprintf("http://%s", net.JoinHostPort(host, fmt.Sprint(port))),
+		fmt.Sprintf("http://localhost:%d", port),
 		fmt.Sprintf("http://127.0.0.1:%d", port),
 	}, nil
 }
@@ -153,7 +158,8 @@ func listen(address string) (net.Listener, []string, error) {
 func listenUnix(path string) (net.Listener, error) {
 	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
 		_ = c.Close()
-		return nil, sysexit.With(sysexit.Unavailable, fmt.Errorf("listen on %s: another program listens there", path))
+		return nil, sysexit.With(sysexit.Unavailable,
+			fmt.Errorf("listen on %s: another program listens there", path))
 	}
 	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket != 0 {
 		if err := os.Remove(path); err != nil { // left by an earlier process: this one holds the home's lock
@@ -174,7 +180,8 @@ func (s *server) handler() http.Handler {
 	mux.HandleFunc("GET /changes", s.changes)
 	mux.HandleFunc("POST /decide", s.decide)
 	mux.HandleFunc("POST /leave", s.leave)
-	for name, kind := range map[string]string{"app.js": "text/javascript; charset=utf-8", "style.css": "text/css; charset=utf-8"} {
+	for name, kind := range map[string]string{"app.js": "text/javascript; charset=utf-8",
+		"style.css": "text/css; charset=utf-8"} {
 		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", kind)
 			http.ServeFileFS(w, r, files, name)

@@ -45,7 +45,8 @@ func newSite(t *testing.T, change func(*config.Config)) *site {
 		origins = nil
 	}
 	x := &site{T: t, home: home}
-	x.s, err = newServer(t.Context(), Options{Gate: approve.Gate{Home: home, Config: cfg, By: "ana"}, Say: t.Logf, Now: func() time.Time { return noon }}, origins)
+	x.s, err = newServer(t.Context(), Options{Gate: approve.Gate{Home: home, Config: cfg, By: "ana"},
+		Say: t.Logf, Now: func() time.Time { return noon }}, origins)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,20 +59,27 @@ func (x *site) put(id, question, text string) {
 	x.Helper()
 	key := "local.dev." + id
 	th := thread.Thread{
-		Key: key, Platform: "local", ChatID: "dev", ChatName: question, ThreadID: id, OriginalSenderName: question, Status: thread.PendingUser, Cycle: 1,
+		Key: key, Platform: "local", ChatID: "dev", ChatName: question, ThreadID: id,
+		OriginalSenderName: question, Status: thread.PendingUser, Cycle: 1,
 		Messages:     []thread.Message{{MessageID: id, SenderName: question, Content: question}},
-		DraftPending: &text, DraftSHA256: decision.Sum(text), Badge: "quotes checked", StartedAt: noon.Format(time.RFC3339),
+		DraftPending: &text, DraftSHA256: decision.Sum(text), Badge: "quotes checked",
+		StartedAt: noon.Format(time.RFC3339),
 		InvestigatorReturn: &draft.Return{
-			Confidence: question, ConfidenceReason: question, QuestionGloss: question, ResearchNotes: text, OpenQuestions: []string{question},
-			EvidenceRefs: []draft.Ref{{Kind: "file", Ref: question, SupportsClaim: question}}, ProposedTriageFile: &draft.TriageFile{Filename: question, Content: text},
+			Confidence: question, ConfidenceReason: question, QuestionGloss: question, ResearchNotes: text,
+			OpenQuestions:      []string{question},
+			EvidenceRefs:       []draft.Ref{{Kind: "file", Ref: question, SupportsClaim: question}},
+			ProposedTriageFile: &draft.TriageFile{Filename: question, Content: text},
 		},
-		ValidatorReturn: &verdict.Verdict{Verdict: "pass", Reasons: []string{question}, ValidatorModel: question, Checks: []verdict.Check{{Name: question, Result: "fail", Note: text, By: "code"}}},
+		ValidatorReturn: &verdict.Verdict{Verdict: "pass", Reasons: []string{question},
+			ValidatorModel: question,
+			Checks:         []verdict.Check{{Name: question, Result: "fail", Note: text, By: "code"}}},
 	}
 	if err := th.Save(x.home); err != nil {
 		x.Fatal(err)
 	}
 	_, err := decision.Append(x.home, decision.Record{
-		Kind: decision.Offer, By: "tri-dispatch", Via: "code", Key: key, Cycle: 1, Text: text, DraftSHA256: decision.Sum(text), At: noon.Format(time.RFC3339),
+		Kind: decision.Offer, By: "tri-dispatch", Via: "code", Key: key, Cycle: 1, Text: text,
+		DraftSHA256: decision.Sum(text), At: noon.Format(time.RFC3339),
 	})
 	if err != nil {
 		x.Fatal(err)
@@ -89,7 +97,8 @@ func (x *site) request(method, path, body string, change func(*http.Request)) *h
 	if change != nil {
 		change(r)
 	}
-	if c, err := r.Cookie(cookieName); err == nil && !strings.Contains(path, "token=") && !strings.HasPrefix(path, "//") {
+	if c, err := r.Cookie(cookieName); err == nil && !strings.Contains(path, "token=") &&
+		!strings.HasPrefix(path, "//") {
 		r.URL.Path = x.s.guard.folder(c.Value) + r.URL.Path
 	}
 	w := httptest.NewRecorder()
@@ -139,7 +148,8 @@ func (x *site) form(c *http.Cookie, word string, more ...string) string {
 	if err != nil || len(items) == 0 {
 		x.Fatal("nothing waits", err)
 	}
-	v := url.Values{"word": {word}, "id": {items[0].ID}, "sha": {items[0].DraftSHA256}, "seal": {x.s.guard.seal(c.Value)}}
+	v := url.Values{"word": {word}, "id": {items[0].ID}, "sha": {items[0].DraftSHA256},
+		"seal": {x.s.guard.seal(c.Value)}}
 	for i := 0; i+1 < len(more); i += 2 {
 		v.Set(more[i], more[i+1])
 	}

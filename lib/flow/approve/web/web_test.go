@@ -38,7 +38,8 @@ func TestWords(t *testing.T) {
 			}
 			// A tab that has not heard of it says the same again: once is enough.
 			res = x.request("POST", "/decide", body, func(r *http.Request) { r.AddCookie(c) })
-			if page := bodyOf(t, res); res.StatusCode != http.StatusConflict || !strings.Contains(page, `role="alert"`) {
+			if page := bodyOf(t, res); res.StatusCode != http.StatusConflict ||
+				!strings.Contains(page, `role="alert"`) {
 				t.Errorf("a second time: %v %.400s", res.Status, page)
 			}
 			if got := x.kinds(); got != tt.want {
@@ -57,7 +58,8 @@ func TestUndo(t *testing.T) {
 	if !strings.Contains(page, `value="undo"`) {
 		t.Errorf("no undo in %s", page)
 	}
-	if res := x.request("POST", "/decide", x.form(c, "undo"), with); res.StatusCode != http.StatusOK || !strings.HasSuffix(x.kinds(), "undo ana") {
+	if res := x.request("POST", "/decide", x.form(c, "undo"), with); res.StatusCode != http.StatusOK ||
+		!strings.HasSuffix(x.kinds(), "undo ana") {
 		t.Errorf("%v %s", res.Status, x.kinds())
 	}
 }
@@ -69,7 +71,9 @@ func TestStaleTab(t *testing.T) {
 	c := x.enter()
 	body := x.form(c, "approve")
 	x.put("1", "where?", "It is 6.")
-	if res := x.request("POST", "/decide", body, func(r *http.Request) { r.AddCookie(c) }); res.StatusCode != http.StatusConflict || strings.Contains(x.kinds(), "approve") {
+	if res := x.request("POST", "/decide", body, func(r *http.Request) {
+		r.AddCookie(c)
+	}); res.StatusCode != http.StatusConflict || strings.Contains(x.kinds(), "approve") {
 		t.Errorf("%v %s", res.Status, x.kinds())
 	}
 }
@@ -101,7 +105,8 @@ func TestHostileText(t *testing.T) {
 	for r := rune(0); r < 0xa0; r++ {
 		controls.WriteRune(r)
 	}
-	texts := []string{controls.String(), `"><img src=x onerror=alert(1)>`, "</textarea><script>alert(1)</script>", "{{.Seal}}", "javascript:alert(1)"}
+	texts := []string{controls.String(), `"><img src=x onerror=alert(1)>`,
+		"</textarea><script>alert(1)</script>", "{{.Seal}}", "javascript:alert(1)"}
 	for _, name := range names {
 		b, err := os.ReadFile(name)
 		if err != nil {
@@ -115,13 +120,15 @@ func TestHostileText(t *testing.T) {
 		c := x.enter()
 		page := bodyOf(t, x.request("GET", "/", "", func(r *http.Request) { r.AddCookie(c) }))
 		for _, r := range page {
-			if r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+			if r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 ||
+				r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
 				t.Fatalf("%.40q: raw %U in the page", s, r)
 			}
 		}
 		var names []string
 		for _, e := range element.FindAllString(page, -1) {
-			if e != `<p class="problem">` && !strings.HasPrefix(e, `<span class="piece `) { // a hostile draft has those
+			// a hostile draft has those
+			if e != `<p class="problem">` && !strings.HasPrefix(e, `<span class="piece `) {
 				names = append(names, strings.Fields(strings.Trim(e, "<>"))[0])
 			}
 		}
@@ -164,13 +171,15 @@ func TestTypedTextIsNotDropped(t *testing.T) {
 	if res.StatusCode != http.StatusConflict || x.kinds() != "offer tri-dispatch" {
 		t.Errorf("%v %s", res.Status, x.kinds())
 	}
-	for _, want := range []string{"you have written a text of your own", `<details id="editor" open>`, "It panics.</textarea>"} {
+	for _, want := range []string{"you have written a text of your own", `<details id="editor" open>`,
+		"It panics.</textarea>"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("%q is not in %s", want, page)
 		}
 	}
 	// The text that the page itself put there is not the person's own text.
-	if res := x.request("POST", "/decide", x.form(c, "approve", "text", "It is 5.\r\n"), with); res.StatusCode != http.StatusOK {
+	if res := x.request("POST", "/decide", x.form(c, "approve", "text", "It is 5.\r\n"),
+		with); res.StatusCode != http.StatusOK {
 		t.Errorf("%v %s", res.Status, bodyOf(t, res))
 	}
 }
@@ -183,18 +192,21 @@ func TestEditIsShownFirst(t *testing.T) {
 	c := x.enter()
 	with := func(r *http.Request) { r.AddCookie(c) }
 	for _, checked := range []string{"", decision.Sum("It is 7 apples.")} {
-		res := x.request("POST", "/decide", x.form(c, "edit", "text", "It is 6 apples.\r\n", "checked", checked), with)
+		res := x.request("POST", "/decide",
+			x.form(c, "edit", "text", "It is 6 apples.\r\n", "checked", checked), with)
 		page := bodyOf(t, res)
 		if res.StatusCode != http.StatusConflict || x.kinds() != "offer tri-dispatch" {
 			t.Errorf("%v %s", res.Status, x.kinds())
 		}
-		for _, want := range []string{"not posted yet", "backed by nothing cited: It is 6 apples.", `name="checked" value="` + decision.Sum("It is 6 apples.") + `"`} {
+		for _, want := range []string{"not posted yet", "backed by nothing cited: It is 6 apples.",
+			`name="checked" value="` + decision.Sum("It is 6 apples.") + `"`} {
 			if !strings.Contains(page, want) {
 				t.Errorf("%q is not in %s", want, page)
 			}
 		}
 	}
-	res := x.request("POST", "/decide", x.form(c, "edit", "text", "It is 6 apples.\r\n", "checked", decision.Sum("It is 6 apples.")), with)
+	res := x.request("POST", "/decide", x.form(c, "edit", "text", "It is 6 apples.\r\n", "checked",
+		decision.Sum("It is 6 apples.")), with)
 	rs, err := decision.Read(x.home)
 	if err != nil || res.StatusCode != http.StatusOK || len(rs) != 2 {
 		t.Fatal(err, res.Status, len(rs))
@@ -205,7 +217,8 @@ func TestEditIsShownFirst(t *testing.T) {
 }
 
 func TestTypedText(t *testing.T) {
-	for field, want := range map[string]string{"It is <U+202E>5.\r\n": "", " \n": "", "It is 6.": "It is 6."} {
+	for field, want := range map[string]string{"It is <U+202E>5.\r\n": "", " \n": "",
+		"It is 6.": "It is 6."} {
 		if got := typedText(field, "It is \u202e5.\n"); got != want {
 			t.Errorf("%q: %q, want %q", field, got, want)
 		}
@@ -217,7 +230,9 @@ func TestFirstOfTwoWaits(t *testing.T) {
 	x.s.Gate.Config.Gate.Quorum = 2
 	x.put("1", "where?", "It is 5.")
 	c := x.enter()
-	page := bodyOf(t, x.request("POST", "/decide", x.form(c, "approve"), func(r *http.Request) { r.AddCookie(c) }))
+	page := bodyOf(t, x.request("POST", "/decide", x.form(c, "approve"), func(r *http.Request) {
+		r.AddCookie(c)
+	}))
 	if !strings.Contains(page, "Approved: 1 of 2; waits for another approver.") {
 		t.Error(page)
 	}
