@@ -15,29 +15,52 @@ func Uncovered(questions []string, answer string) (left []int) {
 	if len(questions) < 2 {
 		return nil
 	}
-	var asked [][]string
-	for _, q := range questions {
-		asked = append(asked, slices.DeleteFunc(distinct(q), func(w string) bool { return prods[w] }))
-	}
-	said := distinct(answer)
-	for i, own := range asked {
-		others := slices.Concat(slices.Concat(asked[:i]...), slices.Concat(asked[i+1:]...))
-		mine, theirs := identifiersOf(questions, i)
+	c := compare(questions, answer)
+	for i, own := range c.words {
+		mine := slices.DeleteFunc(slices.Clone(c.names[i]), func(id string) bool { return c.named[id] > 1 })
 		if len(mine) > 0 {
-			if !saysAny(answer, mine, theirs, others) {
+			if !c.saysAny(i, mine) {
 				left = append(left, i)
 			}
 			continue
 		}
-		alone := without(own, others)
+		alone := slices.DeleteFunc(slices.Clone(own), func(w string) bool { return c.worded[w] > 1 })
 		if len(alone) == 0 {
 			alone = own
 		}
-		if len(own) > 0 && len(without(alone, said)) == len(alone) {
+		if len(own) > 0 && len(without(alone, c.said)) == len(alone) {
 			left = append(left, i)
 		}
 	}
 	return left
+}
+
+// A comparison is several questions and an answer, each read once.
+type comparison struct {
+	answer  string
+	said    []string       // distinctive words of the answer
+	words   [][]string     // of each question, its distinctive words,
+	names   [][]string     // and its identifiers
+	worded  map[string]int // how many questions have a word
+	named   map[string]int // and an identifier
+	present []string       // identifiers that the answer contains
+}
+
+func compare(questions []string, answer string) *comparison {
+	c := &comparison{answer: answer, said: distinct(answer), worded: map[string]int{}, named: map[string]int{}}
+	for _, q := range questions {
+		words, names := slices.DeleteFunc(distinct(q), func(w string) bool { return prods[w] }), identifiers(q)
+		c.words, c.names = append(c.words, words), append(c.names, names)
+		for _, w := range words {
+			c.worded[w]++
+		}
+		for _, id := range names {
+			if c.named[id]++; c.named[id] == 1 && says(answer, id) {
+				c.present = append(c.present, id)
+			}
+		}
+	}
+	return c
 }
 
 // without returns the words that are not among others.

@@ -50,40 +50,52 @@ func isIdentifier(w string) bool {
 		!strings.ContainsAny(w, "-")
 }
 
-// identifiersOf returns the identifiers that only question i has, and those of the others. One that another
-// question writes in other case is another.
-func identifiersOf(questions []string, i int) (mine, theirs []string) {
-	for j, q := range questions {
-		if j != i {
-			theirs = append(theirs, identifiers(q)...)
-		}
+// theirs reports whether a question other than i has an identifier. One that another question writes in
+// other case is another.
+func (c *comparison) theirs(i int, id string) bool {
+	n := c.named[id]
+	if slices.Contains(c.names[i], id) {
+		n--
 	}
-	return without(identifiers(questions[i]), theirs), theirs
+	return n > 0
 }
 
-// saysAny reports whether an answer contains one of a question's identifiers: as written; in other case, or
-// by the last part of a dotted one, if this is not how another question names its own; or as words of prose,
-// all of them, one of which no other question has. words are those of the other questions.
-func saysAny(answer string, mine, theirs, words []string) bool {
-	rest := remove(answer, theirs)
+// saysAny reports whether the answer contains one of the identifiers that only question i has: as written; in
+// other case, or by the last part of a dotted one, if this is not how another question names its own; or as
+// words of prose, all of them, one of which no other question has.
+func (c *comparison) saysAny(i int, mine []string) bool {
+	theirs := slices.DeleteFunc(slices.Clone(c.present), func(id string) bool { return !c.theirs(i, id) })
+	rest := remove(c.answer, theirs)
 	said := distinct(rest)
 	for _, id := range mine {
 		longer := slices.DeleteFunc(slices.Clone(theirs), func(t string) bool {
 			return len(t) <= len(id) || !says(t, id)
 		})
-		if says(remove(answer, longer), id) {
+		if says(remove(c.answer, longer), id) {
 			return true
 		}
 		if says(strings.ToLower(rest), strings.ToLower(id)) {
 			return true
 		}
 		last := id[strings.LastIndexAny(id, "./:")+1:]
-		has := func(t string) bool { return says(t, last) }
-		if isIdentifier(last) && says(rest, last) && !slices.ContainsFunc(theirs, has) {
+		if isIdentifier(last) && says(rest, last) && !c.others(i, last) {
 			return true
 		}
 		parts := distinct(id)
-		if len(without(parts, words)) > 0 && len(without(parts, said)) == 0 {
+		own := func(w string) bool {
+			return c.worded[w] == 0 || c.worded[w] == 1 && slices.Contains(c.words[i], w)
+		}
+		if slices.ContainsFunc(parts, own) && len(without(parts, said)) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// others reports whether a part of an identifier is in one of another question.
+func (c *comparison) others(i int, part string) bool {
+	for id := range c.named {
+		if says(id, part) && c.theirs(i, id) {
 			return true
 		}
 	}
