@@ -127,6 +127,9 @@ func resolveFile(root *os.Root, repo Repo, ref draft.Ref) Finding {
 		return Finding{Result: Fabricated, Note: err.Error()}
 	}
 	data, note, err := rightBytes(root, repo, p.Path, ref.Receipt)
+	if unknown(err) {
+		return Finding{Result: Uncheckable, Note: err.Error(), Path: p.Path}
+	}
 	if err != nil {
 		return Finding{Result: Fabricated, Note: err.Error(), Path: p.Path}
 	}
