@@ -67,7 +67,7 @@ const (
 var weights = [nRules]int{
 	near0: 165, near3: 65, near8: 10, near20: -45, near50: -105, nearMore: -175,
 	// The annotated rooms are never quiet for long, so the last step is set by hand.
-	soon1: 85, soon3: 55, soon10: -45, soon30: -45, soon120: -115, soonMore: -250,
+	soon1: 85, soon3: 55, soon10: -45, soon30: -45, soon120: -115, soonMore: -400,
 
 	mine: 95, mineOnce: -30, opener: 125, stranger: -145,
 	namedLast: 210, namedOnce: 150, namedNot: -235, namedSpeaker: 175,
