@@ -1,7 +1,6 @@
 package cmd_test
 
 import (
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
 )
 
 // floors are the folders of lib from the ground up (ARCHITECTURE.md, The rooms). A
@@ -200,25 +198,4 @@ func programs(t *testing.T) []string {
 		info, err := os.Stat(d)
 		return err != nil || !info.IsDir()
 	})
-}
-
-// TestWidth: no line of Go is over 110 columns, a tab being four, but for one that a long literal or comment fills.
-func TestWidth(t *testing.T) {
-	unbreakable := regexp.MustCompile("\"[^\"]{40,}|`|//|https?:")
-	err := filepath.WalkDir("..", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(name, ".go") || strings.HasPrefix(name, "../cmd/tri") {
-			return err
-		}
-		src, err := os.ReadFile(name)
-		for i, line := range strings.Split(string(src), "\n") {
-			if utf8.RuneCountInString(strings.ReplaceAll(line, "\t", "    ")) > 110 &&
-				!unbreakable.MatchString(line) {
-				t.Errorf("%s:%d: over 110 columns", name, i+1)
-			}
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }

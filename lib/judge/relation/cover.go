@@ -47,9 +47,12 @@ type comparison struct {
 }
 
 func compare(questions []string, answer string) *comparison {
-	c := &comparison{answer: answer, said: distinct(answer), worded: map[string]int{}, named: map[string]int{}}
+	c := &comparison{answer: answer, said: distinct(answer), worded: map[string]int{},
+		named: map[string]int{}}
 	for _, q := range questions {
-		words, names := slices.DeleteFunc(distinct(q), func(w string) bool { return prods[w] }), identifiers(q)
+		words, names := slices.DeleteFunc(distinct(q), func(w string) bool {
+			return prods[w]
+		}), identifiers(q)
 		c.words, c.names = append(c.words, words), append(c.names, names)
 		for _, w := range words {
 			c.worded[w]++
