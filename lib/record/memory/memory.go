@@ -145,6 +145,7 @@ func (f *Fold) Reply(r *outbox.Reply) {
 	if r.Outcome != "posted" || len(r.ReadBy) == 0 || offer == nil || !cites(offer.Evidence) {
 		return
 	}
+	delete(f.offers, place(r.Key, r.Cycle)) // a cycle has one answer
 	e := Entry{
 		Source: Answered, Category: Observation, Codebase: offer.Codebase, Platform: r.Platform,
 		ChatID: r.ChatID,
