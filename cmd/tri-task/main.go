@@ -23,8 +23,7 @@ var program = cli.Program{
 	Usage: "show all work, and speak to what is under way",
 	Args:  "command [id] [text]",
 	Help: `What an asker wants is a task. An ID is what list prints, the beginning of a
-thread's key, or a message of the task. Only team.approvers may tell, redirect,
-cancel and reject; tri-dispatch acts on their words.
+thread's key, or a message of the task. Only team.approvers may speak to one.
 
   tri-task list
   tri-task redirect 3f9a2c41 'only the auth service'`,
@@ -35,6 +34,7 @@ cancel and reject; tri-dispatch acts on their words.
 		command("tail", "id", "show the steps of a task until it rests", tail, &cli.BoolFlag{Name: "once", Usage: "only what there is"}),
 		command("tell", "id text", "add to what is asked", say(decision.Tell, "told")),
 		command("redirect", "id text", "replace what is asked", say(decision.Redirect, "redirected")),
+		command("branch", "id text", "ask something else beside it, in a task of its own", say(decision.Branch, "branched")),
 		command("cancel", "id [reason]", "end the work; nothing is posted", say(decision.Cancel, "cancelled")),
 		command("reject", "id [reason]", "dismiss it, whether it has a draft or not; nothing is posted", say(decision.Dismiss, "rejected")),
 		command("todo", "[verb] [text]", "show people's lists, or add, done or undo an entry", todos),
@@ -83,7 +83,7 @@ func tail(c *cli.Call, d *desk) error {
 func say(kind, done string) func(*cli.Call, *desk) error {
 	return func(c *cli.Call, d *desk) error {
 		note := strings.TrimSpace(strings.Join(c.Args[1:], " "))
-		if note == "" && (kind == decision.Tell || kind == decision.Redirect) {
+		if note == "" && kind != decision.Cancel && kind != decision.Dismiss {
 			return cli.Usagef("%s needs a text", kind)
 		}
 		t, err := d.Find(c.Args[0])

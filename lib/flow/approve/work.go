@@ -9,9 +9,9 @@ import (
 )
 
 // Direct appends an operator's word on an item that is open, whether or not something of it waits: tell,
-// redirect, cancel or dismiss, with a note.
+// redirect, cancel or dismiss, with a note. A branch may be of a closed one.
 func (g *Gate) Direct(t *thread.Thread, kind, note string) (Said, error) {
-	if t.Status == thread.Closed {
+	if t.Status == thread.Closed && kind != decision.Branch {
 		return Said{}, sysexit.With(sysexit.No,
 			fmt.Errorf("%s %s: it is closed: %s", kind, t.Key, t.CloseReason))
 	}

@@ -114,7 +114,7 @@ func (r *reactor) ran(t *thread.Thread, runID string) error {
 func (r *reactor) moved(ts ...*thread.Thread) error {
 	var ask []notify.Signal
 	for _, t := range ts {
-		if r.Enabled && t.Key != "" && slices.Contains(r.Chats, t.ChatID) {
+		if r.Enabled && t.Key != "" && !t.ByOperator() && slices.Contains(r.Chats, t.ChatID) {
 			ask = append(ask, r.due(t, text.Timestamp(r.now()))...)
 		}
 	}

@@ -6,12 +6,16 @@ import (
 	"strings"
 
 	"tri/lib/judge/relation"
+	"tri/lib/record/decision"
 	"tri/lib/record/event"
 	"tri/lib/record/thread"
 )
 
 // route turns an event into inputs for the items that it concerns.
 func (b *batch) route(in thread.Input) ([]thread.Input, error) {
+	if in.Decision != nil && in.Decision.Kind == decision.Branch {
+		return b.branch(in)
+	}
 	if in.Event == nil {
 		return []thread.Input{in}, nil
 	}
@@ -33,6 +37,36 @@ func (b *batch) route(in thread.Input) ([]thread.Input, error) {
 	}
 	b.relate(in, items)
 	return thread.Route(items, in), nil
+}
+
+// branch turns an operator's decision to begin an item beside another into its inputs. The decision itself is
+// the last of them: cut off before it, they are made again.
+func (b *batch) branch(in thread.Input) ([]thread.Input, error) {
+	t, err := b.load(in.Key)
+	if err != nil || t.Key == "" || t.Knows(in) {
+		return nil, err
+	}
+	d := in.Decision
+	key := event.Key(t.Platform, t.ChatID, fmt.Sprint("decision ", d.N))
+	begun, err := b.load(key)
+	if err != nil {
+		return nil, err
+	}
+	facts, err := b.d.rules.facts(&event.Classified{
+		Event: event.Event{Platform: t.Platform, ChatID: t.ChatID, Content: d.Note, CreateTime: d.At,
+			Sender: event.Sender{ID: d.By, Type: "user"}},
+		Classification: event.Actionable, IsQuestion: true,
+	}, b.d.Options)
+	if err != nil {
+		return nil, err
+	}
+	facts.Want, facts.Ask, facts.Codebase = thread.Want{}, "", t.Codebase
+	item := t.Branch(key, d, facts)
+	ins := []thread.Input{{At: in.At, Key: item.Root, Beside: &thread.Beside{Key: key}}, in}
+	if begun.Key == "" {
+		ins = append([]thread.Input{{At: in.At, Key: key, Thread: item}}, ins...)
+	}
+	return ins, nil
 }
 
 // withdraw has a withdrawal outside any thread concern the sender's open question in that chat. If there

@@ -23,6 +23,7 @@ const (
 	Escalate = "escalate" // run a longer investigation (tier 2)
 	Tell     = "tell"     // add the note to what is asked
 	Redirect = "redirect" // the note replaces what is asked
+	Branch   = "branch"   // ask the note as well, in an item beside this one
 	Cancel   = "cancel"   // end the work; nobody wants the answer
 	Reopen   = "reopen"   // investigate again what was dismissed, was cancelled or has expired
 	Auto     = "auto"     // by tri-dispatch: the auto-reply policy approves

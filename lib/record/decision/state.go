@@ -225,6 +225,8 @@ func (s *State) add(r *Record) string {
 		return s.approve(r)
 	case Dismiss, Redo, Answer, Escalate, Tell, Redirect, Cancel:
 		return s.direct(r)
+	case Branch:
+		return branch(r)
 	case Reopen:
 		return s.reopen(r)
 	case Undo:

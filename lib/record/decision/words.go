@@ -133,6 +133,20 @@ func (s *State) direct(r *Record) string {
 	return ""
 }
 
+// branch checks a decision that begins another item. It decides nothing on its own.
+func branch(r *Record) string {
+	if _, err := time.Parse(time.RFC3339, r.At); err != nil {
+		return "it has no time"
+	}
+	switch {
+	case r.Note == "":
+		return "it says nothing"
+	case r.DraftSHA256 != "":
+		return "it names a draft"
+	}
+	return ""
+}
+
 // Ended reports whether a person has ended the item without a post.
 func (s *Standing) Ended() bool {
 	return !s.Claimed && s.Decision != nil && (s.Decision.Kind == Dismiss || s.Decision.Kind == Cancel)

@@ -58,7 +58,8 @@ type Input struct {
 	Noted       *Noted      `json:"noted,omitempty"`
 	Rejected    *Rejected   `json:"rejected,omitempty"`
 	Expired     *Expired    `json:"expired,omitempty"`
-	// Thread is the whole thread as an earlier version of the state machine left it.
+	// Thread is the whole thread as an earlier version of the state machine left it, or as an operator's
+	// decision begins it (Thread.Branch).
 	Thread *Thread `json:"thread,omitempty"`
 	// Threads counts all threads, including the one that this input opens.
 	Threads *Count `json:"threads,omitempty"`

@@ -194,7 +194,8 @@ func (t *Thread) deleted(at string, m Message) {
 	case t.Status == Closed:
 		t.Messages[i].Deleted = true
 		t.alert(at, "the question was deleted after it was closed")
-	case !t.Messages[i].Before && t.asked()+len(t.Pending) == 1:
+	case !t.Messages[i].Before && t.asked()+len(t.Pending) == 1,
+		t.ByOperator() && m.MessageID == t.OriginalMessageID:
 		t.Messages[i].Deleted = true
 		t.close(at, Gone)
 	default:

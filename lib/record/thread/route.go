@@ -21,7 +21,7 @@ func Asks(in Input) bool {
 }
 
 // Opens reports whether in can start a new item.
-func Opens(in Input) bool { return Asks(in) }
+func Opens(in Input) bool { return in.Thread != nil || Asks(in) }
 
 // Route assigns an event to the items of its thread. items[0] began the thread, and its key is
 // in.Key; each item has one asker. An asker's message goes to the item of theirs that it concerns by

@@ -41,7 +41,7 @@ type Change struct {
 
 // Message is a chat message that the thread holds, as it was when the thread took it.
 type Message struct {
-	MessageID  string `json:"message_id"`
+	MessageID  string `json:"message_id"` // "" of an operator's words, which begin an item
 	SenderID   string `json:"sender_id"`
 	SenderName string `json:"sender_name,omitempty"`
 	At         string `json:"at"`
@@ -205,19 +205,20 @@ func (t *Thread) Earlier() *Resume {
 	return t.Resume
 }
 
-// Target returns where an answer to t goes: it replies to the last message of the cycle. An
+// Target returns where an answer to t goes: it replies to the last chat message of the cycle. An
 // inferred thread does not exist on the platform; its answer replies to the root of the platform's
 // own thread.
 func (t *Thread) Target() (chatID, threadID, replyTo string) {
-	replyTo = t.OriginalMessageID
-	n := len(t.Messages)
-	if n > 0 {
-		replyTo = t.Messages[n-1].MessageID
+	for _, m := range slices.Backward(t.Messages) {
+		switch {
+		case m.MessageID == "":
+		case m.Inferred:
+			return t.ChatID, m.MessageID, m.MessageID
+		default:
+			return t.ChatID, t.ThreadID, m.MessageID
+		}
 	}
-	if n > 0 && t.Messages[n-1].Inferred {
-		return t.ChatID, replyTo, replyTo
-	}
-	return t.ChatID, t.ThreadID, replyTo
+	return t.ChatID, t.ThreadID, t.OriginalMessageID
 }
 
 // From returns the message that a thread keeps of an event.

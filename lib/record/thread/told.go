@@ -1,6 +1,7 @@
 package thread
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -49,6 +50,33 @@ func (t *Thread) told(d *decision.Record, tells bool) {
 		t.EarlierDraft = *earlier
 	}
 }
+
+// Branch returns the item that an operator's decision begins beside t: it asks what the decision says. What was
+// said in t comes before, and the answer goes to the same message.
+func (t *Thread) Branch(key string, d *decision.Record, facts *Facts) *Thread {
+	_, _, replyTo := t.Target()
+	b := &Thread{
+		Key: key, Root: cmp.Or(t.Root, t.Key), Parent: t.Key, Platform: t.Platform, ThreadID: t.ThreadID,
+		ChatID: t.ChatID, ChatName: t.ChatName, Lang: t.Lang, OriginalMessageID: replyTo,
+		OriginalSenderID: d.By, OriginalSenderName: d.By, StartedAt: d.At, LastEventAt: d.At,
+		Applied: []string{},
+	}
+	b.take(facts, d.Note)
+	for _, m := range t.Messages {
+		if !m.Deleted {
+			m.Before, m.Actionable, m.Relation = true, false, ""
+			b.Messages = append(b.Messages, m)
+		}
+	}
+	b.Messages = append(b.Messages, Message{SenderID: d.By, SenderName: d.By, At: d.At, Content: d.Note,
+		Actionable: true})
+	b.begin(d.At, "an operator asked it beside another question")
+	b.Ordered = true
+	return b
+}
+
+// ByOperator reports whether an operator's decision began t.
+func (t *Thread) ByOperator() bool { return find(t.Messages, "") >= 0 }
 
 // reopened begins a cycle for what an operator has ended, or what has expired, unless it was answered or its
 // question is gone.

@@ -152,11 +152,16 @@ func (v *View) of(t *thread.Thread, cost *float64) (*Task, error) {
 	}
 	var said []string
 	for _, m := range slices.Concat(t.Messages, t.Pending) {
+		if t.ByOperator() && m.Before {
+			continue // the parent's
+		}
 		said = append(said, m.Content)
 	}
 	task.Spec = strings.Join(said, "\n")
 	for _, m := range t.Messages {
-		task.MessageIDs = append(task.MessageIDs, m.MessageID)
+		if m.MessageID != "" {
+			task.MessageIDs = append(task.MessageIDs, m.MessageID)
+		}
 	}
 	for _, m := range t.Context {
 		task.UserContextSlice = append(task.UserContextSlice, m.MessageID)

@@ -79,6 +79,7 @@ func (p *past) readWords() error {
 			p.words[key] = w
 		case decision.Settle:
 			p.settled[r.Post] = r
+		case decision.Branch: // it decides nothing on this draft
 		case decision.Approve, decision.Edit:
 			if st := p.state.Standing(r.Key); st != nil && st.Decision != nil && st.Decision.N == r.N {
 				p.words[key] = r
