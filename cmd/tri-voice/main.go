@@ -26,7 +26,7 @@ var program = cli.Program{
 draft cut into 2 or 3 messages (cuts) where it is long, and with what was done (voice).
 A model may rephrase the draft where voice.model of the configuration names one; if
 its text says anything else, the draft stays as it is. Without a model nothing is
-asked, and nothing but the order of paragraphs changes.
+asked: only paragraphs are moved, and markup, courtesies and repetitions removed.
 
   tri-investigate --codebase . event.json | tri-voice | tri-validate --codebase .
   tri-voice returns.ndjson | jq -r '[.draft_reply[0:40], (.cuts | length)] | @tsv'

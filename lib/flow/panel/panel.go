@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -195,11 +196,14 @@ func (j *Judge) One(ctx context.Context, s lens.Subject) (*discussion.Discussion
 		return nil, sysexit.With(sysexit.TempFail, fmt.Errorf("discussion %s: %w", d.ID, err))
 	}
 	defer own.End()
-	table, err := j.table(s)
+	t, err := j.table(s)
 	if err != nil {
 		return nil, err
 	}
-	if d, err = j.talk(ctx, d, table, s); err != nil {
+	if len(t.Members) == 0 && t.Lead == "" {
+		return nil, j.inactive(s.Trigger)
+	}
+	if d, err = j.talk(ctx, d, t, s); err != nil {
 		return nil, err
 	}
 	d.Proposal = discussion.Propose(d, s.Title, s.Issue)
@@ -276,6 +280,21 @@ func (j *Judge) table(s lens.Subject) (discussion.Table, error) {
 		}
 	}
 	return t, nil
+}
+
+// inactive returns the error of a subject for which no active persona has a question.
+func (j *Judge) inactive(trigger string) error {
+	err := sysexit.With(sysexit.Config, fmt.Errorf("judge %s: no active persona has a question about it", trigger))
+	active := slices.Clone(j.Personas)
+	for i := range active {
+		active[i].Active = true
+	}
+	who, _ := persona.Participants(active, trigger) // two of one name are named when one is activated
+	if len(who) == 0 {
+		return sysexit.Hint(err, "tri-panel new NAME ROLE makes a persona")
+	}
+	return sysexit.Hint(err, "tri-panel edit --active yes "+text.Visible(who[0].Name)+
+		" activates one; tri-panel list shows all")
 }
 
 // earlier returns the last recorded discussion of the same bytes, and how many there are.

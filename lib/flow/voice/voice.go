@@ -83,6 +83,9 @@ func (v *Voice) Apply(ctx context.Context, ret *draft.Return, r Run) error {
 	if moved := voices.PointLast(was, ret.SummaryForOrchestrator); moved != was {
 		ret.DraftReply, did.Moved = moved, true
 	}
+	if plain := voices.Plain(ret.DraftReply); plain != ret.DraftReply {
+		ret.DraftReply, did.Plain = plain, true
+	}
 	if v.Agent != nil {
 		said, err := v.rephrase(ctx, ret, r)
 		if err != nil {
@@ -215,7 +218,7 @@ func (v *Voice) ask(ctx context.Context, original string,
 	if err == nil && strings.TrimSpace(res.Text) == "" {
 		err = errors.New("it gave back nothing")
 	}
-	return strings.TrimSpace(res.Text), res.Usage, model, err
+	return voices.Plain(strings.TrimSpace(res.Text)), res.Usage, model, err
 }
 
 // add returns the sum of two runs' usage.

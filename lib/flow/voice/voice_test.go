@@ -173,7 +173,10 @@ func TestStage(t *testing.T) {
 			}
 		})
 	}
-	long := strings.Repeat("One more sentence of ten words is what this says. ", 12)
+	long := ""
+	for i := range 12 {
+		long += fmt.Sprintf("Sentence %d of ten words is what this says. ", i)
+	}
 	in, err := json.Marshal(draft.Return{DraftReply: long, DraftLanguage: "id"})
 	if err != nil {
 		t.Fatal(err)

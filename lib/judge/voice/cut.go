@@ -137,7 +137,7 @@ func blocks(draft string) []block {
 // stops ends a sentence.
 var stops = lazyregexp.New(`[.!?]["')\]”’]*\s+|[。！？][」』”]?\s*`)
 
-// sentences splits the long prose among blocks into its sentences, outside of code, links and quotations.
+// sentences splits the long prose among blocks into its sentences.
 func sentences(all []block) []block {
 	var out []block
 	for _, b := range all {
@@ -145,20 +145,28 @@ func sentences(all []block) []block {
 			out = append(out, b)
 			continue
 		}
-		whole := exact.FindAllStringIndex(b.text, -1)
-		last := 0
-		for _, at := range stops.FindAllStringIndex(b.text, -1) {
-			inside := slices.ContainsFunc(whole, func(w []int) bool { return w[0] < at[1] && at[0] < w[1]-1 })
-			next, _ := utf8.DecodeRuneInString(b.text[at[1]:])
-			if inside || at[1] == len(b.text) || unicode.IsLower(next) {
-				continue
-			}
-			out = append(out, block{b.text[last:at[1]], true})
-			last = at[1]
+		for _, s := range split(b.text) {
+			out = append(out, block{s, true})
 		}
-		out = append(out, block{b.text[last:], true})
 	}
 	return out
+}
+
+// split cuts prose into its sentences, each with the blanks after it, outside of code, links and
+// quotations.
+func split(prose string) (all []string) {
+	whole := exact.FindAllStringIndex(prose, -1)
+	last := 0
+	for _, at := range stops.FindAllStringIndex(prose, -1) {
+		inside := slices.ContainsFunc(whole, func(w []int) bool { return w[0] < at[1] && at[0] < w[1]-1 })
+		next, _ := utf8.DecodeRuneInString(prose[at[1]:])
+		if inside || at[1] == len(prose) || unicode.IsLower(next) {
+			continue
+		}
+		all = append(all, prose[last:at[1]])
+		last = at[1]
+	}
+	return append(all, prose[last:])
 }
 
 // back begins a paragraph that refers to the one before it.

@@ -126,7 +126,7 @@ func words(all []item, s string, start bool) ([]item, bool) {
 		}
 		for _, field := range strings.Fields(dashes.Replace(line)) {
 			inner, after := trim(field)
-			if inner != "" {
+			if strings.Trim(inner, "#") != "" { // marks of headings say nothing
 				all = append(all, units(inner, start)...)
 				start = false
 			}

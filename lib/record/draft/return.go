@@ -58,6 +58,7 @@ type Voice struct {
 	Original string `json:"original,omitempty"` // the draft before, if its bytes were changed
 	Named    bool   `json:"named,omitempty"`    // the question is named first
 	Moved    bool   `json:"moved,omitempty"`    // the paragraph that the summary repeats is last
+	Plain    bool   `json:"plain,omitempty"`    // marks, courtesies or repeated sentences were removed
 	// Rephrased says that the words are those of the model By. If it was asked and they are not, Why
 	// says why.
 	Rephrased bool   `json:"rephrased,omitempty"`
