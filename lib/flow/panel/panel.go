@@ -284,7 +284,8 @@ func (j *Judge) table(s lens.Subject) (discussion.Table, error) {
 
 // inactive returns the error of a subject for which no active persona has a question.
 func (j *Judge) inactive(trigger string) error {
-	err := sysexit.With(sysexit.Config, fmt.Errorf("judge %s: no active persona has a question about it", trigger))
+	err := sysexit.With(sysexit.Config,
+		fmt.Errorf("judge %s: no active persona has a question about it", trigger))
 	active := slices.Clone(j.Personas)
 	for i := range active {
 		active[i].Active = true

@@ -71,12 +71,15 @@ func outside(s string, change func(part string, begins bool) string) string {
 
 // courtesy is a whole sentence that says nothing of what was asked. Assent (certainly, of course) is no
 // courtesy: it can be the answer.
-var courtesy = lazyregexp.New(`(?i)^(?:(?:(?:that|what)(?:'s| is)? an? )?(?:great|good|excellent|fantastic) question` +
+var courtesy = lazyregexp.New(`(?i)^(?:` +
+	`(?:(?:that|what)(?:'s| is)? an? )?(?:great|good|excellent|fantastic) question` +
 	`|(?:thanks|thank you)(?: so much)? for (?:asking|reaching out|your (?:question|patience|inquiry))` +
 	`|i hope (?:this|that|it) (?:helps|clarifies (?:it|things)|answers your question)` +
-	`|(?:please )?(?:let me know|feel free to (?:ask|reach out)|(?:don't|do not) hesitate to (?:ask|reach out))` +
-	`(?: if (?:you|there)(?: (?:have|need|are|is|any|other|further|more|additional|questions?|help|anything|else))+)?` +
-	`|is there anything else (?:i|we) can help (?:you )?with|(?:i'd be |i'm )?(?:happy|glad) to help(?: further)?` +
+	`|(?:please )?(?:let me know|feel free to (?:ask|reach out)` +
+	`|(?:don't|do not) hesitate to (?:ask|reach out))(?: if (?:you|there)` +
+	`(?: (?:have|need|are|is|any|other|further|more|additional|questions?|help|anything|else))+)?` +
+	`|is there anything else (?:i|we) can help (?:you )?with` +
+	`|(?:i'd be |i'm )?(?:happy|glad) to help(?: further)?` +
 	`|have a (?:great|nice|good|wonderful) (?:day|one|weekend)|happy (?:coding|debugging|hacking)` +
 	`|best of luck)[.!?]*$`)
 
