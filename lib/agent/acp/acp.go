@@ -33,9 +33,6 @@ const (
 	notThere   = -32002
 )
 
-// cancelTime is how long a program may take to end its turn when it is cancelled.
-const cancelTime = time.Second
-
 // Client runs the program. It is safe for concurrent use.
 type Client struct {
 	program program.Program
@@ -69,8 +66,7 @@ func (c *Client) Ability() agent.Ability {
 	return can
 }
 
-// Run starts the program and prompts it. When ctx ends, the turn is cancelled and the program
-// ended.
+// Run starts the program and prompts it.
 func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 	tree, err := codebase.Open(t.Codebase, t.Hidden)
 	if err == nil {
@@ -80,15 +76,9 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 		return agent.Result{SessionID: t.SessionID}, fmt.Errorf("run acp: %w", err)
 	}
 	defer tree.Close()
-	// The program outlives ctx for as long as the cancellation takes.
-	later, end := context.WithCancel(context.WithoutCancel(ctx))
-	defer end()
-	if ctx.Err() != nil {
-		end()
-	}
 	var conv *conversation // of the turn in progress
 	before := ""
-	res, err := c.program.Run(later, t, func(turn program.Turn) (program.Call, error) {
+	res, err := c.program.Run(ctx, t, func(turn program.Turn) (program.Call, error) {
 		if conv != nil {
 			before = string(conv.s.Text())
 			conv.close()
@@ -97,15 +87,10 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 			spareSessions(turn.Home)
 		}
 		conv = &conversation{turn: turn, tree: tree, before: before}
-		context.AfterFunc(ctx, func() {
-			if c.steer == config.SteerLoad {
-				end() // a cancelled turn would be forgotten
-				return
-			}
-			conv.cancel()
-			time.AfterFunc(cancelTime, end)
-		})
 		call := program.Call{Reach: c.reach(), Serve: true, Talk: conv.begin, Line: conv.line}
+		if c.steer != config.SteerLoad { // where a cancelled turn would be forgotten
+			call.Cancel = conv.cancel
+		}
 		if c.steer == config.SteerPrompt {
 			call.Word = conv.word
 		}
@@ -113,9 +98,6 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 	})
 	if conv != nil {
 		conv.close()
-	}
-	if err != nil && ctx.Err() != nil {
-		err = fmt.Errorf("run acp: %w", ctx.Err())
 	}
 	return res, err
 }

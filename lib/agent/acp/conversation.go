@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"sync"
 
 	"tri/lib/agent"
 	"tri/lib/agent/program"
@@ -22,7 +21,6 @@ type conversation struct {
 	tree   *codebase.Tree
 	before string // the agent's text of the previous turn
 
-	mu      sync.Mutex // cancel uses peer and id from another goroutine
 	peer    *rpc.Peer
 	id      string                   // of the session
 	waiting int                      // the id of the request whose answer is next
@@ -49,9 +47,7 @@ type object = map[string]any
 
 // begin sends initialize.
 func (c *conversation) begin(in io.WriteCloser, s *program.Seen) {
-	c.mu.Lock()
 	c.peer, c.s = rpc.NewPeer(in), s
-	c.mu.Unlock()
 	c.ask("initialize", object{
 		"protocolVersion": 1, "clientInfo": object{"name": "tri", "version": "1"},
 		// If we served reads, Gemini CLI could not distinguish a missing file from other errors,
@@ -62,12 +58,13 @@ func (c *conversation) begin(in io.WriteCloser, s *program.Seen) {
 }
 
 // cancel asks the program to end its turn.
-func (c *conversation) cancel() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.peer != nil && c.id != "" {
-		_ = c.peer.Notify("session/cancel", object{"sessionId": c.id}) // it is ended in any case
+func (c *conversation) cancel(*program.Seen) {
+	c.later = nil
+	if c.id == "" {
+		c.fail(agent.Fail(agent.Killed, errors.New("it was cancelled before its turn")))
+		return
 	}
+	_ = c.peer.Notify("session/cancel", object{"sessionId": c.id}) // it is ended in any case
 }
 
 // ask sends a request and sets the function that reads its answer.
@@ -92,8 +89,6 @@ func (c *conversation) end() {
 
 // close ends the program's input.
 func (c *conversation) close() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.peer != nil {
 		c.peer.Close()
 	}
@@ -239,9 +234,7 @@ func (c *conversation) opened(id string, h *rpc.Message) error {
 	if json.Unmarshal(h.Result, &models) == nil {
 		c.s.Model = models.Models.Current
 	}
-	c.mu.Lock()
 	c.id = id
-	c.mu.Unlock()
 	c.s.Session(id)
 	c.prompts = true
 	return c.say("", c.prompt())

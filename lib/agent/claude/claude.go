@@ -93,7 +93,7 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 	var input []string
 	if t.Task.Words != nil {
 		talk := newTalk(t, messages)
-		call.Talk, call.Line, call.Word = talk.begin, talk.line, talk.word
+		call.Talk, call.Line, call.Word, call.Cancel = talk.begin, talk.line, talk.word, talk.cancel
 		input = []string{"--input-format", "stream-json"}
 	}
 	settings, err := settings(t)

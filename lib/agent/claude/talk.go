@@ -63,12 +63,23 @@ func (t *talk) word(w agent.Word, s *program.Seen) {
 	uuid := uuidOf(w.ID)
 	if w.Kind == record.Redirect && len(t.waiting) == 0 {
 		t.aborts++
-		t.write(message{Type: "control_request", RequestID: uuid,
-			Request: map[string]any{"subtype": "interrupt"}}, s)
+		t.interrupt(uuid, s)
 	}
 	t.ids[uuid], t.waiting[uuid] = w.ID, true
 	t.user(uuid, w.Text, s)
 	t.turn.Task.Hear(w.ID, record.Sent)
+}
+
+func (t *talk) interrupt(id string, s *program.Seen) {
+	t.write(message{Type: "control_request", RequestID: id,
+		Request: map[string]any{"subtype": "interrupt"}}, s)
+}
+
+// cancel interrupts the turn. Its result has what it cost; words that are not in it are not waited for.
+func (t *talk) cancel(s *program.Seen) {
+	t.aborts = 0
+	clear(t.waiting)
+	t.interrupt("cancel", s)
 }
 
 // line parses a line of output. The turn ends with a result when the model has had every word.

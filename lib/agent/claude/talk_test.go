@@ -2,6 +2,7 @@ package claude
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,7 +30,10 @@ echo '{"type":"system","subtype":"init","model":"stub","session_id":"s-1"}'
 			names, _ := filepath.Glob(filepath.Join(dir, "say-*")) // the pattern is constant
 			for _, name := range names {
 				kind := strings.TrimPrefix(filepath.Base(name), "say-")
-				if os.Remove(name) == nil {
+				switch err := os.Remove(name); {
+				case kind == "cancel":
+					cancel()
+				case err == nil:
 					words <- agent.Word{ID: "w-" + kind, Kind: kind, Text: "only " + kind}
 				}
 			}
@@ -78,6 +82,31 @@ echo '{"type":"result","subtype":"error_during_execution","is_error":true,"termi
 	if err != nil || res.Text != "done" || heard != "redirect sent, redirect taken" ||
 		!strings.Contains(said, `"subtype":"interrupt"`) {
 		t.Errorf("%q, %q, %q, %v", res.Text, said, heard, err)
+	}
+}
+
+// TestCancelled: a run that is no longer wanted is interrupted. It ends with its result, which has what it
+// cost, or by a signal if it does not answer; words are not waited for.
+func TestCancelled(t *testing.T) {
+	for _, tt := range []struct {
+		script   string
+		tokens   int64
+		at, most time.Duration
+	}{
+		{`take; say append; take; say cancel; take; trap '' TERM
+echo '{"type":"result","subtype":"error_during_execution","is_error":true,"terminal_reason":"aborted_streaming","usage":{"input_tokens":5,"output_tokens":7},"total_cost_usd":0.5}'; trap - TERM; sleep 900`,
+			5, 0, time.Second},
+		{`take; say append; take; say cancel; exec sleep 900`, 0, time.Second, 4 * time.Second},
+	} {
+		begin := time.Now()
+		res, said, _, err := talking(t, tt.script)
+		if took := time.Since(begin); !errors.Is(err, context.Canceled) || took < tt.at || took > tt.most {
+			t.Errorf("%v after %v", err, took)
+		}
+		if strings.Contains(said, `"subtype":"interrupt"`) != (tt.tokens > 0) ||
+			res.Usage.InputTokens != tt.tokens {
+			t.Errorf("%q, %+v", said, res.Usage)
+		}
 	}
 }
 

@@ -39,7 +39,7 @@ type object = map[string]any
 func serve(t program.Turn, call *program.Call, settings []string) {
 	v := &server{turn: t, asked: map[string]func(*rpc.Message, *program.Seen){}}
 	call.Args = append([]string{"app-server"}, settings...)
-	call.Talk, call.Line, call.Word, call.Exit = v.begin, v.line, v.word, v.exit
+	call.Talk, call.Line, call.Word, call.Cancel, call.Exit = v.begin, v.line, v.word, v.cancel, v.exit
 }
 
 func (v *server) begin(in io.WriteCloser, s *program.Seen) {
@@ -126,11 +126,24 @@ func (v *server) word(w agent.Word, s *program.Seen) {
 		return // it is about to begin, or has just ended: see finish
 	}
 	if w.Kind == run.Redirect {
-		v.ask(s, "turn/interrupt", object{"threadId": v.thread, "turnId": v.active},
-			func(*rpc.Message, *program.Seen) {})
+		v.interrupt(s)
 		return
 	}
 	v.steer(w, s)
+}
+
+func (v *server) interrupt(s *program.Seen) {
+	v.ask(s, "turn/interrupt", object{"threadId": v.thread, "turnId": v.active},
+		func(*rpc.Message, *program.Seen) {})
+}
+
+// cancel interrupts the turn in progress. No other follows.
+func (v *server) cancel(s *program.Seen) {
+	if v.waiting = nil; v.active == "" {
+		v.fail(s, agent.Fail(agent.Killed, errors.New("it was cancelled before its turn")))
+		return
+	}
+	v.interrupt(s)
 }
 
 func (v *server) steer(w agent.Word, s *program.Seen) {

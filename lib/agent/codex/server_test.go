@@ -42,7 +42,10 @@ agent() { echo '{"method":"item/completed","params":{"item":{"type":"agentMessag
 			names, _ := filepath.Glob(filepath.Join(dir, "say-*")) // the pattern is constant
 			for _, name := range names {
 				kind := strings.TrimPrefix(filepath.Base(name), "say-")
-				if os.Remove(name) == nil {
+				switch err := os.Remove(name); {
+				case kind == "cancel":
+					cancel()
+				case err == nil:
 					words <- agent.Word{ID: "w-" + kind, Kind: kind, Text: "only " + kind}
 				}
 			}
@@ -77,6 +80,18 @@ take; ok 5; turn started 2 inProgress; user append; agent second; turn completed
 			res.SessionID != "th-1" || res.Usage.InputTokens != 5 {
 			t.Errorf("%s: %q, %q, %q, %+v, %v", tt.name, res.Text, said, heard, res.Usage, err)
 		}
+	}
+}
+
+// TestCancelled: the turn in progress is interrupted, words that wait begin no other, and what it used is known.
+func TestCancelled(t *testing.T) {
+	begin := time.Now()
+	res, said, _, err := served(t, `agent so far; say append; take; ok 4; say cancel; take; ok 5
+turn completed 1 interrupted; sleep 900`)
+	if !errors.Is(err, context.Canceled) || time.Since(begin) > time.Second ||
+		!strings.Contains(said, "turn/interrupt") || strings.Count(said, "turn/start") != 1 ||
+		res.Usage.InputTokens != 5 {
+		t.Errorf("%q, %+v, %v after %v", said, res.Usage, err, time.Since(begin))
 	}
 }
 

@@ -4,7 +4,6 @@
 // Unless the configuration says `sandbox: off`, the program runs in a sandbox (package sandbox),
 // and none of its processes outlives the first. Without a sandbox this package supervises only
 // cooperative programs: a hostile one can leave its group and clear its environment.
-// group and clear its environment.
 package proc
 
 import (

@@ -29,14 +29,16 @@ type Seen struct {
 	// See Refused for errors of the model.
 	Err error
 
-	steps   sync.Mutex // see Do
-	task    agent.Task
-	session string
-	text    []byte
-	ended   bool
-	mu      sync.Mutex // the process id is set by another goroutine than the lines
-	pid     int
-	soFar   func(u draft.Usage, told bool) draft.Usage // usage of the run, including this turn's
+	steps     sync.Mutex // see Do
+	task      agent.Task
+	session   string
+	text      []byte
+	ended     bool
+	cancelled bool       // words come too late
+	talking   bool       // Call.Talk was called
+	mu        sync.Mutex // the process id is set by another goroutine than the lines
+	pid       int
+	soFar     func(u draft.Usage, told bool) draft.Usage // usage of the run, including this turn's
 }
 
 // Do runs fn while no Line or Word runs. An adapter calls it from a goroutine of its own.

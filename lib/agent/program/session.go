@@ -90,6 +90,9 @@ func New(cfg config.Agent, sandbox, name string) (Program, error) {
 	return p, nil
 }
 
+// softTime is how long a program may take to end its turn when it is asked to.
+const softTime = time.Second
+
 // Turn is one start of the program.
 type Turn struct {
 	Task   agent.Task
@@ -120,6 +123,9 @@ type Call struct {
 	// Word passes a word of Task.Words to the program while it runs, serialized with Line. It
 	// reports what becomes of the word by Task.Hear. Nil: the program takes none.
 	Word func(w agent.Word, s *Seen)
+	// Cancel asks the program to end its turn, serialized with Line. It is ended once Line has called
+	// Seen.End, or after softTime. Nil: it is ended at once.
+	Cancel func(s *Seen)
 	// Exit reads the remaining results after the program has exited by itself or after its last
 	// line. May be nil.
 	Exit func(e proc.Exit, s *Seen)
@@ -261,13 +267,15 @@ func (r *running) turn(ctx context.Context, turn Turn, res *agent.Result) (fault
 	var talk func(io.WriteCloser)
 	if call.Talk != nil {
 		talk = func(in io.WriteCloser) {
-			s.Do(func() { call.Talk(in, s) })
+			s.Do(func() { call.Talk(in, s); s.talking = true })
 			if call.Word != nil && t.Words != nil {
 				passing.Go(func() { pass(t, call, s, over) })
 			}
 		}
 	}
-	exit, err := p.run(ctx, proc.Spec{
+	soft, end := softly(ctx, call, s)
+	defer end()
+	exit, err := p.run(soft, proc.Spec{
 		Argv: slices.Concat(p.Argv, call.Args), Dir: t.Codebase, Env: r.environment(call),
 		Prompt: turn.Prompt, Talk: talk, RunDir: t.Dir, Hold: t.Hold,
 		Sandbox: p.Sandbox, Write: t.Write, Hidden: slices.Concat(t.Hidden, call.Hidden), Home: r.home,
@@ -275,6 +283,9 @@ func (r *running) turn(ctx context.Context, turn Turn, res *agent.Result) (fault
 		Memory: p.Memory, Processes: p.Processes, Disk: p.Disk, Started: s.started,
 		Line: func(line []byte) (ended bool) {
 			s.Do(func() { call.Line(line, s); ended = s.ended })
+			if ended && ctx.Err() != nil {
+				end()
+			}
 			return ended
 		},
 		MaxStdout: call.MaxOutput, Linger: p.Linger, Grace: p.Grace,
@@ -292,14 +303,37 @@ func (r *running) turn(ctx context.Context, turn Turn, res *agent.Result) (fault
 		err = e
 	}
 	res.Usage = r.usage
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = s.failure(exit)
 	}
-	if err := s.failure(exit); err != nil {
+	if err != nil && ctx.Err() != nil {
+		err = ctx.Err() // whatever the program says of it
+	}
+	if err != nil {
 		return nil, err
 	}
 	res.Value, fault = s.value(t)
 	return fault, nil
+}
+
+// softly returns a context for the program that outlives ctx for as long as its turn takes to end when asked.
+func softly(ctx context.Context, call Call, s *Seen) (context.Context, context.CancelFunc) {
+	if call.Cancel == nil || ctx.Err() != nil {
+		return context.WithCancel(ctx)
+	}
+	soft, end := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		s.Do(func() {
+			if s.cancelled = true; s.talking && !s.ended {
+				call.Cancel(s)
+			}
+			if s.ended || !s.talking {
+				end()
+			}
+		})
+		time.AfterFunc(softTime, end)
+	})
+	return soft, func() { stop(); end() }
 }
 
 // pass passes words to the program until the turn is over. Words that come later wait for the next
@@ -314,7 +348,7 @@ func pass(t agent.Task, call Call, s *Seen, over <-chan struct{}) {
 				return
 			}
 			s.Do(func() {
-				if s.ended {
+				if s.ended || s.cancelled {
 					t.Hear(w.ID, record.Late)
 					return
 				}

@@ -51,8 +51,8 @@ func (t *Thread) told(d *decision.Record, tells bool) {
 	}
 }
 
-// Branch returns the item that an operator's decision begins beside t: it asks what the decision says. What was
-// said in t comes before, and the answer goes to the same message.
+// Branch returns the item that an operator's decision begins beside t: it asks what the decision says. What
+// was said in t comes before, and the answer goes to the same message.
 func (t *Thread) Branch(key string, d *decision.Record, facts *Facts) *Thread {
 	_, _, replyTo := t.Target()
 	b := &Thread{

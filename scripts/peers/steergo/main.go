@@ -3,8 +3,8 @@
 //
 //	steergo STUB [NAME...]
 //
-// STUB is the model's program. STORY in the environment is one story alone, TIMES how often each is
-// done.
+// STUB is the model's program. In the environment, STORY is one story alone, TIMES how often each
+// is done, SANDBOX the setting `sandbox` (default: off).
 package main
 
 import (
@@ -159,7 +159,7 @@ func (b *bench) say(n int, kind, text string) error {
 // start runs the task as the n-th run.
 func (b *bench) start(ctx context.Context, n int, prompt string,
 	change func(*agent.Task)) (agent.Result, error) {
-	a, err := all.New(b.p.cfg, "off")
+	a, err := all.New(b.p.cfg, cmp.Or(os.Getenv("SANDBOX"), "off"))
 	if err != nil {
 		return agent.Result{}, err
 	}
