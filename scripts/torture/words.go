@@ -294,6 +294,8 @@ func wordsPart(args []string) error {
 	switch part, home := args[0], args[1]; part {
 	case "agent":
 		return wordsAgent(home)
+	case "claim":
+		return claim(home)
 	case "teller":
 		h, err := durable.Open(home)
 		if err != nil {
