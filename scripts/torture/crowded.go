@@ -21,9 +21,9 @@ import (
 	"tri/lib/record/thread"
 )
 
-// crowd has one tri-dispatch with 8 workers investigate many questions at once, and kills it and its agents. An
-// agent that finds another one at work on the same question says so. In the end each question has one draft
-// that waits, and one offer.
+// crowd has one tri-dispatch with 8 workers investigate many questions at once, and kills it and its
+// agents. An agent that finds another one at work on the same question says so. In the end each question
+// has one draft that waits, and one offer.
 func crowd(o options) error {
 	dir, err := os.MkdirTemp("", "torture-crowd")
 	if err != nil {
@@ -98,6 +98,9 @@ func questionsOf(n int) string {
 	return string(text)
 }
 
+// claims matches the command line of an agent.
+var claims = regexp.MustCompile(`\x00claim\x00`)
+
 // killOne kills one of the agents at work, and reports how many that were.
 func killOne(live string, rng *rand.Rand) int {
 	var entries []os.DirEntry
@@ -110,7 +113,7 @@ func killOne(live string, rng *rand.Rand) int {
 	if err != nil {
 		return 0
 	}
-	if args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); !regexp.MustCompile(`\x00claim\x00`).Match(args) {
+	if args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); !claims.Match(args) {
 		_ = os.Remove(filepath.Join(live, strconv.Itoa(pid))) // it was killed with its dispatcher
 		return 0
 	}
@@ -195,8 +198,8 @@ func judgeCrowd(o options, dir string, killed [2]int, took time.Duration) error 
 		}
 	}
 	count(counts{messages: o.messages, lost: stuck, doubled: len(doubles) + wrong})
-	fmt.Printf("crowd: %d questions, 8 workers, killed: %d dispatchers, %d agents, %.0f s: double claims %d, stuck %d, "+
-		"offered other than once %d, waiting %d, failed for a person to see %d\n", o.messages, killed[0], killed[1],
+	fmt.Printf("crowd: %d questions, 8 workers, killed: %d dispatchers, %d agents, %.0f s: double claims %d, "+
+		"stuck %d, offered other than once %d, waiting %d, failed for a person to see %d\n", o.messages, killed[0], killed[1],
 		took.Seconds(), len(doubles), stuck, wrong, waits, failed)
 	if len(doubles)+stuck+wrong > 0 {
 		return errors.New("claimed twice, stuck, or offered other than once")

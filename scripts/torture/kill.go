@@ -15,6 +15,7 @@ import (
 
 	"tri/lib/record/event"
 	"tri/lib/record/outbox"
+	"tri/lib/record/presence"
 	"tri/lib/record/thread"
 )
 
@@ -67,6 +68,9 @@ func (w *world) rage(stages []*stage, more *disturber) (map[string]int, error) {
 				return deaths, err
 			}
 		}
+		if err := w.types(); err != nil {
+			return deaths, err
+		}
 		time.Sleep(time.Duration(w.rng.IntN(40)) * time.Millisecond)
 		s := stages[w.rng.IntN(len(stages))]
 		last := s.kept.String()
@@ -83,6 +87,17 @@ func (w *world) rage(stages []*stage, more *disturber) (map[string]int, error) {
 		}
 	}
 	return deaths, more.calm(stages)
+}
+
+// types has somebody's typing indicator hold for up to a second. What the filters say in a batch, in
+// which nobody types, has to be the same (checkBatch).
+func (w *world) types() error {
+	now := time.Now()
+	text, err := json.Marshal([]presence.Typing{{Platform: w.options.chat, ChatID: "dev", Kind: "typing",
+		UserID: fmt.Sprint("asker", w.rng.IntN(len(w.questions)+1)), ReceivedAt: now,
+		ExpiresAt: now.Add(time.Duration(w.rng.IntN(1000)) * time.Millisecond)}})
+	name := filepath.Join(w.path(presence.Folder), "torture.json")
+	return errors.Join(err, os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, text, 0o600))
 }
 
 // approve says yes to every draft, as a person would, and is killed now and then.
