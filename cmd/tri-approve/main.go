@@ -31,7 +31,7 @@ the number in the list. Only team.approvers may decide; the first word counts.
 	Schemas: []string{"decision"},
 	Commands: []cli.Program{
 		command("list", "", "show what waits, oldest first", func(c *cli.Call, t *approve.Terminal) error { return t.List(c.Bool("all")) },
-			&cli.BoolFlag{Name: "all", Usage: "also what can be undone or is being posted"}),
+			&cli.BoolFlag{Name: "all", Usage: "also what can be undone or reopened, or is being posted"}),
 		command("show", "id", "show everything that a decision rests on", func(c *cli.Call, t *approve.Terminal) error { return t.Show(c.Args[0]) }),
 		command("approve", "id", "say yes to a draft as it is", func(c *cli.Call, t *approve.Terminal) error { return t.Approve(c.Args[0]) }, sha, yes, noFile),
 		command("edit", "id", "say yes to another text in its place", func(c *cli.Call, t *approve.Terminal) error { return t.Edit(c.Args[0], c.String("text-file")) }, sha, yes, noFile,

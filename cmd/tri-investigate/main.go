@@ -25,7 +25,8 @@ var program = cli.Program{
 	Help: `Reads events, classified or not, or threads, one JSON object a line, and writes a
 return for each: the draft, how sure it is, and what it rests on. Without a
 configuration it searches the current directory, with no model and no network.
-Events that tri-classify has tagged as ambient or ack are passed over.
+Events that tri-classify has tagged as ambient or ack are passed over. Fields that
+a hand-written record lacks are filled in.
 
   tri-watch export slack.zip | tri-classify | tri-investigate --codebase ~/src/shop
   tri-investigate --codebase . event.json | jq -r .draft_reply

@@ -4,12 +4,14 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"tri/lib/base/cli"
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
 	"tri/lib/base/subcommand"
+	"tri/lib/base/sysexit"
 	"tri/lib/flow/supervise"
 )
 
@@ -48,11 +50,7 @@ func command(name, args, usage string, do func(*cli.Call, *durable.Home) error,
 		&cli.StringFlag{Name: "home", Usage: "the pipeline of `DIR` (default $TRI_HOME or ~/.tri)"},
 		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"})
 	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Run: func(c *cli.Call) error {
-		open := durable.OpenHome
-		if name == "run" {
-			open = durable.MakeHome
-		}
-		home, err := open(c.String("home"))
+		home, err := durable.OpenHome(c.String("home"))
 		if err != nil {
 			return err
 		}
@@ -62,12 +60,16 @@ func command(name, args, usage string, do func(*cli.Call, *durable.Home) error,
 }
 
 func run(c *cli.Call, home *durable.Home) error {
+	if c.String("config") == "" && !home.Exists("config.yaml") {
+		return sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("%q has no config.yaml", home.Dir())),
+			"tri init writes one")
+	}
 	cfg, err := config.ForHome(home.Dir(), c.String("config"))
 	if err != nil {
 		return err
 	}
 	if len(cfg.On()) == 0 && len(cfg.Pipeline) == 0 {
-		c.Say("no chat is configured: nothing comes in, and nothing can be posted; tri init writes a configuration")
+		c.Say("no chat is configured: nothing comes in, and nothing can be posted")
 	}
 	if c.Bool("detach") {
 		st, err := supervise.Detach(c.Context, home,

@@ -9,10 +9,13 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
+	"tri/lib/base/lazyregexp"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/term"
 )
 
 // Duration is the value of a duration flag, in Go's syntax: 90s, 5m, 1h30m.
@@ -231,3 +234,26 @@ Commands:{{range .VisibleCommands}}
 Options:{{range .VisibleFlags}}
   {{.}}{{end}}
 {{end}}`
+
+// helpWidth is the number of columns of a line of -h, from which wrapHelp breaks the lists.
+const helpWidth = 80
+
+// item is a line of a list: a name, and its description after two spaces or more.
+var item = lazyregexp.New(`^(  \S(?: ?\S)* {2,})(\S.*)$`)
+
+// wrapHelp breaks the lines of the lists of commands and options at words, with their descriptions
+// below each other. The other lines are written to fit.
+func wrapHelp(help string) string {
+	lines := strings.Split(help, "\n")
+	lists := false
+	for i, line := range lines {
+		lists = lists || line == "Commands:" || line == "Options:"
+		m := item.FindStringSubmatch(line)
+		if !lists || m == nil || utf8.RuneCountInString(line) <= helpWidth {
+			continue
+		}
+		indent := utf8.RuneCountInString(m[1])
+		lines[i] = m[1] + strings.Join(term.Wrap(m[2], helpWidth-indent), "\n"+strings.Repeat(" ", indent))
+	}
+	return strings.Join(lines, "\n")
+}

@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -149,6 +150,11 @@ func logLevel() slog.Level {
 func app(p Program, in io.Reader, out, errw io.Writer) *cli.App {
 	cli.VersionFlag = &cli.BoolFlag{Name: "version", Usage: "print the version and exit",
 		DisableDefaultText: true}
+	cli.HelpPrinter = func(w io.Writer, template string, of any) {
+		var help bytes.Buffer
+		cli.HelpPrinterCustom(&help, template, of, nil)
+		_, _ = io.WriteString(w, wrapHelp(help.String())) // as urfave/cli, which has no error here
+	}
 	cli.HelpFlag = &cli.BoolFlag{Name: "help", Aliases: []string{"h"}, Usage: "print this help and exit",
 		DisableDefaultText: true}
 	a := &cli.App{

@@ -12,7 +12,6 @@ import (
 	"tri/lib/base/durable"
 	"tri/lib/base/lazyregexp"
 	"tri/lib/base/ndjson"
-	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
 )
 
@@ -22,16 +21,16 @@ type rejects struct {
 	log   *durable.Log
 	dirty bool
 	kinds map[string]int64 // refusals so far
-	form  string           // of the first line, if it was refused: what to do about it
+	shown int64            // refusals of one kind that are reported one by one
 }
 
 const (
-	shown    = 10 // refusals of one kind that are reported one by one
+	maxShown = 10 // refusals of one kind that are reported one by one
 	maxKinds = 100
 )
 
 func openRejects(in Input) (*rejects, error) {
-	r := &rejects{say: in.Say, kinds: map[string]int64{}}
+	r := &rejects{say: in.Say, kinds: map[string]int64{}, shown: maxShown}
 	if r.say == nil {
 		r.say = func(string, ...any) {}
 	}
@@ -65,10 +64,14 @@ func (r *rejects) add(line *ndjson.Line, reason error) error {
 	return err
 }
 
-// tell reports a refusal: the first ten of a kind, then those whose number is a power of ten.
+// tell reports a refusal: the first ten of a kind, then those whose number is a power of ten. Of
+// input of another form, it reports what to do about it, and the first refusal.
 func (r *rejects) tell(line *ndjson.Line, reason error) {
 	if line.Line == 1 {
-		r.form = formOf(line.Bytes)
+		if form := formOf(line.Bytes); form != "" {
+			r.say("%s: %s", line.Source, form)
+			r.shown = 1
+		}
 	}
 	kind := kindOf(reason)
 	if _, known := r.kinds[kind]; !known && len(r.kinds) >= maxKinds {
@@ -77,9 +80,9 @@ func (r *rejects) tell(line *ndjson.Line, reason error) {
 	r.kinds[kind]++
 	n := r.kinds[kind]
 	switch {
-	case n <= shown:
+	case n <= r.shown:
 		r.say("%s:%d: %v", line.Source, line.Line, reason)
-	case powerOfTen(n):
+	case powerOfTen(n) && n > maxShown:
 		r.say("%s:%d: %v (%d of this kind so far)", line.Source, line.Line, reason, n)
 	}
 }
@@ -119,14 +122,6 @@ func formOf(line []byte) string {
 	return "this looks like plain text: tri-watch stdin --text makes records of lines"
 }
 
-// hint adds what to do about the form of the input.
-func (r *rejects) hint(err error) error {
-	if r.form == "" {
-		return err
-	}
-	return sysexit.Hint(err, r.form)
-}
-
 func (r *rejects) sync() error {
 	if !r.dirty {
 		return nil
@@ -137,7 +132,7 @@ func (r *rejects) sync() error {
 
 func (r *rejects) close() error {
 	for _, kind := range slices.Sorted(maps.Keys(r.kinds)) {
-		if n := r.kinds[kind] - shown; n > 0 {
+		if n := r.kinds[kind] - r.shown; n > 0 {
 			r.say("and %d more: %s", n, kind)
 		}
 	}

@@ -85,7 +85,7 @@ func run[T any](
 	err = p.emitAll(ctx)
 	p.shows.Done()
 	if err == nil && p.stats.Refused > 0 {
-		err = bad.hint(sysexit.With(sysexit.Data, refusedText(p.stats.Refused)))
+		err = sysexit.With(sysexit.Data, refusedText(p.stats.Refused))
 	}
 	return p.stats, err
 }

@@ -9,6 +9,7 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -36,7 +37,7 @@ type Input struct {
 	// Window is how many bytes before After are read again for Stage.Warm.
 	Window int64
 
-	// Mend is called with a record that Prepare refused, and why. It returns the line to take in
+	// Mend is called with a record that Prepare, or the fn of Each, refused, and why. It returns the line to take in
 	// its place, or the error to report. May be nil.
 	Mend func(rec ndjson.Record, cause error) ([]byte, error)
 
@@ -106,8 +107,30 @@ func Each(ctx context.Context, in Input, fn func(ndjson.Record) error) (Stats, e
 			t.Members = nil
 			return nil
 		},
-		Emit: func(dst []byte, t *ndjson.Record) ([]byte, error) { return dst, fn(*t) },
+		Emit: func(dst []byte, t *ndjson.Record) ([]byte, error) {
+			err := fn(*t)
+			if errors.As(err, new(refused)) && in.Mend != nil {
+				err = again(*t, in.Mend, err, fn)
+			}
+			return dst, err
+		},
 	}, nil)
+}
+
+// again calls fn with a refused record as mend returns it.
+func again(rec ndjson.Record, mend func(ndjson.Record, error) ([]byte, error), cause error,
+	fn func(ndjson.Record) error) error {
+	var scan ndjson.Scanner
+	if err := scan.Scan(rec.Bytes); err != nil {
+		return Refuse("%w", err)
+	}
+	rec.Members = scan.Members
+	whole, err := mend(rec, errors.Unwrap(cause))
+	if err != nil {
+		return Refuse("%w", err)
+	}
+	rec.Bytes, rec.Members = whole, nil
+	return fn(rec)
 }
 
 // Run sends records through st to out. It ends as Each does, and with sysexit.TempFail if another

@@ -52,3 +52,15 @@ func Line(s string, n int) string {
 
 // Timestamp returns t in the form used in records: RFC 3339 in UTC, with nanoseconds.
 func Timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+// Quote quotes an argument for a shell.
+func Quote(arg string) string {
+	plain := func(r rune) bool {
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' ||
+			strings.ContainsRune("-_./=:,+@", r)
+	}
+	if arg != "" && !strings.ContainsFunc(arg, func(r rune) bool { return !plain(r) }) {
+		return arg
+	}
+	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+}

@@ -19,6 +19,9 @@ import (
 
 // Approve approves the draft, byte for byte as offered.
 func (g *Gate) Approve(it *Item) (Said, error) {
+	if it.standing == nil || it.standing.Offer == nil {
+		return Said{}, it.noOffer()
+	}
 	text := it.standing.Offer.Text
 	if err := unsafe(g.Problems(it, text)); err != nil {
 		return Said{}, err
@@ -32,6 +35,8 @@ func (g *Gate) Approve(it *Item) (Said, error) {
 func (g *Gate) Edit(it *Item, text string) (Said, error) {
 	text = Edited(text)
 	switch {
+	case it.standing == nil || it.standing.Offer == nil:
+		return Said{}, it.noOffer()
 	case strings.TrimSpace(text) == "":
 		return Said{}, sysexit.With(sysexit.No, errors.New("the text is empty; nothing was decided"))
 	case text == it.standing.Offer.Text:
@@ -48,6 +53,12 @@ func (g *Gate) Edit(it *Item, text string) (Said, error) {
 		Distance: decision.Distance(it.standing.Offer.Text, text), NoFile: g.NoFile, Badge: badge,
 		Sentences: sentences,
 	})
+}
+
+// noOffer is the error of an approval of something that is not offered for posting.
+func (it *Item) noOffer() error {
+	return sysexit.Hint(sysexit.With(sysexit.No, fmt.Errorf("%s is %s: nothing is offered", it.ID, it.Kind)),
+		it.next())
 }
 
 // Edited normalizes a text from an editor or a browser: LF line ends, none at the end.
@@ -96,8 +107,8 @@ func (g *Gate) Escalate(it *Item, note string) (Said, error) {
 // Undo takes an approval back, unless tri-reply has begun to post, or restores an expired draft.
 func (g *Gate) Undo(it *Item) (Said, error) {
 	r := decision.Record{Kind: decision.Undo}
-	if d := it.standing.Decision; d != nil {
-		r.DraftSHA256 = d.DraftSHA256
+	if it.standing != nil && it.standing.Decision != nil {
+		r.DraftSHA256 = it.standing.Decision.DraftSHA256
 	} else if it.Kind == Expired {
 		r.DraftSHA256 = it.DraftSHA256
 	}

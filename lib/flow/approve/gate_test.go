@@ -390,6 +390,8 @@ func TestReopen(t *testing.T) {
 		if items, err := g.Items(); err != nil || len(items) == 0 != (days > 7) ||
 			len(items) == 1 && (items[0].Waits() || items[0].Kind != Ended) {
 			t.Errorf("after %d days: %d items, %v", days, len(items), err)
+		} else if len(items) == 1 && items[0].ID != it.ID {
+			t.Errorf("the ID %s became %s", it.ID, items[0].ID)
 		}
 		term := Terminal{Gate: g, Out: io.Discard, Err: io.Discard, Say: func(string, ...any) {}}
 		if err := term.Reopen(key, "after all"); err != nil {

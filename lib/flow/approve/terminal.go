@@ -47,10 +47,13 @@ func (t *Terminal) List(all bool) error {
 		return err
 	}
 	shown := items[:0]
-	expired := 0
+	expired, ended := 0, ""
 	for _, it := range items {
-		if it.Kind == Expired {
+		switch it.Kind {
+		case Expired:
 			expired++
+		case Ended:
+			ended = "; list --all shows what was dismissed"
 		}
 		if all || it.Waits() {
 			shown = append(shown, it)
@@ -61,7 +64,7 @@ func (t *Terminal) List(all bool) error {
 			decision.ExpiredNote)
 	}
 	if len(shown) == 0 {
-		t.Say("nothing waits")
+		t.Say("nothing waits%s", ended)
 		return errQuiet
 	}
 	if !t.JSON {
@@ -146,7 +149,7 @@ func (t *Terminal) Word(kind, name, note string) error {
 	switch kind {
 	case decision.Dismiss:
 		r, err = t.Dismiss(it, note)
-		done = "dismissed; nothing is posted"
+		done = "dismissed; nothing is posted; tri-approve reopen " + it.ID + " has it investigated anew"
 	case decision.Escalate:
 		r, err = t.Escalate(it, note)
 		done = "it is looked into for longer"

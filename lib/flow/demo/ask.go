@@ -34,9 +34,9 @@ func (d *demo) ask(ctx context.Context) error {
 		return err
 	}
 	d.say("Each line that somebody appends to %s is a message, as in:", d.path("chat/"+room))
-	d.command("echo 'ana: good morning' >>" + quote(d.path("chat/"+room)))
+	d.command("echo 'ana: good morning' >>" + text.Quote(d.path("chat/"+room)))
 	d.say("It is read, filtered, and what is left is investigated and checked. No model: a search.")
-	d.command("export TRI_HOME=" + quote(d.path("home")) + " TRI_USER=" + operator)
+	d.command("export TRI_HOME=" + text.Quote(d.path("home")) + " TRI_USER=" + operator)
 	events, classified := d.path("home/events.ndjson"), d.path("home/events-classified.ndjson")
 	for _, step := range [][]string{
 		{"tri-watch", "local", "--once", d.path("chat")},

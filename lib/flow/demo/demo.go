@@ -149,7 +149,7 @@ func (d *demo) folders(names ...string) error {
 			return sysexit.With(sysexit.IO, err)
 		}
 	}
-	return sysexit.With(sysexit.IO, d.write("CACHEDIR.TAG", tag))
+	return sysexit.With(sysexit.IO, errors.Join(d.write("CACHEDIR.TAG", tag), d.write(".gitignore", "*\n")))
 }
 
 // clear removes an earlier demo. Any other folder is left alone, with an error.

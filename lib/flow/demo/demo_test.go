@@ -15,6 +15,7 @@ import (
 	"tri/lib/agent"
 	"tri/lib/agent/search"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/draft"
 )
 
@@ -28,9 +29,9 @@ func showing(t *testing.T) *demo {
 func TestQuote(t *testing.T) {
 	for _, arg := range []string{"", "plain-1.go:3", "two words", "it's", `a"b\c`, "$(touch x)", "`x`",
 		"a\nb", "*", "~", "#", "日本", "-n"} {
-		out, err := exec.Command("bash", "-c", "printf '%s' "+"x"+quote(arg)).Output()
+		out, err := exec.Command("bash", "-c", "printf '%s' "+"x"+text.Quote(arg)).Output()
 		if err != nil || string(out) != "x"+arg {
-			t.Errorf("%q is shown as %s, which is %q to a shell (%v)", arg, quote(arg), out, err)
+			t.Errorf("%q is shown as %s, which is %q to a shell (%v)", arg, text.Quote(arg), out, err)
 		}
 	}
 }

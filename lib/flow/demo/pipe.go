@@ -124,8 +124,17 @@ func wait(c *exec.Cmd, ok []int, said *bytes.Buffer) error {
 	if err == nil || errors.As(err, &exit) && slices.Contains(ok, exit.ExitCode()) {
 		return nil
 	}
-	return fmt.Errorf("%s: %w: %s", filepath.Base(c.Path), err,
+	err = fmt.Errorf("%s: %w: %s", filepath.Base(c.Path), err,
 		text.Visible(strings.TrimSpace(said.String())))
+	if known := slices.ContainsFunc(sysexit.Table, func(row struct {
+		Status  int
+		Meaning string
+	}) bool {
+		return row.Status == exit.ExitCode()
+	}); known {
+		return sysexit.With(exit.ExitCode(), err)
+	}
+	return err
 }
 
 // shell returns the shell command for p.
@@ -139,26 +148,14 @@ func (d *demo) shell(p pipe) string {
 			if j > 0 {
 				b.WriteByte(' ')
 			}
-			b.WriteString(quote(arg))
+			b.WriteString(text.Quote(arg))
 		}
 		if i == 0 && p.from != "" {
-			b.WriteString(" <" + quote(p.from))
+			b.WriteString(" <" + text.Quote(p.from))
 		}
 	}
 	if p.into != "" {
-		b.WriteString(" >" + quote(p.into))
+		b.WriteString(" >" + text.Quote(p.into))
 	}
 	return b.String()
-}
-
-// quote quotes an argument for a shell.
-func quote(arg string) string {
-	plain := func(r rune) bool {
-		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' ||
-			strings.ContainsRune("-_./=:,+@", r)
-	}
-	if arg != "" && !strings.ContainsFunc(arg, func(r rune) bool { return !plain(r) }) {
-		return arg
-	}
-	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 }

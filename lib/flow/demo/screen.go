@@ -100,9 +100,9 @@ func (d *demo) typed(program string, args ...string) string {
 			}
 		}
 	}
-	words := []string{"TRI_HOME=" + quote(d.path("home")), "TRI_USER=" + operator, quote(program)}
+	words := []string{"TRI_HOME=" + text.Quote(d.path("home")), "TRI_USER=" + operator, text.Quote(program)}
 	for _, arg := range args {
-		words = append(words, quote(arg))
+		words = append(words, text.Quote(arg))
 	}
 	return strings.Join(words, " ")
 }

@@ -17,6 +17,7 @@ import (
 	"tri/lib/base/ndjson"
 	"tri/lib/base/stream"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/event"
 )
 
@@ -55,7 +56,7 @@ func Try(ctx context.Context, t Trial) error {
 		return err
 	}
 	d.title("2. Drafts of the likeliest; nothing is offered or posted")
-	d.command("export TRI_HOME=" + quote(d.path("home")))
+	d.command("export TRI_HOME=" + text.Quote(d.path("home")))
 	if _, err := d.run(ctx, pipe{
 		steps: [][]string{{"tri-dispatch", "--once", "--shadow", chosen}}, into: d.path("moves.ndjson"),
 		what: "questions", ends: `"to":"pending-user"`, most: t.Limit,
@@ -71,11 +72,11 @@ func Try(ctx context.Context, t Trial) error {
 			return err
 		}
 	}
-	text, err := os.ReadFile(d.path("trial.txt"))
+	page, err := os.ReadFile(d.path("trial.txt"))
 	if err != nil {
 		return sysexit.With(sysexit.IO, err)
 	}
-	head, _, _ := bytes.Cut(text, []byte("\n\n"))
+	head, _, _ := bytes.Cut(page, []byte("\n\n"))
 	d.page(bold, string(head))
 	d.say("Read %s, or open %s in a browser.", d.path("trial.txt"), d.path("trial.html"))
 	return nil

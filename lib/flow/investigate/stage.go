@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/tidwall/gjson"
+
 	"tri/lib/agent"
 	"tri/lib/base/ndjson"
 	"tri/lib/base/stream"
@@ -43,6 +45,13 @@ type answer struct {
 // answer. It reports records for which nothing was found; the final error then carries sysexit.No.
 func (s *Stage) Each(ctx context.Context, in stream.Input) error {
 	nothing := 0
+	filler := &event.Filler{Fill: true, Now: time.Now, Say: s.Say}
+	in.Mend = func(rec ndjson.Record, cause error) ([]byte, error) {
+		if isThread(rec.Bytes) {
+			return nil, cause
+		}
+		return filler.Mend(rec, cause)
+	}
 	_, err := stream.Each(ctx, in, func(rec ndjson.Record) error {
 		t, err := Parse(rec.Bytes)
 		if err != nil {
@@ -120,14 +129,7 @@ func (s *Stage) runDir(t *thread.Thread) (dir string, remove func(), err error) 
 // Parse reads a record: a thread, or an event, which is turned into the thread that it starts. It returns
 // nil if there is nothing to investigate.
 func Parse(line []byte) (*thread.Thread, error) {
-	var kind struct {
-		Messages json.RawMessage `json:"messages"`
-		Status   string          `json:"status"`
-	}
-	if err := json.Unmarshal(line, &kind); err != nil {
-		return nil, err
-	}
-	if kind.Messages != nil && kind.Status != "" {
+	if isThread(line) {
 		return parseThread(line)
 	}
 	e, err := event.Parse(line)
@@ -145,6 +147,12 @@ func Parse(line []byte) (*thread.Thread, error) {
 		QuestionType: thread.Other, Lang: e.Lang, Cycle: 1, InvestigatorRound: 1,
 		Messages: []thread.Message{m},
 	}, nil
+}
+
+// isThread reports whether a record is a thread rather than an event.
+func isThread(line []byte) bool {
+	kind := gjson.GetManyBytes(line, "messages", "status")
+	return kind[0].IsArray() && kind[1].Str != ""
 }
 
 func parseThread(line []byte) (*thread.Thread, error) {

@@ -230,6 +230,16 @@ func Begin(h *durable.Home, a Answers, at Around, force bool, in io.Reader,
 		}
 		a.Section = strings.TrimRight(guide.Config, "\n")
 	}
+	_, cfg, err := render(h.Path(FileName), a)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range cfg.Codebases {
+		if info, err := os.Stat(c.Path); err != nil || !info.IsDir() {
+			return nil, sysexit.Hint(sysexit.With(sysexit.NoInput,
+				fmt.Errorf("codebase %q: no such folder", c.Path)), "nothing was written")
+		}
+	}
 	path, err := Write(h, a, force)
 	if err != nil {
 		return nil, err

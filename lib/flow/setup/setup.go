@@ -3,10 +3,12 @@ package setup
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/template"
 	"unicode"
@@ -16,6 +18,7 @@ import (
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 )
 
 // FileName is the configuration's name in the home.
@@ -47,10 +50,10 @@ func exists(path string) error {
 }
 
 //go:embed config.yaml.tmpl
-var text string
+var source string
 
 var page = template.Must(template.New("config.yaml").Funcs(template.FuncMap{"q": quote, "list": list,
-	"name": filepath.Base}).Parse(text))
+	"name": filepath.Base}).Parse(source))
 
 // Write writes the home's configuration from the answers and returns its path. It replaces an existing one
 // only if force is set.
@@ -74,13 +77,24 @@ func Write(h *durable.Home, a Answers, force bool) (string, error) {
 	return path, nil
 }
 
-// Next says how to try a new configuration: for a local chat, the commands that ask a question.
+// Next returns the commands that try a new configuration: with the home and the approver, where the
+// environment has others, and for a local chat with a question.
 func Next(cfg *config.Config) string {
-	if on := cfg.On(); len(on) != 1 || on[0] != config.PlatformLocal {
-		return "tri up starts the pipeline, tri-approve tui is where drafts wait for you"
+	var env, ask string
+	if home := filepath.Dir(cfg.Path); home != durable.DefaultDir() {
+		env += " TRI_HOME=" + text.Quote(home)
 	}
-	room := filepath.Join(cfg.Chat.Local.Dir, "dev")
-	return fmt.Sprintf("tri up; echo 'ana: where is the retry limit?' >>%s; tri-approve tui", room)
+	if user := cmp.Or(os.Getenv("TRI_USER"), os.Getenv("USER")); !slices.Contains(cfg.Team.Approvers, user) {
+		env += " TRI_USER=" + text.Quote(cfg.Team.Approvers[0])
+	}
+	if env != "" {
+		env = "export" + env + "; "
+	}
+	if on := cfg.On(); len(on) == 1 && on[0] == config.PlatformLocal {
+		room := text.Quote(filepath.Join(cfg.Chat.Local.Dir, "dev"))
+		ask = "echo 'ana: where is the retry limit?' >>" + room + "; "
+	}
+	return env + "tri up; " + ask + "tri-approve tui"
 }
 
 // render returns the file's text and the configuration parsed from it.

@@ -12,6 +12,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"tri/lib/base/term"
 	"tri/lib/base/text"
 	"tri/lib/flow/approve"
 	"tri/lib/record/draft"
@@ -110,7 +111,7 @@ func (e *edit) page(width int) []string {
 	for i, said := range e.account {
 		fmt.Fprintf(&b, "  sentence %d: %s: %s\n", i+1, text.Line(said.Label(), 0), text.Line(said.Text, 0))
 	}
-	return wrap(b.String(), width)
+	return term.Wrap(b.String(), width)
 }
 
 // fatal reports whether the text may not be sent at all.

@@ -177,7 +177,7 @@ func (s *screen) look() tea.Cmd {
 		if err := g.View(it).Print(&b, g.Now()); err != nil {
 			return viewed{of, []string{err.Error()}}
 		}
-		return viewed{of, wrap(b.String(), width)}
+		return viewed{of, term.Wrap(b.String(), width)}
 	}
 }
 
@@ -274,6 +274,8 @@ func (s *screen) word(k string) tea.Cmd {
 		return s.edit(it)
 	case "r":
 		ask(decision.Redo, "investigate again; look at", false)
+	case "o":
+		ask(decision.Reopen, "investigate what was dismissed; look at", false)
 	case "w":
 		ask(decision.Answer, "your answer", true)
 	case "d":
@@ -359,12 +361,18 @@ func say(g *approve.Gate, it *approve.Item, kind, note string) (done string, err
 	case decision.Redo:
 		_, err = g.Redo(it, note)
 		done = "investigated again"
+	case decision.Reopen:
+		if it.Kind != approve.Ended && it.Kind != approve.Expired {
+			return "", errors.New("only what was dismissed or has expired is reopened")
+		}
+		_, err = g.Redo(it, note)
+		done = "reopened; it is investigated"
 	case decision.Answer:
 		_, err = g.Answer(it, note)
 		done = "investigated with your answer"
 	case decision.Dismiss:
 		_, err = g.Dismiss(it, note)
-		done = "dismissed"
+		done = "dismissed; tri-approve reopen " + it.ID + ", or o here, has it investigated anew"
 	case decision.Escalate:
 		_, err = g.Escalate(it, note)
 		done = "looked into for longer"

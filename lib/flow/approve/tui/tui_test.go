@@ -331,7 +331,7 @@ func TestPlain(t *testing.T) {
 		t.Errorf("%q\n%s", got, out.String())
 	}
 	for _, want := range []string{"Item 1 of 2, draft. In where?, where? asks: where?",
-		"The draft, where?: It is 5.", "Done: dismissed.", `There is no word "what".`} {
+		"The draft, where?: It is 5.", "Done: dismissed; tri-approve reopen ", `There is no word "what".`} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())
 		}
@@ -370,26 +370,6 @@ func TestPlainEmpty(t *testing.T) {
 	if got := out.String(); !strings.HasPrefix(got,
 		none+none+"1: draft, where? in where?: where?\nWhat now? "+help+".\n") {
 		t.Errorf("%q", got)
-	}
-}
-
-func TestWrap(t *testing.T) {
-	for _, tt := range []struct {
-		text  string
-		width int
-		want  []string
-	}{
-		{"a b c", 10, []string{"a b c"}},
-		{"one two three", 8, []string{"one two", "three"}},
-		{"  │ one two three", 11, []string{"  │ one two", "  │ three"}},
-		{"abcdefghij", 4, []string{"abcd", "efgh", "ij"}},
-		{"漢字漢字", 5, []string{"漢字", "漢字"}},
-		{"a\n\nb", 5, []string{"a", "", "b"}},
-	} {
-		got := wrap(tt.text, tt.width)
-		if fmt.Sprint(got) != fmt.Sprint(tt.want) {
-			t.Errorf("%q in %d: %q, want %q", tt.text, tt.width, got, tt.want)
-		}
 	}
 }
 
@@ -493,6 +473,63 @@ func TestOutcomeEndsWithItsItem(t *testing.T) {
 	}
 	if d.keys("d", "enter"); !strings.Contains(d.s.said, "dismissed") {
 		t.Errorf("said after a decision: %q", d.s.said)
+	}
+}
+
+// TestReopen: what was dismissed keeps its ID, says how it is reopened, and is reopened by a key.
+func TestReopen(t *testing.T) {
+	d := newDesk(t)
+	d.put("0", "where?", "It is 5.")
+	d.open(80, 24)
+	id := d.s.item().ID
+	d.keys("o", "enter")
+	if d.kinds() != "" || !strings.Contains(d.s.said, "only what was dismissed") {
+		t.Errorf("%q, said %q", d.kinds(), d.s.said)
+	}
+	d.keys("d", "enter")
+	if want := id + ": dismissed; tri-approve reopen " + id + ", or o here"; !strings.HasPrefix(d.s.said, want) {
+		t.Errorf("said %q, want %q", d.s.said, want)
+	}
+	th, err := thread.Load(d.home, "local.dev.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rs, err := decision.Read(d.home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := rs[len(rs)-1]
+	closed, _ := thread.Apply(*th, thread.Input{At: said.At, Key: th.Key, Decision: &said})
+	if err := closed.Save(d.home); err != nil {
+		t.Fatal(err)
+	}
+	d.s.board.Refresh()
+	d.send(changed{})
+	if it := d.s.item(); it == nil || it.ID != id || it.Kind != approve.Ended {
+		t.Fatalf("%+v, want the item %s", it, id)
+	}
+	if page := strings.Join(d.s.lines(), "\n"); !strings.Contains(page, "o reopen") {
+		t.Errorf("no key reopens it:\n%s", page)
+	}
+	if d.keys("o", "now", "enter"); d.kinds() != "dismiss 0 , reopen 0 now" {
+		t.Errorf("%q, said %q", d.kinds(), d.s.said)
+	}
+}
+
+// TestNothingToApprove: a thread without a draft, or with one that was not offered, is not approved or edited.
+func TestNothingToApprove(t *testing.T) {
+	d := newDesk(t)
+	text := "It is 5."
+	for i, th := range []thread.Thread{{DraftPending: &text, DraftSHA256: decision.Sum(text)}, {InvestigatorError: "nothing found"}} {
+		th.Key, th.Platform, th.Status, th.Cycle = fmt.Sprint("local.dev.", i), "local", thread.PendingUser, 1
+		th.StartedAt = noon.Format(time.RFC3339)
+		if err := th.Save(d.home); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.open(80, 24)
+	if d.keys("a", "a", "e", "u", "j", "a", "e", "u"); d.kinds() != "" {
+		t.Errorf("%q", d.kinds())
 	}
 }
 

@@ -176,6 +176,7 @@ const keys = `a  approve, byte for byte          e  edit in $EDITOR and approve
 r  another round, with a note      w  answer what it asks
 d  dismiss, with a reason          l  look into it for longer
 u  undo, until it is posted        s  settle a parked post
+o  reopen what was dismissed       G  the end, where dismissed ones are
 j k  next, previous                space b  page down, up
 ?  these keys, and back            q  leave
 What counts is the first valid word; the log keeps all.`
@@ -195,6 +196,9 @@ func (s *screen) foot() []string {
 			s.width-uniseg.StringWidth(q.label)-4) + "_"
 	}
 	keys := "a approve  e edit  r redo  w answer  d dismiss  l longer  u undo  ? keys  q quit"
+	if it := s.item(); it != nil && it.Kind == approve.Ended {
+		keys = "o reopen  j k next, previous  ? keys  q quit"
+	}
 	switch {
 	case s.sure != nil:
 		said, keys = s.sure.question()+more,
@@ -250,46 +254,4 @@ func tail(text string, width int) string {
 		text = rest
 	}
 	return text
-}
-
-// wrap breaks a text into lines of at most width columns, at spaces where possible; continuation lines
-// keep the indent.
-func wrap(text string, width int) []string {
-	var lines []string
-	for line := range strings.Lines(strings.ReplaceAll(text, "\t", "    ")) {
-		line = strings.TrimRight(line, "\n")
-		indent := line[:len(line)-len(strings.TrimLeft(line, " │"))]
-		if uniseg.StringWidth(indent) > width/2 {
-			indent = ""
-		}
-		for uniseg.StringWidth(line) > width {
-			head, rest := breakAt(line, width)
-			if len(head) <= len(indent) {
-				break
-			}
-			lines = append(lines, head)
-			line = indent + strings.TrimLeft(rest, " ")
-		}
-		lines = append(lines, line)
-	}
-	return lines
-}
-
-// breakAt splits a line so that head is at most width columns wide.
-func breakAt(line string, width int) (head, rest string) {
-	n, space, at := 0, 0, 0
-	for g := uniseg.NewGraphemes(line); g.Next(); {
-		if n+g.Width() > width {
-			break
-		}
-		n += g.Width()
-		from, to := g.Positions()
-		if at = to; g.Str() == " " && from > 0 {
-			space = from
-		}
-	}
-	if space > at/2 && !strings.HasPrefix(line[at:], " ") {
-		at = space
-	}
-	return line[:at], line[at:]
 }
