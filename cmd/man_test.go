@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"tri/lib/base/sysexit"
 )
@@ -32,6 +33,7 @@ func TestMan(t *testing.T) {
 			if n := strings.Count(string(page), "\n"); n > most {
 				t.Errorf("%d lines; a page like this has at most %d", n, most)
 			}
+			checkWidth(t, name, string(help))
 			checkFlags(t, name, string(help), string(page))
 			checkNames(t, name, string(help), string(page))
 			checkStatuses(t, string(page))
@@ -46,6 +48,15 @@ var (
 	command  = regexp.MustCompile(`(?m)^  ([a-z]+)\s`)
 )
 
+// checkWidth: -h fits a terminal of 80 columns.
+func checkWidth(t *testing.T, of, help string) {
+	for line := range strings.Lines(help) {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
+			t.Errorf("%s -h has %d columns: %s", of, n, line)
+		}
+	}
+}
+
 // checkFlags: the page documents exactly the options that -h lists, of the program and of its
 // commands.
 func checkFlags(t *testing.T, name, help, page string) {
@@ -57,6 +68,7 @@ func checkFlags(t *testing.T, name, help, page string) {
 			if err != nil {
 				t.Errorf("%s %s -h: %v", name, m[1], err)
 			}
+			checkWidth(t, name+" "+m[1], string(out))
 			want = append(want, optionsOf(string(out))...)
 		}
 	}

@@ -32,7 +32,8 @@ or the beginning of a run's name or id. The task - is read from standard input.
   tri-box scout 'why is the cache cold after a deploy?'
   tri-box fix 'retry must not sleep after the last try' && tri-box merge latest
   tri-box resume last-fail
-  tri-box list --json | jq -r 'select(.state.status == "REVIEW") | .meta.run_name'`,
+  tri-box list --json |
+      jq -r 'select(.state.status == "REVIEW") | .meta.run_name'`,
 	Stays: true, // a signal ends the agent, and its work is kept
 	Commands: []cli.Program{
 		task(box.Scout, "answer a question about the code"),

@@ -26,7 +26,8 @@ on, and reasons. No model is asked; most messages of a chat end here. Without --
 fields that a hand-written record lacks are filled in.
 
   echo '{"text":"why does it fail?"}' | tri-classify --explain
-  tri-watch export slack.zip | tri-classify | jq -c 'select(.classification == "actionable")'
+  tri-watch export slack.zip | tri-classify |
+      jq -c 'select(.classification == "actionable")'
   tri-classify --explain events.ndjson | less      why, in words
   tri-classify --follow --out events-classified.ndjson events.ndjson`,
 	Schemas: []string{"classified-event", "event"},

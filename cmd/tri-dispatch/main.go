@@ -42,7 +42,7 @@ actionable one investigated and validated, and offers the draft to people
 
   tri-watch local chat | tri-classify | tri-dispatch
   tri-dispatch --once events-classified.ndjson   until every thread is at rest
-  tri-dispatch --rebuild                         make the threads anew from the log`,
+  tri-dispatch --rebuild                         make the threads from the log`,
 	Schemas: []string{"thread", "classified-event", "journal", "run", "spend", "todo"},
 	Stays:   true,
 	Flags: []cli.Flag{

@@ -29,9 +29,11 @@ copy for each kind of fault that it has a place for, with that fault planted: a
 path that is not there, a number that is another, a secret. Each
 is marked, tri-validate copies the mark into its verdict, and --score reads those.
 
-  tri-drill --codebase . returns.ndjson | tri-validate --codebase . | tri-drill --score
+  tri-drill --codebase . returns.ndjson | tri-validate --codebase . |
+      tri-drill --score
   tri-drill --faults secret,injection returns.ndjson | jq -r .drill.what
-  tri-drill --score --json verdicts.ndjson | jq '.faults[] | select(.missed > 0)'
+  tri-drill --score --json verdicts.ndjson |
+      jq '.faults[] | select(.missed > 0)'
 
 --score ends with status 1 when a fault passed that the return and the lines that
 it cites show, or when no good return did. The kinds are

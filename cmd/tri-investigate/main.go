@@ -28,9 +28,11 @@ configuration it searches the current directory, with no model and no network.
 Events that tri-classify has tagged as ambient or ack are passed over. Fields that
 a hand-written record lacks are filled in.
 
-  tri-watch export slack.zip | tri-classify | tri-investigate --codebase ~/src/shop
+  tri-watch export slack.zip | tri-classify |
+      tri-investigate --codebase ~/src/shop
   tri-investigate --codebase . event.json | jq -r .draft_reply
-  tri-investigate --codebase . event.json | tri-validate --codebase . --code-only`,
+  tri-investigate --codebase . event.json |
+      tri-validate --codebase . --code-only`,
 	Schemas: []string{"return", "event", "classified-event", "thread"},
 	Flags: []cli.Flag{
 		&cli.StringFlag{Name: "home", Usage: "look for config.yaml in `DIR` (default $TRI_HOME or ~/.tri)"},

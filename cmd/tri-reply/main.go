@@ -27,9 +27,9 @@ revoked. Each reply is a line of replies.ndjson, and is printed. It may be kille
 at any time: what may or may not have been posted is looked for in the chat, and
 where that cannot tell, it is parked for tri-approve settle.
 
-  tri-reply --test dev               post a test message to a chat, after a question
+  tri-reply --test dev               ask, and post a test message to a chat
   tri-reply                          stay, and post as approvals come
-  tri-reply --once --local ~/chat    post what is approved to a chat in a folder, and end`,
+  tri-reply --once --local ~/chat    post to a chat in a folder, and end`,
 	Schemas: []string{"reply", "outbox-entry", "decision", "signal", "signal-done"},
 	Flags: []cli.Flag{
 		&cli.StringFlag{Name: "home", Usage: "keep everything in `DIR` (default $TRI_HOME or ~/.tri)"},

@@ -25,7 +25,8 @@ its thread_id, and the reason as thread_inferred. A platform's own thread is
 never touched. No model is asked.
 
   tri-watch export telegram.json | tri-thread | tri-classify
-  tri-thread events.ndjson | jq -r '[.thread_id, .thread_inferred, .content] | @tsv'
+  tri-thread events.ndjson |
+      jq -r '[.thread_id, .thread_inferred, .content] | @tsv'
   tri-thread --follow --out events-threaded.ndjson events.ndjson`,
 	Schemas: []string{"event"},
 	Flags: []cli.Flag{

@@ -29,7 +29,8 @@ each: pass, bounce (with what is to be mended) or escalate. Every reference is
 looked up in the codebase; every path, name and number of the draft must stand in
 the evidence or in the question. Status 0: all passed. 1: some did not.
 
-  tri-investigate --codebase . event.json | tri-validate --codebase . --code-only
+  tri-investigate --codebase . event.json |
+      tri-validate --codebase . --code-only
   tri-validate --codebase . return.json | jq -r '.verdict, .reasons[]'
   tri-drill returns.ndjson | tri-validate --code-only | tri-drill --score`,
 	Schemas: []string{"verdict", "return"},

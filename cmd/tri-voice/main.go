@@ -28,8 +28,10 @@ A model may rephrase the draft where voice.model of the configuration names one;
 its text says anything else, the draft stays as it is. Without a model nothing is
 asked: only paragraphs are moved, and markup, courtesies and repetitions removed.
 
-  tri-investigate --codebase . event.json | tri-voice | tri-validate --codebase .
-  tri-voice returns.ndjson | jq -r '[.draft_reply[0:40], (.cuts | length)] | @tsv'
+  tri-investigate --codebase . event.json |
+      tri-voice | tri-validate --codebase .
+  tri-voice returns.ndjson |
+      jq -r '[.draft_reply[0:40], (.cuts | length)] | @tsv'
   tri-voice --score pairs.ndjson`,
 	Schemas: []string{"return", "voice"},
 	Flags: []cli.Flag{

@@ -235,25 +235,33 @@ Options:{{range .VisibleFlags}}
   {{.}}{{end}}
 {{end}}`
 
-// helpWidth is the number of columns of a line of -h, from which wrapHelp breaks the lists.
+// helpWidth is the number of columns of a line of -h.
 const helpWidth = 80
 
 // item is a line of a list: a name, and its description after two spaces or more.
 var item = lazyregexp.New(`^(  \S(?: ?\S)* {2,})(\S.*)$`)
 
-// wrapHelp breaks the lines of the lists of commands and options at words, with their descriptions
-// below each other. The other lines are written to fit.
+// wrapHelp breaks paragraphs and the descriptions of options and commands at words. Indented lines
+// of a program's own text are examples, and stay.
 func wrapHelp(help string) string {
-	lines := strings.Split(help, "\n")
+	var out, paragraph []string
 	lists := false
-	for i, line := range lines {
-		lists = lists || line == "Commands:" || line == "Options:"
+	for _, line := range strings.Split(help, "\n") {
+		if line != "" && line[0] != ' ' {
+			paragraph = append(paragraph, line)
+			lists = lists || line == "Commands:" || line == "Options:"
+			continue
+		}
+		out = append(out, term.Wrap(strings.Join(paragraph, " "), helpWidth)...)
+		paragraph = nil
 		m := item.FindStringSubmatch(line)
 		if !lists || m == nil || utf8.RuneCountInString(line) <= helpWidth {
+			out = append(out, line)
 			continue
 		}
 		indent := utf8.RuneCountInString(m[1])
-		lines[i] = m[1] + strings.Join(term.Wrap(m[2], helpWidth-indent), "\n"+strings.Repeat(" ", indent))
+		broken := term.Wrap(m[2], helpWidth-indent)
+		out = append(out, m[1]+strings.Join(broken, "\n"+strings.Repeat(" ", indent)))
 	}
-	return strings.Join(lines, "\n")
+	return strings.Join(append(out, paragraph...), "\n")
 }

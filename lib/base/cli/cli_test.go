@@ -159,6 +159,27 @@ func TestAskedForTextGoesToStdout(t *testing.T) {
 	}
 }
 
+// TestHelpWidth: paragraphs and descriptions are broken at words, examples are left alone.
+func TestHelpWidth(t *testing.T) {
+	long := strings.Repeat("words ", 20)
+	p := Program{Name: "tri-x", Usage: "does x", Help: long + "\n" + long + "\n\n  " + long,
+		Flags: []Flag{&StringFlag{Name: "flag", Usage: long}}, Run: func(*Call) error { return nil }}
+	var out, errw strings.Builder
+	if status := Run(p, []string{"tri-x", "-h"}, nil, &out, &errw); status != 0 {
+		t.Fatal(status, errw.String())
+	}
+	over := 0
+	for line := range strings.Lines(out.String()) {
+		if len(line) > helpWidth+1 {
+			over++
+		}
+	}
+	if over != 1 || strings.Count(out.String(), "words") != 80 ||
+		!strings.Contains(out.String(), "\n                      words") {
+		t.Errorf("%d lines are over %d columns:\n%s", over, helpWidth, out.String())
+	}
+}
+
 // TestCompletes: what a shell asks is answered, and a line that a person is still
 // writing is never run.
 func TestCompletes(t *testing.T) {
