@@ -28,8 +28,8 @@ var program = cli.Program{
 the name.
 
   tri demo                          the whole path, on this machine, in a minute
-  tri try slack.zip                 drafts beside people's answers, on your history
-  tri init                          ask a few questions and write a configuration
+  tri try slack.zip                 drafts beside past answers, from an export
+  tri init                          ask a few questions, write a configuration
   tri up                            start the pipeline; tri down ends it
   tri logs -f                       what its stages say
   tri report why 142                the same as tri-report why 142`,

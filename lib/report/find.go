@@ -44,6 +44,7 @@ func needle(id string) []byte {
 
 // found is what the logs contain about a message.
 type found struct {
+	key        string             // of the item that was named; "" if a message was
 	events     []event.Classified // as received
 	classified []event.Classified
 }
@@ -56,6 +57,11 @@ func locate(h *durable.Home, cfg *config.Config, id string) (*found, error) {
 	}
 	view := &task.View{Home: h, Policy: decision.PolicyOf(cfg), Now: time.Now}
 	t, other := view.Find(id)
+	if other != nil || t.TaskID != id { // the key of another conversation may be its beginning
+		if name := keyed(h, id); name != "" {
+			return find(h, name)
+		}
+	}
 	if status, _ := sysexit.Of(other); status == sysexit.Usage {
 		return nil, other
 	}
@@ -63,7 +69,25 @@ func locate(h *durable.Home, cfg *config.Config, id string) (*found, error) {
 		return nil, err
 	}
 	th := t.Thread()
-	return find(h, th.Platform+":"+th.ChatID+":"+t.MessageIDs[0])
+	if f, err = find(h, th.Platform+":"+th.ChatID+":"+t.MessageIDs[0]); err == nil {
+		f.key = th.Key
+	}
+	return f, err
+}
+
+// keyed returns the full name of the first message of the conversation with a key, "" if none has it.
+func keyed(h *durable.Home, key string) (name string) {
+	if strings.Count(key, ".") < 2 {
+		return ""
+	}
+	_ = scan(h, eventsLog, 0, nil, func(line []byte) error { // find has read the log without an error
+		var e event.Classified
+		if name == "" && json.Unmarshal(line, &e) == nil && e.Key() == key {
+			name = full(&e)
+		}
+		return nil
+	})
+	return name
 }
 
 // find reads the logs for a message. The log of events has all messages; if the stages are joined

@@ -15,6 +15,7 @@ import (
 	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
 	"tri/lib/record/decision"
+	"tri/lib/record/event"
 	"tri/lib/record/outbox"
 	"tri/lib/record/thread"
 	"tri/lib/report/history"
@@ -98,6 +99,35 @@ func TestEveryMessageHasOneOutcome(t *testing.T) {
 	if n < 18 {
 		t.Errorf("only %d messages", n)
 	}
+}
+
+// TestWhyByKey: a key names its own conversation, also where it is the beginning of another key, or where
+// the first message of the item is in another item too.
+func TestWhyByKey(t *testing.T) {
+	h := build(t)
+	b := &builder{t: t, home: h, minute: 600, size: int64(len(readAll(t, h, eventsLog)))}
+	b.say("2", "", "cho", "hm", event.Ambient, "nothing-asked")
+	shared := b.say("93", "", "ben", "and both?", event.Actionable, "question:ends-with-mark")
+	facts := &thread.Facts{QuestionType: "technical_qa", Codebase: "/src", Tier: 1}
+	b.take(shared)
+	b.input(thread.Input{Key: shared.Key(), Event: shared, Facts: facts, Beside: &thread.Beside{Key: shared.Key() + "~2"}})
+	b.input(thread.Input{Key: shared.Key() + "~2", Event: shared, Facts: facts})
+	b.fold()
+	for key, content := range map[string]string{"local.dev.2": "hm", "local.dev.20": "what is the limit?",
+		"local.dev.93": "and both?", "local.dev.93~2": "and both?"} {
+		if s, err := Why(h, team(), key, same); err != nil || s.Key != key || s.Content != content {
+			t.Errorf("%s: %+v, %v", key, s, err)
+		}
+	}
+}
+
+func readAll(t *testing.T, h *durable.Home, name string) []byte {
+	t.Helper()
+	text, err := h.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 func TestWhyOfWhatIsNotThere(t *testing.T) {

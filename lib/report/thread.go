@@ -52,7 +52,7 @@ func Thread(h *durable.Home, cfg *config.Config, id string) (*Conversation, erro
 		if n := len(f.classified); n > 0 { // tri-thread adds the thread to the classified event
 			last = f.classified[n-1]
 		}
-		c.Key = last.Key()
+		c.Key = cmp.Or(f.key, last.Key())
 		if err := c.said(h); err != nil {
 			return nil, err
 		}

@@ -41,7 +41,9 @@ func Why(h *durable.Home, cfg *config.Config, id string, words func(reason strin
 	}
 	s.seen(f, words)
 	t := &teller{home: h, story: s}
-	t.item(last.Sender.ID)
+	if s.Key = cmp.Or(f.key, s.Key); f.key == "" {
+		t.item(last.Sender.ID)
+	}
 	t.fold()
 	t.decisions(cfg)
 	t.posts()

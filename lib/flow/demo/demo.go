@@ -74,7 +74,7 @@ func Run(ctx context.Context, o Options) error {
 	d.title("That was all of it, in %.1f s.", used.Seconds())
 	d.say("Everything is in %s, in files to look at:", d.Dir)
 	for _, f := range left {
-		d.say("  %-34s %s", filepath.Join(d.Dir, f.name), f.is)
+		d.say("  %-25s %s", filepath.Join(d.Dir, f.name), f.is)
 	}
 	d.say("Go on there yourself:")
 	d.command(d.typed("tri-report", "brief"))
@@ -111,8 +111,8 @@ func (d *demo) show(ctx context.Context) (used time.Duration, err error) {
 var left = []struct{ name, is string }{
 	{"week.ndjson", "the week, classified"},
 	{"chat/dev", "the room: questions, and what was posted"},
-	{"home/", "$TRI_HOME: events, threads, decisions, replies"},
-	{"lie/", "the draft with the false citation, and its verdict"},
+	{"home/", "$TRI_HOME: events, threads, decisions"},
+	{"lie/", "the draft with a false citation, and its verdict"},
 }
 
 // tag marks the folder as made by the demo: a later demo may replace it, and a search of the surrounding
