@@ -76,6 +76,8 @@ posted. NAME is a name, a word of the role, or an id.
 				Usage: "look lines up in `DIR` (default the configuration's first, else the current directory)"},
 			&cli.BoolFlag{Name: "again", Usage: "discuss anew what was discussed before"},
 			&cli.StringFlag{Name: "rejects", Usage: "append refused records to `FILE`"}),
+		command("offer", "", "ask people for what discussions of issues propose",
+			func(_ *cli.Call, k *panel.Keeper) error { return k.Offer() }),
 	},
 }
 

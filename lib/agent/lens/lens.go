@@ -23,6 +23,7 @@ import (
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
 	"tri/lib/judge/evidence"
+	"tri/lib/judge/roadmap"
 	"tri/lib/record/budget"
 	"tri/lib/record/discussion"
 	"tri/lib/record/draft"
@@ -99,6 +100,7 @@ type Subject struct {
 	Drill        *draft.Drill
 	Title        string // of an issue
 	Issue        int
+	Question     string // SHA-256 of the issue's discussion.Question
 }
 
 // Look asks the lenses about a draft, in parallel, and returns what each found, in their order.
@@ -167,7 +169,7 @@ func (r *Room) Contribute(ctx context.Context, s Subject, a discussion.Ask,
 	said, err := r.ask(ctx, s, question{
 		id: a.RunID, persona: p, schema: saysSchema, check: s.checkSays,
 		template: "lens.md", data: map[string]any{"Persona": persona.Brief(p, mode),
-			"Ask": cmp.Or(ask, "Is there a fault in it?"), "Parts": s.Parts, "Before": said(before)},
+			"Ask": cmp.Or(ask, "Is there a fault in it?"), "Parts": s.parts(p), "Before": said(before)},
 	})
 	if err != nil {
 		return c, err
@@ -177,6 +179,16 @@ func (r *Room) Contribute(ctx context.Context, s Subject, a discussion.Ask,
 		c.Says, err = s.says(said.Value)
 	}
 	return c, err
+}
+
+// parts returns what a persona is shown: of anything but a draft, its view of the roadmap too.
+func (s Subject) parts(p *persona.Persona) []prompt.Text {
+	if s.Trigger != persona.Draft && s.Codebase != "" {
+		if plan := roadmap.For(s.Codebase, p.Role); plan != "" {
+			return append(slices.Clone(s.Parts), prompt.Quote("roadmap", plan))
+		}
+	}
+	return s.Parts
 }
 
 // Rule asks the lead for a decision.
@@ -193,7 +205,7 @@ func (r *Room) Rule(ctx context.Context, s Subject, a discussion.Ask,
 			return err
 		},
 		template: "panel-lead.md", data: map[string]any{
-			"Persona": persona.Brief(p, s.Trigger), "Parts": s.Parts, "Before": said(d.Contributions),
+			"Persona": persona.Brief(p, s.Trigger), "Parts": s.parts(p), "Before": said(d.Contributions),
 			"Decisions": decisions(s.Trigger), "Round": a.Round},
 	})
 	if err != nil {

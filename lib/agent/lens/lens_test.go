@@ -17,6 +17,7 @@ import (
 	"tri/lib/base/durable"
 	"tri/lib/base/prompt"
 	"tri/lib/record/budget"
+	"tri/lib/record/discussion"
 	"tri/lib/record/draft"
 	"tri/lib/record/persona"
 	"tri/lib/record/run"
@@ -194,6 +195,48 @@ func TestInactive(t *testing.T) {
 	r.Personas = persona.Defaults()
 	if _, err := r.Look(context.Background(), s, []string{"polarity"}); err == nil || who.asked.Load() > 0 {
 		t.Errorf("%v, asked %d times", err, who.asked.Load())
+	}
+}
+
+// TestRoadmap: of an issue the lead is shown the whole roadmap and the others a part; of a draft none.
+func TestRoadmap(t *testing.T) {
+	var prompts []string
+	who := &script{answer: func(p string) (string, error) {
+		prompts = append(prompts, p)
+		if strings.Contains(p, "You decide after") {
+			return `{"decision":"HUMAN","reasons":[]}`, nil
+		}
+		return saying(), nil
+	}}
+	r, s := room(t, filepath.Join(t.TempDir(), "home"), who)
+	body := "## Later\n" + strings.Repeat("- [ ] roadwork\n", 6)
+	if err := os.WriteFile(filepath.Join(s.Codebase, "ROADMAP.md"), []byte(body), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Look(context.Background(), s, []string{"polarity"}); err != nil {
+		t.Fatal(err)
+	}
+	s.Trigger = persona.IssueReview
+	for _, name := range []string{"Priya", "Carlos"} {
+		p, err := persona.Find(r.Personas, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := discussion.Ask{Member: discussion.Member{Persona: p.ID, Lens: s.Trigger}, Round: 1,
+			RunID: discussion.RunID("d", p.ID, s.Trigger, 1)}
+		if name == "Carlos" {
+			_, err = r.Rule(context.Background(), s, a, discussion.Discussion{})
+		} else {
+			_, err = r.Contribute(context.Background(), s, a, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, want := range []int{0, 5, 6} {
+		if n := strings.Count(prompts[i], "roadwork"); n != want {
+			t.Errorf("prompt %d shows %d items, want %d", i, n, want)
+		}
 	}
 }
 

@@ -19,6 +19,8 @@ type Forge struct {
 	Push      string `yaml:"push"`
 	TokenEnv  string `yaml:"token_env"` // default GITHUB_TOKEN, GITLAB_TOKEN or GITEA_TOKEN
 	TokenFile string `yaml:"token_file"`
+	// Issues lets tri-reply close, label and file issues of Project, as people approved.
+	Issues bool `yaml:"issues"`
 }
 
 func (g *Forge) fill() {
@@ -57,6 +59,9 @@ func (g *Forge) compile(f *faults) {
 	}
 	if g.Project != "" && !ProjectName(g.Project) {
 		f.add(errors.New("want owner/name"), "forge", "project")
+	}
+	if g.Issues && (g.Project == "" || g.Kind == "") {
+		f.add(errors.New("needs kind and project too: no remote says where issues are"), "forge", "issues")
 	}
 	if !refName.MatchString(g.Remote) {
 		f.add(errors.New("want the name of a remote, as git remote lists them"), "forge", "remote")

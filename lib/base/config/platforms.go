@@ -140,6 +140,7 @@ const (
 	PlatformMattermost = "mattermost"
 	PlatformSlack      = "slack"
 	PlatformDiscord    = "discord"
+	PlatformForge      = "forge" // issues; no chat
 	PlatformLark       = "lark"
 	PlatformTeams      = "teams"
 	PlatformTelegram   = "telegram"

@@ -166,6 +166,9 @@ func Host(remote string) string {
 	return host
 }
 
+// Issues returns the API of the forge and the path of the project's issues in it.
+func (c *Client) Issues() (*httpapi.Client, string) { return c.api, c.forge.branch().Path + "/issues" }
+
 // Push pushes a commit to a branch of the project.
 func (c *Client) Push(ctx context.Context, repo *git.Repo, id, branch string) error {
 	p := git.Push{URL: c.Web + "/" + c.Project + ".git", Commit: id, Branch: branch}

@@ -9,6 +9,7 @@ import (
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
 	"tri/lib/chat/discord"
+	"tri/lib/chat/forge"
 	"tri/lib/chat/irc"
 	"tri/lib/chat/lark"
 	"tri/lib/chat/local"
@@ -100,6 +101,13 @@ func Open(cfg *config.Config) (map[string]chat.Sink, error) {
 			return nil, err
 		}
 		sinks[name] = sink
+	}
+	if cfg.Forge.Issues {
+		sink, err := forge.NewSink(cfg.Forge, nil)
+		if err != nil {
+			return nil, err
+		}
+		sinks[config.PlatformForge] = sink
 	}
 	if len(sinks) == 0 {
 		return nil, sysexit.Hint(sysexit.With(sysexit.Config, errors.New("no chat to post to")),

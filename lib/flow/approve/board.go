@@ -74,6 +74,9 @@ func (r *reader) items() ([]*Item, error) {
 		}
 	}
 	r.state.Keys(func(st *decision.Standing) {
+		if it := r.gate.proposal(st); it != nil {
+			items = append(items, it)
+		}
 		if it := r.gate.expired(st); it != nil {
 			items = append(items, it)
 		}

@@ -163,6 +163,33 @@ func (g *Gate) item(t *thread.Thread, st *decision.Standing) *Item {
 	return it
 }
 
+// proposal returns what a discussion proposes to do to an issue, nil if st is no such or is decided.
+func (g *Gate) proposal(st *decision.Standing) *Item {
+	o := st.Offer
+	if o == nil || o.Target == nil || o.Target.Platform != config.PlatformForge {
+		return nil
+	}
+	now := *st
+	it := &Item{
+		Kind: Draft, Key: st.Key, Cycle: st.Cycle, DraftSHA256: o.DraftSHA256, Platform: o.Target.Platform,
+		ChatName: o.Target.ChatID, Who: o.By, Question: strings.Join(o.Sources, "\n"), Since: o.At,
+		standing: &now,
+	}
+	if o.Meta != nil {
+		it.Badge = o.Meta.Badge
+	}
+	for _, v := range st.Votes {
+		it.Votes = append(it.Votes, Vote{v.By, v.At, v.Text})
+	}
+	switch {
+	case st.Approved():
+		it.Kind, it.Note = Approved, st.Decision.Approval()
+	case !st.Open(g.Now()):
+		return nil
+	}
+	return it
+}
+
 // until returns when an offer expires, if its waiting time is counted without interruption.
 func (g *Gate) until(t *thread.Thread, offer *decision.Record) string {
 	hours := g.Config.Dispatch.OfferExpiresH

@@ -25,6 +25,7 @@ import (
 	"tri/lib/base/stream"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
+	"tri/lib/record/decision"
 	"tri/lib/record/discussion"
 	"tri/lib/record/draft"
 	"tri/lib/record/persona"
@@ -162,6 +163,7 @@ func (j *Judge) subject(line []byte) (lens.Subject, error) {
 		one(persona.IssueReview, fmt.Sprintf("%s#%d", r.Issue.Forge, r.Issue.Number), "issue",
 			r.Issue.Title+"\n\n"+text.CutBytes(r.Issue.Body, maxIssue))
 		s.Title, s.Issue = r.Issue.Title, r.Issue.Number
+		s.Question = decision.Sum(discussion.Question(r.Issue.Title, r.Issue.Body))
 	case r.Finding != nil:
 		one(persona.CodeWatch, r.Finding.Path+":"+r.Finding.Lines, "finding",
 			r.Finding.Path+":"+r.Finding.Lines+"\n"+r.Finding.Signal)
@@ -206,7 +208,9 @@ func (j *Judge) One(ctx context.Context, s lens.Subject) (*discussion.Discussion
 	if d, err = j.talk(ctx, d, t, s); err != nil {
 		return nil, err
 	}
-	d.Proposal = discussion.Propose(d, s.Title, s.Issue)
+	if d.Proposal = discussion.Propose(d, s.Title, s.Issue); d.Proposal != nil {
+		d.Proposal.QuestionSHA256 = s.Question
+	}
 	d.EndedAt = text.Timestamp(j.Now())
 	return &d, j.note(&d)
 }

@@ -8,10 +8,10 @@ import (
 	"tri/lib/record/verdict"
 )
 
-// Kinds of record. tri-dispatch writes Offer, Withdraw and Auto. tri-reply writes Revoke when the
-// question of an approved draft has changed, and Claim before it posts. People write the others
-// through tri-approve and tri-task. The log is the one total order: an undo or a withdraw counts only if it
-// precedes the claim.
+// Kinds of record. tri-dispatch writes Offer, Withdraw and Auto; tri-panel writes Offer for issues.
+// tri-reply writes Revoke when the question of an approved draft has changed, and Claim before it posts.
+// People write the others through tri-approve and tri-task. The log is the one total order: an undo or a
+// withdraw counts only if it precedes the claim.
 const (
 	Offer    = "offer"
 	Withdraw = "withdraw"

@@ -99,12 +99,14 @@ type Ruling struct {
 	Usage    *draft.Usage `json:"usage,omitempty"`
 }
 
-// Proposal is what the outcome suggests. Nothing does it unless a person approves it.
+// Proposal is what the outcome suggests. Nothing does it unless a person approves its Action.
 type Proposal struct {
 	Kind  string `json:"kind"`
 	Issue int    `json:"issue,omitempty"`
 	Title string `json:"title,omitempty"`
 	Text  string `json:"text"`
+	// QuestionSHA256 is of the Question of the issue, as it was judged.
+	QuestionSHA256 string `json:"question_sha256,omitempty"`
 }
 
 // Member is one question to one persona.

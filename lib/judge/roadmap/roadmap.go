@@ -1,0 +1,136 @@
+// Package roadmap reads a codebase's ROADMAP.md: what of each section is done, and what is pending.
+package roadmap
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"tri/lib/base/lazyregexp"
+	"tri/lib/base/text"
+	"tri/lib/judge/codebase"
+)
+
+// Name is the file, in the codebase's root.
+const Name = "ROADMAP.md"
+
+// Limits in characters, and of a summary in items of a section.
+const (
+	MaxDigest  = 2000
+	MaxSummary = 600
+	maxPending = 5
+	maxTitle   = 120
+)
+
+// Section is one part of a roadmap.
+type Section struct {
+	Title   string
+	Done    int
+	Pending []string
+}
+
+var (
+	heading = lazyregexp.New(`^#{1,6}[ \t]+(\S.*)$`)
+	item    = lazyregexp.New(`^[ \t]*(?:[-*+]|\d+[.)])[ \t]+\[([ xX])\][ \t]+(\S.*)$`)
+)
+
+// Parse returns the sections that have items: lines of the form "- [ ] title" or "- [x] title".
+func Parse(body string) (all []Section) {
+	s := Section{}
+	for line := range strings.Lines(body) {
+		line = strings.TrimRight(line, "\r\n")
+		if m := heading.FindStringSubmatch(line); m != nil {
+			all, s = with(all, s), Section{Title: text.Line(m[1], maxTitle)}
+		}
+		switch m := item.FindStringSubmatch(line); {
+		case m == nil:
+		case m[1] == " ":
+			s.Pending = append(s.Pending, text.Line(m[2], maxTitle))
+		default:
+			s.Done++
+		}
+	}
+	return with(all, s)
+}
+
+func with(all []Section, s Section) []Section {
+	if s.Done+len(s.Pending) == 0 {
+		return all
+	}
+	return append(all, s)
+}
+
+// Digest returns every section with what is done and all that is pending, cut at a line to MaxDigest.
+func Digest(all []Section) string {
+	var lines []string
+	for _, s := range all {
+		lines = append(lines, fmt.Sprintf("%s: %d of %d done", s.Title, s.Done, s.Done+len(s.Pending)))
+		for _, p := range s.Pending {
+			lines = append(lines, "- "+p)
+		}
+	}
+	return fit(lines, MaxDigest)
+}
+
+// Summary returns how much is done, and some of what is pending, cut at a line to MaxSummary.
+func Summary(all []Section) string {
+	done, total := 0, 0
+	lines := []string{""}
+	for _, s := range all {
+		done, total = done+s.Done, total+s.Done+len(s.Pending)
+		for _, p := range s.Pending[:min(len(s.Pending), maxPending)] {
+			lines = append(lines, "- "+strings.TrimPrefix(s.Title+": "+p, ": "))
+		}
+	}
+	if total == 0 {
+		return ""
+	}
+	lines[0] = fmt.Sprintf("%d of %d done", done, total)
+	return fit(lines, MaxSummary)
+}
+
+func fit(lines []string, most int) string {
+	var b strings.Builder
+	for _, l := range lines {
+		if most -= utf8.RuneCountInString(l) + 1; most < 0 {
+			break
+		}
+		b.WriteString(l + "\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// leads are the words of roles that are given the whole digest.
+var leads = map[string]bool{"lead": true, "architect": true, "product": true, "manager": true, "pm": true,
+	"director": true}
+
+// Leads reports whether a role is that of a lead, by its words: not "Leading QA" or "Equipment".
+func Leads(role string) bool {
+	for _, w := range strings.FieldsFunc(strings.ToLower(role), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}) {
+		if leads[w] {
+			return true
+		}
+	}
+	return false
+}
+
+// For returns what a role is shown of the roadmap of a codebase; "" if it has none that can be read.
+func For(dir, role string) string {
+	tree, err := codebase.Open(dir, nil)
+	if err != nil {
+		return ""
+	}
+	defer tree.Close()
+	b, err := tree.ReadFile(Name)
+	if err != nil {
+		return ""
+	}
+	all := Parse(string(b))
+	if Leads(role) {
+		return Digest(all)
+	}
+	return Summary(all)
+}
