@@ -5,8 +5,10 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tri/lib/base/stream"
@@ -100,45 +102,63 @@ func (r *reader) items() ([]*Item, error) {
 	return number(items), nil
 }
 
-// readThreads rereads the open threads that have changed.
+// readThreads rereads the open threads that have changed, on every processor: reading takes most of the
+// time of a list.
 func (r *reader) readThreads() error {
 	names, err := r.gate.Home.List("open")
 	if err != nil {
 		return err
 	}
-	there := make(map[string]bool, len(names))
-	for _, name := range names {
-		info, err := r.gate.Home.Root().Lstat("open/" + name)
-		if errors.Is(err, fs.ErrNotExist) {
+	type read struct {
+		cached
+		err error
+	}
+	now := make([]read, len(names))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(names)); i = next.Add(1) - 1 {
+				now[i].cached, now[i].err = r.readThread(names[i])
+			}
+		})
+	}
+	wg.Wait()
+	threads := make(map[string]cached, len(names))
+	for i, name := range names {
+		if errors.Is(now[i].err, fs.ErrNotExist) {
 			continue // closed after it was listed
 		}
-		if err != nil {
-			return err
+		if now[i].err != nil {
+			return now[i].err
 		}
-		there[name] = true
-		if c, ok := r.threads[name]; ok && c.at.Equal(info.ModTime()) && c.size == info.Size() {
-			continue
-		}
-		t, err := thread.LoadFile(r.gate.Home, "open/"+name)
-		if status, _ := sysexit.Of(err); err != nil && status == sysexit.IO {
-			return err
-		}
-		if err != nil {
-			r.threads[name] = cached{at: info.ModTime(), size: info.Size(),
-				bad: damaged(strings.TrimSuffix(name, ".json"), "", err)}
-			continue
-		}
-		if t != nil && t.Status != thread.PendingUser {
-			t = nil
-		}
-		r.threads[name] = cached{at: info.ModTime(), size: info.Size(), thread: t}
+		threads[name] = now[i].cached
 	}
-	for name := range r.threads {
-		if !there[name] {
-			delete(r.threads, name)
-		}
-	}
+	r.threads = threads
 	return nil
+}
+
+// readThread rereads an open thread if its file has changed.
+func (r *reader) readThread(name string) (cached, error) {
+	info, err := r.gate.Home.Root().Lstat("open/" + name)
+	if err != nil {
+		return cached{}, err
+	}
+	c, ok := r.threads[name]
+	if ok && c.at.Equal(info.ModTime()) && c.size == info.Size() {
+		return c, nil
+	}
+	c = cached{at: info.ModTime(), size: info.Size()}
+	c.thread, err = thread.LoadFile(r.gate.Home, "open/"+name)
+	if status, _ := sysexit.Of(err); err != nil && status == sysexit.IO {
+		return c, err
+	}
+	if err != nil {
+		c.thread, c.bad = nil, damaged(strings.TrimSuffix(name, ".json"), "", err)
+	} else if c.thread != nil && c.thread.Status != thread.PendingUser {
+		c.thread = nil
+	}
+	return c, nil
 }
 
 // Board is the list of waiting items, kept up to date. It is safe for concurrent use. The items that it

@@ -293,17 +293,20 @@ func number(items []*Item) []*Item {
 		}
 		return strings.Compare(a.Key, b.Key)
 	})
-	length := idLength
-	seen := map[string]bool{}
+	var names []string
 	for i, it := range items {
 		if it.Waits() {
 			it.Number = i + 1
 		}
 		it.full = decision.Name(it.Key, it.Cycle, it.DraftSHA256, it.Post)
-		for seen[it.full[:length]] {
+		names = append(names, it.full)
+	}
+	slices.Sort(names)
+	length := idLength
+	for i := range names[min(1, len(names)):] {
+		for length < len(names[i]) && names[i][:length] == names[i+1][:length] {
 			length++
 		}
-		seen[it.full[:length]] = true
 	}
 	for _, it := range items {
 		it.ID = it.full[:length]
