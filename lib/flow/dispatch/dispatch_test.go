@@ -183,18 +183,24 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestPasses: a run whose failure may be over soon tries again, a bounded number of times.
+// TestPasses: a run whose failure may be over soon tries again, a bounded number of times. One that lacks
+// descriptors or disk space even then ends the dispatcher, and the next one repeats it.
 func TestPasses(t *testing.T) {
 	overloaded := sysexit.With(sysexit.TempFail, errors.New("529: overloaded"))
-	noFile := sysexit.With(sysexit.NoInput, &fs.PathError{Op: "open", Path: "src", Err: syscall.EMFILE})
+	lacks := func(errno syscall.Errno) error {
+		return sysexit.With(sysexit.NoInput, &fs.PathError{Op: "open", Path: "src", Err: errno})
+	}
 	for _, test := range []struct {
 		err    error
 		tries  int32 // that fail
 		asked  int32
 		failed bool
+		ends   bool
 	}{
-		{overloaded, 2, 3, false}, {overloaded, 9, 3, true}, {noFile, 2, 3, false}, {noFile, 9, 3, true},
-		{sysexit.With(sysexit.NoInput, fs.ErrNotExist), 1, 1, true},
+		{overloaded, 2, 3, false, false}, {overloaded, 9, 3, true, false},
+		{lacks(syscall.EMFILE), 2, 3, false, false}, {lacks(syscall.EMFILE), 3, 4, false, true},
+		{lacks(syscall.ENOSPC), 3, 4, false, true}, {lacks(syscall.ENOMEM), 9, 3, true, false},
+		{sysexit.With(sysexit.NoInput, fs.ErrNotExist), 1, 1, true, false},
 	} {
 		b := newBench(t)
 		b.add("1", "ana", "", event.Actionable, "why?")
@@ -207,13 +213,14 @@ func TestPasses(t *testing.T) {
 			}
 			return b.investigate(ctx, th, hs, r)
 		}
-		d, err := newDispatcher(o)
-		if err != nil {
-			t.Fatal(err)
+		err := quick(t, o)
+		if status, _ := sysexit.Of(err); test.ends && status != sysexit.TempFail || !test.ends && err != nil {
+			t.Fatalf("%v: it ended with %v", test.err, err)
 		}
-		d.pool.pauses = []time.Duration{0, 0}
-		if err := d.run(t.Context()); err != nil {
-			t.Fatal(err)
+		if test.ends {
+			if err := quick(t, o); err != nil {
+				t.Fatal(err)
+			}
 		}
 		th := b.thread("1")
 		if asked.Load() != test.asked || (th.Badge == "failed") != test.failed ||
@@ -221,6 +228,17 @@ func TestPasses(t *testing.T) {
 			t.Errorf("%v: %d asked, %q", test.err, asked.Load(), th.Badge)
 		}
 	}
+}
+
+// quick runs a dispatcher that waits for nothing before a further attempt.
+func quick(t *testing.T, o Options) error {
+	t.Helper()
+	d, err := newDispatcher(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.pool.pauses = []time.Duration{0, 0}
+	return d.run(t.Context())
 }
 
 // TestNotKept: a run whose files cannot be written ends the dispatcher, and is repeated by the next one.

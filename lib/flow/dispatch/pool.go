@@ -213,6 +213,9 @@ func (p *pool) here(ctx context.Context, j job, t *thread.Thread, hints []Hint, 
 	if errors.Is(err, agent.ErrNotKept) {
 		return err // a disk failure is the dispatcher's error, not the run's
 	}
+	if short(err) {
+		return sysexit.With(sysexit.TempFail, fmt.Errorf("run %s is repeated later: %w", j.runID, err))
+	}
 	res.EndedAt = text.Timestamp(p.Now())
 	state, serr := run.LoadState(r.Dir())
 	if serr != nil { // no agent was started
@@ -242,15 +245,21 @@ func (p *pool) here(ctx context.Context, j job, t *thread.Thread, hints []Hint, 
 }
 
 // passes reports whether a failure may be over soon: the model's endpoint is overloaded, or this machine has
-// no more descriptors, processes or memory.
+// no more descriptors, disk space, processes or memory.
 func passes(err error) bool {
-	if status, _ := sysexit.Of(err); status == sysexit.TempFail {
+	if status, _ := sysexit.Of(err); status == sysexit.TempFail || short(err) {
 		return true
 	}
+	return errors.Is(err, syscall.ENOMEM) || errors.Is(err, syscall.EAGAIN)
+}
+
+// short reports whether this machine has no more descriptors or disk space. That is no run's failure: the
+// dispatcher ends, and the next one repeats the run.
+func short(err error) bool {
 	var errno syscall.Errno
 	errors.As(err, &errno)
 	switch errno {
-	case syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM:
+	case syscall.EMFILE, syscall.ENFILE, syscall.ENOSPC, syscall.EDQUOT:
 		return true
 	}
 	return false
