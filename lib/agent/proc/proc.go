@@ -97,6 +97,7 @@ type Exit struct {
 	Filled  bool   // it wrote more than Disk
 	OOM     bool   // the kernel killed it, or one of its processes, for its memory use
 	Stderr  string // the end of stderr, for a message
+	Limits  string // how memory and processes were limited, as in sandbox.Report; "" without a sandbox
 }
 
 // mark is the variable that identifies stray processes of a run.
@@ -339,6 +340,7 @@ func (r *running) supervise(ctx context.Context) {
 	r.exit.Status, r.exit.Filled = status(r.cmd.ProcessState), r.filled.Load()
 	r.exit.Stderr = string(bytes.ToValidUTF8(r.tail, []byte("?")))
 	if r.box != nil {
+		r.exit.Limits = r.box.Report().Limits
 		r.exit.OOM = r.box.Close()
 	}
 }

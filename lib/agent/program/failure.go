@@ -3,6 +3,8 @@ package program
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -30,6 +32,17 @@ func (s *Seen) failure(e proc.Exit) error {
 		err = sysexit.With(sysexit.Unavailable, err)
 	}
 	return agent.Fail(agent.ToolError, err)
+}
+
+// refusedHint adds to the failure of a run in dir that the sandbox refused connections, if it did: programs
+// report only that they cannot connect.
+func refusedHint(err error, dir string) error {
+	log := filepath.Join(dir, proc.RefusedLog)
+	info, serr := os.Stat(log)
+	if dir == "" || serr != nil || info.Size() == 0 {
+		return err
+	}
+	return sysexit.Hint(err, "connections that the sandbox refused are listed in "+log)
 }
 
 // Failure derives an error from the exit of a program that reported no error itself. late says

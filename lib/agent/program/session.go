@@ -22,6 +22,7 @@ import (
 	"tri/lib/agent/proc"
 	"tri/lib/agent/toolserver"
 	"tri/lib/base/config"
+	"tri/lib/base/sandbox"
 	"tri/lib/base/sysexit"
 	"tri/lib/record/draft"
 	record "tri/lib/record/run"
@@ -303,8 +304,12 @@ func (r *running) turn(ctx context.Context, turn Turn, res *agent.Result) (fault
 		err = e
 	}
 	res.Usage = r.usage
+	if exit.Limits == sandbox.Rlimits {
+		t.See(agent.Event{Kind: agent.Milestone, Text: "no control group could be made: " +
+			"memory and processes were limited for each process, not together"})
+	}
 	if err == nil {
-		err = s.failure(exit)
+		err = refusedHint(s.failure(exit), t.Dir)
 	}
 	if err != nil && ctx.Err() != nil {
 		err = ctx.Err() // whatever the program says of it

@@ -12,6 +12,7 @@ import (
 	"tri/lib/agent"
 	"tri/lib/agent/proc"
 	"tri/lib/base/config"
+	"tri/lib/base/sandbox"
 	"tri/lib/base/sysexit"
 	"tri/lib/record/draft"
 )
@@ -248,4 +249,38 @@ func FuzzMessages(f *testing.F) {
 			t.Errorf("a value of %q", line)
 		}
 	})
+}
+
+// TestRefusedHint: a program that cannot connect says nothing of the sandbox, so the failure names the log
+// of what was refused, if there is any.
+func TestRefusedHint(t *testing.T) {
+	for _, refused := range []string{"", "{\"refused\":\"evil.example:443\"}\n"} {
+		task := agent.Task{Dir: t.TempDir()}
+		p := fake(func(s proc.Spec) proc.Exit {
+			log := filepath.Join(s.RunDir, proc.RefusedLog)
+			if err := os.WriteFile(log, []byte(refused), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return proc.Exit{Status: 1, Stderr: "Unable to connect to API (EACCES)"}
+		})
+		_, err := p.Run(context.Background(), task, messages)
+		hints := strings.Join(sysexit.Hints(err), "\n")
+		if err == nil || strings.Contains(hints, proc.RefusedLog) != (refused != "") {
+			t.Errorf("refused %q: %v, hints %q", refused, err, hints)
+		}
+	}
+}
+
+// TestLimitsAreSaid: a run without a control group says that its limits are those of each process.
+func TestLimitsAreSaid(t *testing.T) {
+	for limits, want := range map[string]bool{sandbox.Rlimits: true, sandbox.CgroupV2: false, "": false} {
+		said := false
+		task := agent.Task{Dir: t.TempDir(), Watch: func(e agent.Event) {
+			said = said || strings.Contains(e.Text, "control group")
+		}}
+		p := fake(func(proc.Spec) proc.Exit { return proc.Exit{Status: 1, Limits: limits} })
+		if _, err := p.Run(context.Background(), task, messages); err == nil || said != want {
+			t.Errorf("limits %q: said %t, %v", limits, said, err)
+		}
+	}
 }
