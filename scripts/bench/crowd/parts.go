@@ -163,17 +163,21 @@ func idle(p *place, n int) error {
 		_ = cmd.Process.Kill() // it has nothing to lose
 		_ = cmd.Wait()
 	}()
-	// It is at rest when a second has taken less than a tenth of one.
-	used := time.Duration(0)
-	for rest := false; !rest; {
+	// It is at rest when five seconds in a row have each taken less than a tenth of one: beside other
+	// work a start may wait for a processor for a second.
+	used, quiet := time.Duration(0), 0
+	for quiet < 5 {
 		time.Sleep(time.Second)
 		now, err := processor(cmd.Process.Pid)
 		if err != nil {
 			return err
 		}
-		rest, used = now-used < time.Second/10 && now > 0, now
-		if time.Since(began) > time.Minute {
-			return errors.New("tri-watch is not at rest after a minute")
+		if quiet++; now-used >= time.Second/10 || now == 0 {
+			quiet = 0
+		}
+		used = now
+		if time.Since(began) > 3*time.Minute {
+			return errors.New("tri-watch is not at rest after three minutes")
 		}
 	}
 	const look = 30 * time.Second
