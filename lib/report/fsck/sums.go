@@ -1,6 +1,7 @@
 package fsck
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"tri/lib/base/durable"
+	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
 	"tri/lib/record/run"
 )
@@ -43,10 +45,35 @@ func logSums(h *durable.Home, name, called string, f *Finding) error {
 	end, err := h.CheckSums(name, 0, func(from, to int64, err error) {
 		f.bad(fmt.Sprintf("%sbytes %d to %d", called, from, to), err)
 	})
-	if info, serr := h.Root().Stat(name); serr == nil && f.Bad == was && info.Size() > end && called == "" {
+	info, serr := h.Root().Stat(name)
+	if err != nil || serr != nil || f.Bad > was || info.Size() <= end {
+		return err
+	}
+	if twice, err := repeats(h, name, end, info.Size()); err != nil || twice {
+		f.bad(called+"the end", errors.New("its last line is there twice"))
+	} else if called == "" {
 		f.Note = fmt.Sprintf("%d bytes at the end have no sum yet: the next append adds it", info.Size()-end)
 	}
 	return err
+}
+
+// repeats reports whether the lines of a log from end on, which have no sum yet, are a copy of those before
+// it. Each line of a log differs from the one before by its time, offset or id.
+func repeats(h *durable.Home, name string, end, size int64) (bool, error) {
+	n := size - end
+	if n > end || n > ndjson.MaxLine {
+		return false, nil
+	}
+	f, err := h.Root().Open(name)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	b := make([]byte, 2*n)
+	if _, err := f.ReadAt(b, end-n); err != nil {
+		return false, err
+	}
+	return bytes.Equal(b[:n], b[n:]), nil
 }
 
 // sealed checks the files of state that programs trust when they start.

@@ -433,3 +433,32 @@ func TestEveryFile(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestLastLineTwice: a copy of the last line of a log is not taken for a line that has no sum yet.
+func TestLastLineTwice(t *testing.T) {
+	h := home(t)
+	line := `{"at":"2026-11-22T10:00:00Z","kind":"settle","day":"2026-11-22","run_id":"i-1","key":"k",` +
+		`"person":"ana","cost_usd":0}` + "\n"
+	log, err := h.OpenLog("spend.ndjson")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = log.Append(func(int64) ([]byte, error) { return []byte(line), nil })
+	if err := errors.Join(err, log.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		last string
+		ok   bool
+	}{{strings.Replace(line, "i-1", "i-2", 1), true}, {line, false}} {
+		whole, err := h.ReadFile("spend.ndjson")
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(t, h, "spend.ndjson", func(b []byte) []byte { return append(b, tt.last...) })
+		if r, err := Home(h); err != nil || r.OK != tt.ok {
+			t.Errorf("%s: %+v, %v", tt.last, r, err)
+		}
+		change(t, h, "spend.ndjson", func([]byte) []byte { return whole })
+	}
+}
