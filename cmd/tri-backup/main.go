@@ -35,7 +35,9 @@ again; a post that had begun is looked for in the chat before it is made.
 		{Name: "save", Usage: "write the home to standard output", Run: save,
 			Flags: []cli.Flag{&cli.StringFlag{Name: "home",
 				Usage: "keep `DIR` (default $TRI_HOME or ~/.tri)"}}},
-		{Name: "restore", Args: "dir", Usage: "make dir of the copy on standard input", Run: restore},
+		{Name: "restore", Args: "dir", Usage: "make dir of the copy on standard input", Run: restore,
+			Flags: []cli.Flag{&cli.StringFlag{Name: "from-copy",
+				Usage: "make it of the copies of logs that tri-nats sub has in `DIR`"}}},
 	},
 }
 
@@ -51,12 +53,20 @@ func save(c *cli.Call) error {
 	return backup.Save(home, c.Out)
 }
 
-func restore(c *cli.Call) error {
+// take makes the home of a copy.
+func take(c *cli.Call) (backup.Restored, error) {
+	if from := c.String("from-copy"); from != "" {
+		return backup.FromCopy(from, c.Args[0], time.Now())
+	}
 	if f, ok := c.In.(*os.File); ok && term.Is(f) {
-		return sysexit.With(sysexit.NoInput,
+		return backup.Restored{}, sysexit.With(sysexit.NoInput,
 			fmt.Errorf("no copy on standard input: tri restore DIR <tri.tar.gz"))
 	}
-	done, err := backup.Restore(io.Reader(c.In), c.Args[0], time.Now())
+	return backup.Restore(io.Reader(c.In), c.Args[0], time.Now())
+}
+
+func restore(c *cli.Call) error {
+	done, err := take(c)
 	if err != nil {
 		return err
 	}

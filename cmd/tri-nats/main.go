@@ -34,7 +34,7 @@ on: ssh HOST starts here. Init writes a server's configuration and the keys.
 		{Name: "init", Usage: "write a server's configuration, keys and certificates", Run: setup, Flags: []cli.Flag{home,
 			&cli.StringSliceFlag{Name: "host", Usage: "make the server's certificate for `NAME`, besides localhost"},
 			&cli.IntFlag{Name: "workers", Usage: "make keys for `N` workers", Value: 2}}},
-		{Name: "pub", Args: "name", Usage: "send a log", Run: pub, Stays: true, Flags: []cli.Flag{home,
+		{Name: "pub", Args: "name ...", Usage: "send logs, or all", Run: pub, Stays: true, Flags: []cli.Flag{home,
 			&cli.BoolFlag{Name: "once", Usage: "end when all that the log has is acknowledged"}}},
 		{Name: "sub", Args: "name ...", Usage: "keep copies of logs, or of all", Run: sub, Stays: true, Flags: []cli.Flag{home,
 			&cli.StringFlag{Name: "out", Usage: "keep the copy in `FILE` (default NAME.ndjson of the home)"}}},
@@ -87,8 +87,8 @@ func pub(c *cli.Call) error {
 		return err
 	}
 	defer conn.Close()
-	p := &broker.Publisher{Conn: conn, Name: c.Args[0], File: h.Path(c.Args[0] + ".ndjson"), Say: c.Say}
-	return p.Run(c.Context, worker.End(c.In, c.Bool("once")))
+	return broker.Publish(c.Context, conn, c.Args, func(name string) string { return h.Path(name + ".ndjson") },
+		c.Say, worker.End(c.In, c.Bool("once")))
 }
 
 func sub(c *cli.Call) error {

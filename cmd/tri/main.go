@@ -91,7 +91,7 @@ func initialize(c *cli.Call) error {
 	return health.Print(c.Out, health.Run(c.Context, health.Options{Dir: home.Dir(), Now: time.Now}))
 }
 
-var demoCommand = cli.Program{Name: "demo", Args: "[turns|inbox]", Usage: "show the whole path on this machine, in a minute",
+var demoCommand = cli.Program{Name: "demo", Args: "[turns|inbox|machines]", Stays: true, Usage: "show the whole path on this machine, in a minute",
 	Flags: []cli.Flag{
 		&cli.StringFlag{Name: "dir", Usage: "leave everything in `DIR`", Value: "demo"},
 		&cli.StringFlag{Name: "codebase", Usage: "ask about the code in `DIR`", Value: "."},

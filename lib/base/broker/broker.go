@@ -34,9 +34,8 @@ const MaxMessage = 2 << 20
 
 // Logs are the logs that can be carried, by the name of their file without .ndjson.
 var Logs = []string{
-	"actions", "decisions", "dispatch", "events", "events-classified", "events-threaded",
-	"events-turns", "labels",
-	"replies", "signals-done", "spend",
+	"actions", "decisions", "discussions", "dispatch", "events", "events-classified", "events-threaded",
+	"events-turns", "labels", "memory", "replies", "signals-done", "spend", "todos",
 }
 
 // Conn is a connection to the server. It reconnects by itself for ever.
@@ -243,12 +242,19 @@ func (c *Conn) ensure(ctx context.Context, s jetstream.StreamConfig) (jetstream.
 	return st, Explain(err)
 }
 
+// The sizes that streams may have, in bytes. The server sets them aside: max_file_store has to hold all.
+const (
+	maxLog     = 512 << 20
+	maxWork    = 256 << 20
+	maxResults = 2 << 30
+)
+
 func logStream(name string) string  { return "TRI_LOG_" + name }
 func logSubject(name string) string { return "tri.log." + name }
 
 func logConfig(name string) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
-		Name: logStream(name), Subjects: []string{logSubject(name)}, MaxBytes: 1 << 30,
+		Name: logStream(name), Subjects: []string{logSubject(name)}, MaxBytes: maxLog,
 		Discard:     jetstream.DiscardOld,
 		AllowDirect: true, DenyDelete: true, DenyPurge: true,
 	}

@@ -45,14 +45,14 @@ type Hub struct{ c *Conn }
 func (c *Conn) Hub(ctx context.Context) (*Hub, error) {
 	work, err := c.ensure(ctx, jetstream.StreamConfig{
 		Name: workStream, Subjects: []string{"tri.work.*"}, Retention: jetstream.WorkQueuePolicy,
-		MaxBytes: 1 << 30, Discard: jetstream.DiscardNew,
+		MaxBytes: maxWork, Discard: jetstream.DiscardNew,
 	})
 	if err != nil {
 		return nil, err
 	}
 	_, err = c.ensure(ctx, jetstream.StreamConfig{
 		Name: resultStream, Subjects: []string{"tri.result.*", "tri.part.*.*", "tri.start.*.*"},
-		MaxAge: keepResults, MaxBytes: 4 << 30,
+		MaxAge: keepResults, MaxBytes: maxResults,
 		Discard: jetstream.DiscardOld, AllowDirect: true, DenyDelete: true, DenyPurge: true,
 	})
 	if err != nil {

@@ -46,6 +46,14 @@ type Publisher struct {
 	acked atomic.Int64 // the end of the lines that the server has acknowledged
 }
 
+// Publish sends several logs, or "all", as Publisher.Run does.
+func Publish(ctx context.Context, c *Conn, names []string, file func(name string) string,
+	say func(string, ...any), done <-chan struct{}) error {
+	return each(ctx, these(names), func(ctx context.Context, name string) error {
+		return (&Publisher{Conn: c, Name: name, File: file(name), Say: say}).Run(ctx, done)
+	})
+}
+
 // Run sends what the log has and gets until ctx ends, which is no error. done, if not nil, is closed when
 // no more is appended: Run then returns once everything is acknowledged.
 func (p *Publisher) Run(ctx context.Context, done <-chan struct{}) error {

@@ -130,7 +130,7 @@ listen: "0.0.0.0:4222"
 max_payload: 2MB
 jetstream {
   store_dir: "store"
-  max_file_store: 8GB
+  max_file_store: 12GB
 }
 tls {
   cert_file: "server.pem"

@@ -19,14 +19,23 @@ import (
 
 // Status is what a machine sees of the server.
 type Status struct {
-	URL     string            `json:"url"`
-	Version string            `json:"version"`
-	RTTMs   float64           `json:"rtt_ms"`
-	SkewS   float64           `json:"skew_s"` // how far the server's clock is ahead of this one
-	Logs    []LogStatus       `json:"logs"`
-	Waiting uint64            `json:"waiting"` // jobs in the queue
-	Running int               `json:"running"` // jobs that workers have
-	Workers []json.RawMessage `json:"workers"`
+	URL     string      `json:"url"`
+	Version string      `json:"version"`
+	RTTMs   float64     `json:"rtt_ms"`
+	SkewS   float64     `json:"skew_s"` // how far the server's clock is ahead of this one
+	Logs    []LogStatus `json:"logs"`
+	Waiting uint64      `json:"waiting"` // jobs in the queue
+	Running int         `json:"running"` // jobs that workers have
+	Workers []Presence  `json:"workers"`
+}
+
+// Presence is what a worker says of itself.
+type Presence struct {
+	Worker    string   `json:"worker"`
+	Version   string   `json:"version"`
+	Slots     int      `json:"slots"`
+	Running   int      `json:"running"`
+	Codebases []string `json:"codebases"`
 }
 
 // LogStatus compares a stream with the file of the same log here.
@@ -53,7 +62,7 @@ func StatusOf(ctx context.Context, cfg config.Nats, file func(name string) strin
 		return nil, Explain(err)
 	}
 	s := &Status{URL: c.nc.ConnectedUrlRedacted(), Version: c.nc.ConnectedServerVersion(),
-		RTTMs: float64(rtt.Microseconds()) / 1000, Logs: []LogStatus{}, Workers: []json.RawMessage{}}
+		RTTMs: float64(rtt.Microseconds()) / 1000, Logs: []LogStatus{}, Workers: []Presence{}}
 	for _, name := range Logs {
 		info, err := c.info(ctx, name)
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -86,8 +95,9 @@ func StatusOf(ctx context.Context, cfg config.Nats, file func(name string) strin
 	}
 	all, err := c.Who(ctx, 300*time.Millisecond)
 	for _, w := range all {
-		if json.Valid(w) {
-			s.Workers = append(s.Workers, w)
+		var p Presence
+		if json.Unmarshal(w, &p) == nil {
+			s.Workers = append(s.Workers, p)
 		}
 	}
 	return s, err
@@ -107,8 +117,9 @@ func (s *Status) Print(w io.Writer, asJSON bool) error {
 		fmt.Fprintf(&b, "log %-18s %8d lines %10d bytes, here %d\n", l.Name, l.Lines, l.Bytes, l.Here)
 	}
 	fmt.Fprintf(&b, "jobs: %d waiting, %d running\n", s.Waiting, s.Running)
-	for _, raw := range s.Workers {
-		fmt.Fprintf(&b, "worker %s\n", text.Visible(string(raw)))
+	for _, p := range s.Workers {
+		fmt.Fprintf(&b, "worker %s: %d of %d slots busy, version %s, codebases: %s\n", text.Line(p.Worker, 40),
+			p.Running, p.Slots, text.Line(p.Version, 20), text.Line(strings.Join(p.Codebases, " "), 80))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -275,21 +275,37 @@ func (c *Conn) batch(ctx context.Context, name string, seq uint64) ([]line, erro
 // Copies keeps copies of several logs, or of "all", until ctx ends or one of them cannot go on.
 func Copies(ctx context.Context, c *Conn, names []string, file func(name string) string,
 	say func(string, ...any)) error {
-	if slices.Equal(names, []string{"all"}) {
-		names = Logs
-	}
+	names = these(names)
 	for i, name := range names {
 		if slices.ContainsFunc(names[:i], func(n string) bool { return file(n) == file(name) }) {
 			return sysexit.With(sysexit.Usage, fmt.Errorf("%s: two logs in one file", file(name)))
 		}
 	}
+	return each(ctx, names, func(ctx context.Context, name string) error {
+		return (&Subscriber{Conn: c, Name: name, Out: file(name), Say: say}).Run(ctx)
+	})
+}
+
+// these returns the logs that are named; "all" names all.
+func these(names []string) []string {
+	if slices.Equal(names, []string{"all"}) {
+		return Logs
+	}
+	return names
+}
+
+// each runs fn for every name, until one fails or all have ended.
+func each(ctx context.Context, names []string, fn func(ctx context.Context, name string) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ends := make(chan error)
 	for _, name := range names {
 		go func() {
-			ends <- (&Subscriber{Conn: c, Name: name, Out: file(name), Say: say}).Run(ctx)
-			cancel()
+			err := fn(ctx, name)
+			if err != nil {
+				cancel()
+			}
+			ends <- err
 		}()
 	}
 	var err error

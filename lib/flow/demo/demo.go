@@ -27,7 +27,7 @@ const operator = "operator"
 
 // Options configure a demo.
 type Options struct {
-	Part     string // "": the whole path of a question; turns, inbox: see those files
+	Part     string // "": the whole path of a question; turns, inbox, machines: see those files
 	Dir      string // kept afterwards; replaced by the next demo; default "demo"
 	Codebase string // the code that the questions are about; default "."
 	Yes      bool   // approve without asking
@@ -54,8 +54,11 @@ func Run(ctx context.Context, o Options) error {
 		return turns(ctx, o)
 	case "inbox":
 		return inbox(ctx, o)
+	case "machines":
+		return machines(ctx, o)
 	default:
-		return sysexit.With(sysexit.Usage, fmt.Errorf("demo: %q is no part; there are: turns, inbox", o.Part))
+		return sysexit.With(sysexit.Usage,
+			fmt.Errorf("demo: %q is no part; there are: turns, inbox, machines", o.Part))
 	}
 	if o.Dir == "" {
 		o.Dir = "demo"

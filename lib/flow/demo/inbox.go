@@ -125,16 +125,21 @@ func (d *demo) prepareInbox(ctx context.Context) error {
 		"",
 	}, "\n")
 	err := errors.Join(d.write("chat/"+room, ""), d.write("fix.sh", fixAgent),
-		d.write("home/config.yaml", config), d.write("code/export.go", exportCode))
+		d.write("home/config.yaml", config), d.write("code/export.go", exportCode), d.commit(ctx))
+	return sysexit.With(sysexit.Unavailable, err)
+}
+
+// commit makes the code a git repository with one commit.
+func (d *demo) commit(ctx context.Context) error {
 	for _, args := range [][]string{{"init", "-q"}, {"add", "."},
-		{"-c", "user.name=demo", "-c", "user.email=demo@example.com", "commit", "-qm", "export"}} {
+		{"-c", "user.name=demo", "-c", "user.email=demo@example.com", "commit", "-qm", "code"}} {
 		git := exec.CommandContext(ctx, "git", args...)
 		git.Dir = d.path("code")
-		if said, failed := git.CombinedOutput(); failed != nil && err == nil {
-			err = fmt.Errorf("git %s: %w: %s", args[0], failed, said)
+		if said, err := git.CombinedOutput(); err != nil {
+			return sysexit.With(sysexit.Unavailable, fmt.Errorf("git %s: %w: %s", args[0], err, said))
 		}
 	}
-	return sysexit.With(sysexit.Unavailable, err)
+	return nil
 }
 
 // request has Ana write a message, waits until it rests as it should, and says what became of it.
@@ -166,17 +171,13 @@ func (d *demo) request(ctx context.Context, r request) error {
 // until waits until the item that a message began is as it should be.
 func (d *demo) until(ctx context.Context, said string, is func(*thread.Thread) bool) (*thread.Thread, error) {
 	for {
-		for _, pattern := range []string{"home/open/*.json", "home/closed/*/*.json"} {
-			files, err := filepath.Glob(d.path(pattern))
-			if err != nil {
-				return nil, err
-			}
-			for _, file := range files {
-				ts, err := read[thread.Thread](file)
-				if err == nil && len(ts) == 1 && ts[0].Summary == said && is(&ts[0]) {
-					return &ts[0], nil
-				}
-			}
+		switch t, err := d.item(said); {
+		case err != nil:
+			return nil, err
+		case t != nil && is(t):
+			return t, nil
+		case t != nil && t.InvestigatorError != "":
+			return nil, sysexit.With(sysexit.Software, fmt.Errorf("%q: %s", said, t.InvestigatorError))
 		}
 		if err := sleep(ctx, 100*time.Millisecond); err != nil {
 			return nil, sysexit.With(sysexit.TempFail, fmt.Errorf("%q: %w", said, err))
@@ -184,12 +185,29 @@ func (d *demo) until(ctx context.Context, said string, is func(*thread.Thread) b
 	}
 }
 
+// item returns the item that a message began; nil if there is none yet.
+func (d *demo) item(said string) (*thread.Thread, error) {
+	for _, pattern := range []string{"home/open/*.json", "home/closed/*/*.json"} {
+		files, err := filepath.Glob(d.path(pattern))
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range files {
+			ts, err := read[thread.Thread](file)
+			if err == nil && len(ts) == 1 && len(ts[0].Messages) > 0 && ts[0].Messages[0].Content == said {
+				return &ts[0], nil
+			}
+		}
+	}
+	return nil, nil
+}
+
 // approve approves the draft of an item, and waits for its post.
 func (d *demo) approve(ctx context.Context, t *thread.Thread) error {
 	if _, err := d.run(ctx, pipe{steps: [][]string{{"tri-approve", "approve", t.Key, "--yes"}}}); err != nil {
 		return err
 	}
-	_, err := d.until(ctx, t.Summary, func(t *thread.Thread) bool {
+	_, err := d.until(ctx, t.Messages[0].Content, func(t *thread.Thread) bool {
 		return t.PostedMessageID != nil || t.AwaitsAsker()
 	})
 	return err
@@ -205,7 +223,7 @@ func (d *demo) clarified(ctx context.Context, t *thread.Thread) error {
 	if err := d.line("ana >%s: %s", t.OriginalMessageID, answer); err != nil {
 		return err
 	}
-	got, err := d.until(ctx, t.Summary, func(t *thread.Thread) bool {
+	got, err := d.until(ctx, t.Messages[0].Content, func(t *thread.Thread) bool {
 		return t.Cycle > 1 && t.DraftPending != nil
 	})
 	if err != nil {
@@ -220,14 +238,14 @@ func (d *demo) declined(ctx context.Context, t *thread.Thread) error {
 	if err := d.approve(ctx, t); err != nil {
 		return err
 	}
-	got, err := d.until(ctx, t.Summary, (*thread.Thread).AwaitsAsker)
+	got, err := d.until(ctx, t.Messages[0].Content, (*thread.Thread).AwaitsAsker)
 	if err != nil {
 		return err
 	}
 	if err := d.line("ana ~%s: 👎", got.ClarifyMessageID); err != nil {
 		return err
 	}
-	got, err = d.until(ctx, t.Summary, func(t *thread.Thread) bool { return t.Status == thread.Closed })
+	got, err = d.until(ctx, t.Messages[0].Content, func(t *thread.Thread) bool { return t.Status == thread.Closed })
 	if err != nil {
 		return err
 	}

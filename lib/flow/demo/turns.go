@@ -109,15 +109,10 @@ func (d *demo) prepareTurns() error {
 	if err := d.folders("chat", "home", "code"); err != nil {
 		return err
 	}
-	find := d.Bin
-	if find == "" {
-		found, err := exec.LookPath("tri-watch")
-		if err != nil {
-			return sysexit.With(sysexit.Unavailable, err)
-		}
-		find = filepath.Dir(found)
+	agent, err := d.slow()
+	if err != nil {
+		return err
 	}
-	dir := filepath.Dir(d.home)
 	config := []string{
 		"chat: {local: {dir: ../chat}}",
 		"team: {approvers: [" + operator + "]}",
@@ -126,16 +121,28 @@ func (d *demo) prepareTurns() error {
 		"sandbox: off # the agent is this demo's own script, and tri's search",
 		"investigator:",
 		"  agent: exec",
-		"  command: " + inYAML("env", "PATH="+find+":"+os.Getenv("PATH"),
-			"ASKED="+filepath.Join(dir, "asked"),
-			fmt.Sprint("SECONDS_TO_TAKE=", takes), "sh", filepath.Join(dir, "slow.sh")),
+		"  command: " + agent,
 		"",
 	}
 	return sysexit.With(sysexit.IO, errors.Join(
-		d.write("chat/"+room, ""), d.write("slow.sh", slowAgent),
-		d.write("home/config.yaml", strings.Join(config, "\n")),
+		d.write("chat/"+room, ""), d.write("home/config.yaml", strings.Join(config, "\n")),
 		d.write("code/auth.go", authCode), d.write("code/deploy.go", deployCode),
 	))
+}
+
+// slow writes an agent that answers by a search, after some seconds, and returns its command in YAML.
+func (d *demo) slow() (string, error) {
+	find := d.Bin
+	if find == "" {
+		found, err := exec.LookPath("tri-watch")
+		if err != nil {
+			return "", sysexit.With(sysexit.Unavailable, err)
+		}
+		find = filepath.Dir(found)
+	}
+	dir := filepath.Dir(d.home)
+	return inYAML("env", "PATH="+find+":"+os.Getenv("PATH"), "ASKED="+filepath.Join(dir, "asked"),
+		fmt.Sprint("SECONDS_TO_TAKE=", takes), "sh", filepath.Join(dir, "slow.sh")), d.write("slow.sh", slowAgent)
 }
 
 // The code that the three messages are about.

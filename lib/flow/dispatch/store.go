@@ -26,6 +26,9 @@ type store struct {
 
 func openStore(o *Options) (*store, error) {
 	j, err := journal.Open(o.Home)
+	if err == nil {
+		j.Whole = o.Config.Nats.URL != ""
+	}
 	return &store{home: o.Home, say: o.Say, journal: j, open: map[string]*thread.Thread{},
 		askers: map[asker]map[string]bool{}}, err
 }

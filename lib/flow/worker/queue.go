@@ -41,19 +41,10 @@ type Queue struct {
 	busy atomic.Int64
 }
 
-// Presence is what a worker says of itself.
-type Presence struct {
-	Worker    string   `json:"worker"`
-	Version   string   `json:"version"`
-	Slots     int      `json:"slots"`
-	Running   int      `json:"running"`
-	Codebases []string `json:"codebases"`
-}
-
 // Run takes jobs until ctx ends, and finishes those in hand.
 func (q *Queue) Run(ctx context.Context, version string) error {
 	stop, err := q.Conn.Answer(func() []byte {
-		p := Presence{Worker: q.Worker.Name, Version: version, Slots: q.Slots, Running: int(q.busy.Load()),
+		p := broker.Presence{Worker: q.Worker.Name, Version: version, Slots: q.Slots, Running: int(q.busy.Load()),
 			Codebases: []string{}}
 		for _, b := range q.Worker.Config.Codebases {
 			p.Codebases = append(p.Codebases, b.Name)

@@ -52,6 +52,10 @@ type Line struct {
 
 // Journal is the log, open for appending.
 type Journal struct {
+	// Whole writes the results of runs in full, for a log that is copied to other machines: their files
+	// are not.
+	Whole bool
+
 	log    *durable.Log
 	reader *Reader
 }
@@ -75,12 +79,28 @@ func (j *Journal) Append(ins []thread.Input) (int64, error) {
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	for _, in := range ins {
-		if err := enc.Encode(j.reader.line(in)); err != nil {
+		l := j.reader.line(in)
+		if j.Whole && in.Run != nil && l.Ref != nil && j.reader.size(l.Ref) < maxWhole {
+			l = &Line{Input: in}
+		}
+		if err := enc.Encode(l); err != nil {
 			return 0, fmt.Errorf("append to %s: %w", Name, err)
 		}
 	}
 	end, err := j.log.Append(func(int64) ([]byte, error) { return buf.Bytes(), nil })
 	return end + int64(buf.Len()), err
+}
+
+// maxWhole keeps a line that holds a result well below ndjson.MaxLine, in bytes of the result's file.
+const maxWhole = 256 << 10
+
+// size returns the size of the file of a reference; a very large number if it cannot be read.
+func (r *Reader) size(ref *Ref) int64 {
+	info, err := r.home.Root().Stat(ref.Log)
+	if err != nil {
+		return 1 << 62
+	}
+	return info.Size()
 }
 
 // line returns the line of an input. It holds a reference only if resolving it yields the same

@@ -320,3 +320,104 @@ func TestRestoreRefuses(t *testing.T) {
 		t.Error("a folder with something in it was taken")
 	}
 }
+
+// TestFromCopy: whatever each copied log lacks, nothing is posted that may have been, the journal names
+// only lines that are there, and a post that is known to be made is not parked.
+func TestFromCopy(t *testing.T) {
+	h := home(t, t.TempDir())
+	message := func(id int) string {
+		return fmt.Sprintf(`{"platform":"local","chat_id":"dev","chat_name":"dev","message_id":"%d",`+
+			`"create_time":"2026-01-02T03:04:05Z","msg_type":"text","content":"hello","thread_id":null,`+
+			`"sender":{"id":"ana","type":"user"},"mentions":[]}`, id)
+	}
+	put1(t, h, "events.ndjson", message(0)+"\n"+message(1)+"\n")
+	offered(t, h, "waits")
+	offered(t, h, "approved", decision.Approve)
+	offered(t, h, "claimed", decision.Approve, decision.Claim)
+	offered(t, h, "replied", decision.Approve, decision.Claim)
+	offered(t, h, "late", decision.Approve, decision.Claim)
+	put1(t, h, "replies.ndjson", reply("replied")+reply("late"))
+	event := func(id int) string {
+		return fmt.Sprintf(`{"at":"2026-01-02T12:00:00Z","key":"k","message_id":"%d",`+
+			`"ref":{"log":"events.ndjson","seq":%d,"sha256":%q}}`+"\n",
+			id, id*(len(message(0))+1), decision.Sum(message(id)))
+	}
+	put1(t, h, "dispatch.ndjson", event(0)+
+		`{"at":"2026-01-02T12:00:00Z","key":"k","ref":{"log":"runs/i-1/result.json","seq":0,"sha256":"x"}}`+
+		"\n"+event(1)+event(2)+event(0))
+	lines, err := h.ReadFile(decision.LogName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for end := 0; ; {
+		dir := t.TempDir()
+		for name, whole := range map[string]string{"events.ndjson": "", "replies.ndjson": "",
+			"dispatch.ndjson": "", decision.LogName: string(lines[:end])} {
+			if whole == "" {
+				b, err := h.ReadFile(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				whole = string(b) + `{"torn`
+			}
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(whole), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		to := filepath.Join(t.TempDir(), "new")
+		if _, err := FromCopy(dir, to, noon); err != nil {
+			t.Fatal(err)
+		}
+		promoted(t, home(t, to), strings.Count(string(lines[:end]), "\n"))
+		if end == len(lines) {
+			break
+		}
+		end += 1 + bytes.IndexByte(lines[end:], '\n')
+	}
+	if _, err := FromCopy(t.TempDir(), filepath.Join(t.TempDir(), "new"), noon); err == nil {
+		t.Error("an empty folder was taken")
+	}
+}
+
+func reply(key string) string {
+	return `{"key":"` + key + `","cycle":1,"draft_sha256":"` + decision.Sum(key) + `"}` + "\n"
+}
+
+// promoted checks a home that was made of copies with the first n decisions.
+func promoted(t *testing.T, h *durable.Home, n int) {
+	t.Helper()
+	state, err := standing(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := outbox.Open(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parked := map[string]bool{}
+	for _, e := range entries {
+		parked[e.Key] = e.State == outbox.Parked
+	}
+	known := map[string]bool{}
+	if err := replied(h, known); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"approved", "claimed", "replied", "late"} {
+		st := state.Standing(key)
+		id := decision.ID(key, 1, decision.Sum(key))
+		if st != nil && st.Approved() {
+			t.Errorf("%d decisions: %s would be posted", n, key)
+		}
+		if claimed := state.Claim(id) != nil; claimed != (parked[key] || known[id]) || parked[key] && known[id] {
+			t.Errorf("%d decisions: %s: claimed %v, parked %v, replied %v", n, key, claimed, parked[key], known[id])
+		}
+	}
+	// offers and approvals come before claims: replied is decided from the ninth line on, claimed there or not
+	if id := decision.ID("replied", 1, decision.Sum("replied")); n >= 8 && state.Claim(id) == nil {
+		t.Errorf("%d decisions: a post with a line has no claim", n)
+	}
+	b, err := h.ReadFile("dispatch.ndjson")
+	if err != nil || strings.Count(string(b), "\n") != 3 || strings.Contains(string(b), "torn") {
+		t.Errorf("%d decisions: the journal is %q, %v", n, b, err)
+	}
+}

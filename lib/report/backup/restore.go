@@ -36,7 +36,12 @@ type Restored struct {
 // What was approved when the copy was made may have been posted since. Therefore Restore revokes
 // every approval whose posting had not begun, and the pipeline investigates the question again; a
 // post that had begun is looked up in the chat first.
-func Restore(r io.Reader, dir string, now time.Time) (done Restored, err error) {
+func Restore(r io.Reader, dir string, now time.Time) (Restored, error) {
+	return into(dir, now, func(h *durable.Home) (int, error) { return unpack(h, r) })
+}
+
+// into makes a home at dir of what fill puts into it, or leaves nothing there.
+func into(dir string, now time.Time, fill func(*durable.Home) (int, error)) (done Restored, err error) {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
 		return done, sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("%q is not empty", dir)),
 			"name a folder that is not there yet")
@@ -50,19 +55,19 @@ func Restore(r io.Reader, dir string, now time.Time) (done Restored, err error) 
 		return done, sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("%q is in the way", unfinished)),
 			"it is of a restore that was cut short; remove it")
 	}
-	if done, err = restore(r, unfinished, now); err != nil {
+	if done, err = restore(unfinished, now, fill); err != nil {
 		return done, errors.Join(err, os.RemoveAll(unfinished))
 	}
 	return done, sysexit.With(sysexit.IO, durable.Rename(unfinished, dir))
 }
 
-func restore(r io.Reader, dir string, now time.Time) (done Restored, err error) {
+func restore(dir string, now time.Time, fill func(*durable.Home) (int, error)) (done Restored, err error) {
 	h, err := durable.Open(dir)
 	if err != nil {
 		return done, err
 	}
 	defer h.Close()
-	if done.Files, err = unpack(h, r); err != nil {
+	if done.Files, err = fill(h); err != nil {
 		return done, err
 	}
 	if err := decision.Anchor(h); err != nil {
@@ -168,7 +173,7 @@ func write(h *durable.Home, name string, r io.Reader) (file, error) {
 }
 
 // since is the reason recorded for revoked and doubtful posts.
-const since = "the home was restored from a backup: it may have been posted since"
+const since = "the home was restored from a copy: it may have been posted since"
 
 // standing folds the log of decisions. Approvals count whether or not the approver is on the
 // current list: an approval that the list would reject needs no revoking, but revoking it does no
