@@ -131,5 +131,6 @@ func status(c *cli.Call) error {
 	if err != nil {
 		return err
 	}
+	s.Tri = cli.Version()
 	return s.Print(c.Out, c.Bool("json"))
 }

@@ -70,6 +70,10 @@ var program = cli.Program{
 			func(_ *cli.Call, d *sample.Desk) (printer, error) {
 				return report.Trust(d.Home, d.Config, d.Now)
 			}),
+		command("metrics", "", "write what a home has now as Prometheus text",
+			func(_ *cli.Call, d *sample.Desk) (printer, error) {
+				return report.Measure(d.Home, d.Config, d.Now)
+			}),
 		command("verify", "", "hold chain, logs, files and threads against each other and their schemas",
 			func(_ *cli.Call, d *sample.Desk) (printer, error) { return fsck.Home(d.Home) }),
 		command("diff", "config.yaml [events.ndjson ...]", "say what other rules would change in the history",

@@ -21,6 +21,7 @@ import (
 type Status struct {
 	URL     string      `json:"url"`
 	Version string      `json:"version"`
+	Tri     string      `json:"tri"` // this program's version
 	RTTMs   float64     `json:"rtt_ms"`
 	SkewS   float64     `json:"skew_s"` // how far the server's clock is ahead of this one
 	Logs    []LogStatus `json:"logs"`

@@ -99,6 +99,9 @@ func (x *examination) rare(ctx context.Context) {
 		x.chats(ctx)
 		x.boxes()
 	}
+	if x.config != nil && x.home != nil {
+		x.nats(ctx)
+	}
 	if x.home != nil {
 		x.logs()
 		x.threads()
