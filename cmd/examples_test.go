@@ -162,7 +162,7 @@ func TestExampleUnits(t *testing.T) {
 		if set["RestrictAddressFamilies"] == "" || set["MemoryMax"] == "" {
 			t.Errorf("%s: no limit on memory, or on sockets", file)
 		}
-		if program := strings.Fields(set["ExecStart"]); !slices.Contains(programs(t),
+		if program := strings.Fields(set["ExecStart"]); !slices.Contains(append(programs(t), "nats-server"),
 			filepath.Base(program[0])) {
 			t.Errorf("%s starts %q", file, program)
 		}
