@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/thread"
 )
 
@@ -142,7 +143,7 @@ func (d *demo) prepareMachines(ctx context.Context, port string) error {
 func (d *demo) on(ctx context.Context, m *machine) error {
 	shown := strings.Join(m.args, " ")
 	if m.role != "" {
-		shown = "TRI_HOME=" + quote(d.path(m.name)) + " " + shown
+		shown = "TRI_HOME=" + text.Quote(d.path(m.name)) + " " + shown
 	} else {
 		shown = strings.Replace(shown, m.args[0], "nats-server", 1)
 	}
