@@ -154,6 +154,13 @@ func (c *Client) event(ctx context.Context, m *message, p *place) (event.Event, 
 	if e.Content, err = c.text(ctx, m, p.Guild); err != nil {
 		return event.Event{}, err
 	}
+	for i := range m.Snapshots { // a forwarded message contains a copy without its author
+		said, err := c.readable(ctx, m.Snapshots[i].Message.Content, nil, p.Guild)
+		if err != nil {
+			return event.Event{}, err
+		}
+		e.Forward("", said)
+	}
 	if !m.isWritten() {
 		return e, nil
 	}

@@ -17,9 +17,6 @@ var (
 // text returns the text of m as a client shows it.
 func (c *Client) text(ctx context.Context, m *message, guild string) (string, error) {
 	content := m.Content
-	for i := range m.Snapshots { // a forwarded message contains a copy
-		content = strings.TrimSpace(content + "\n" + m.Snapshots[i].Message.Content)
-	}
 	if content == "" && m.Author != nil && (m.Author.Bot || m.WebhookID != "") {
 		for _, b := range m.Embeds { // in users' messages they are only previews of links
 			content = strings.TrimSpace(content + "\n" + strings.TrimSpace(b.Title+"\n"+b.Description))

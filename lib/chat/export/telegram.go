@@ -36,6 +36,8 @@ type telegramMessage struct {
 	FileName  string       `json:"file_name"`
 	MIME      string       `json:"mime_type"`
 	ViaBot    string       `json:"via_bot"`
+	// Forwarded is a name, or null for a deleted account; absent if the message was not forwarded.
+	Forwarded json.RawMessage `json:"forwarded_from"`
 }
 
 // telegramText is a complete text and the ids mentioned in it.
@@ -144,6 +146,12 @@ func (p *pass) telegramMessage(c *telegramChat, m *telegramMessage) error {
 		MessageID: strconv.FormatInt(m.ID, 10),
 		Content:   m.Text.text, Mentions: m.Text.mentions,
 		Sender: event.Sender{ID: first(m.FromID, "unknown"), Name: m.From},
+	}
+	if m.Forwarded != nil {
+		var from string
+		_ = json.Unmarshal(m.Forwarded, &from)
+		e.Content, e.Mentions = "", nil
+		e.Forward(from, m.Text.text)
 	}
 	if m.ViaBot != "" {
 		e.Sender.Type = "bot"

@@ -25,7 +25,11 @@ type message struct {
 	Gone             string // the time of the deletion, "" for none
 	LatestReply      string
 	Files            []event.Attachment
+	Shared           []shared
 }
+
+// shared is a message that another one passes on.
+type shared struct{ from, said string }
 
 // spoken are the subtypes of messages that users or bots wrote; others are notices.
 var spoken = map[string]bool{
@@ -59,7 +63,11 @@ func parse(chat string, r gjson.Result) (message, bool) {
 		m.Gone = m.TS
 	}
 	for _, a := range list(r, "attachments") { // texts of bots are often only there
-		if m.Raw == "" {
+		switch {
+		case a.Get("is_share").Bool(): // another message, passed on
+			m.Shared = append(m.Shared, shared{first(str(a, "author_name"), str(a, "author_subname")),
+				first(str(a, "text"), str(a, "fallback"))})
+		case m.Raw == "":
 			m.Raw = first(str(a, "text"), str(a, "fallback"))
 		}
 	}
@@ -187,6 +195,13 @@ func (c *Client) event(ctx context.Context, m *message, r room) (event.Event, bo
 	e.Attachments = m.Files
 	if e.Content, e.Mentions, err = c.readable(ctx, m.Raw); err != nil {
 		return event.Event{}, false, err
+	}
+	for _, s := range m.Shared {
+		said, _, err := c.readable(ctx, s.said)
+		if err != nil {
+			return event.Event{}, false, err
+		}
+		e.Forward(s.from, said)
 	}
 	if !spoken[m.Subtype] {
 		e.Mentions = []string{}

@@ -1,6 +1,7 @@
 package teams
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -42,10 +43,11 @@ type message struct {
 		Channel string `json:"channelId"`
 	} `json:"channelIdentity"`
 	Attachments []struct {
-		ID   string `json:"id"`
-		Type string `json:"contentType"`
-		URL  string `json:"contentUrl"`
-		Name string `json:"name"`
+		ID      string `json:"id"`
+		Type    string `json:"contentType"`
+		URL     string `json:"contentUrl"`
+		Name    string `json:"name"`
+		Content string `json:"content"` // JSON, or ""
 	} `json:"attachments"`
 	Mentions []struct {
 		Mentioned struct {
@@ -102,6 +104,23 @@ func (m *message) text() string {
 	return plain(m.Body.Content)
 }
 
+// forwarded is the type of an attachment with a message that was passed on
+// (learn.microsoft.com/graph/api/chatmessage-post, forwardedMessageReference).
+const forwarded = "forwardedMessageReference"
+
+func forward(e *event.Event, content []byte) {
+	var was struct {
+		HTML string `json:"originalMessageContent"`
+		From struct {
+			User struct {
+				Name string `json:"displayName"`
+			} `json:"user"`
+		} `json:"originalMessageSender"`
+	}
+	_ = json.Unmarshal(content, &was) // what cannot be read was forwarded all the same
+	e.Forward(was.From.User.Name, plain(was.HTML))
+}
+
 // messageEvent converts a message of Graph to the common form; ok is false for system messages and,
 // unless deleted, messages without an author.
 func (c *Client) messageEvent(chatID string, m *message) (event.Event, bool) {
@@ -130,6 +149,8 @@ func (c *Client) messageEvent(chatID string, m *message) (event.Event, bool) {
 		switch {
 		case f.Type == "messageReference" && messageWord.MatchString(f.ID):
 			e.ReplyToID = f.ID
+		case f.Type == forwarded:
+			forward(&e, []byte(f.Content))
 		case f.Type == "reference" || strings.HasPrefix(f.Type, "image/"):
 			e.Attachments = append(e.Attachments, event.Attachment{ID: f.ID, Name: f.Name, URL: f.URL})
 		}

@@ -58,6 +58,8 @@ type message struct {
 	EditDate   int64    `json:"edit_date"`
 	ReplyTo    *message `json:"reply_to_message"`
 	ViaBot     *user    `json:"via_bot"`
+	Origin     *origin  `json:"forward_origin"`
+	Automatic  bool     `json:"is_automatic_forward"` // by the linked channel itself
 
 	Text            string   `json:"text"`
 	Entities        []entity `json:"entities"`
@@ -72,6 +74,26 @@ type message struct {
 	Photo     []file `json:"photo"` // one picture in several sizes, the largest last
 
 	MovedTo int64 `json:"migrate_to_chat_id"`
+}
+
+// origin says who wrote a forwarded message (core.telegram.org/bots/api#messageorigin): one of the fields is set.
+type origin struct {
+	User   *user  `json:"sender_user"`
+	Hidden string `json:"sender_user_name"` // of a user who does not want to be linked
+	As     *room  `json:"sender_chat"`
+	Chat   *room  `json:"chat"`
+}
+
+func (o *origin) name() string {
+	switch {
+	case o.User != nil:
+		return o.User.name()
+	case o.As != nil:
+		return cmp.Or(o.As.Title, o.As.Username)
+	case o.Chat != nil:
+		return cmp.Or(o.Chat.Title, o.Chat.Username)
+	}
+	return o.Hidden
 }
 
 type entity struct {
@@ -139,6 +161,11 @@ func (l *listening) normal(m *message) event.Event {
 	}
 	e.Content = readable(text, entities)
 	e.Mentions = l.mentions(m, text, entities)
+	if m.Origin != nil && !m.Automatic { // all of it was written elsewhere
+		said := e.Content
+		e.Content, e.Mentions = "", []string{}
+		e.Forward(m.Origin.name(), said)
+	}
 	e.Attachments = m.files()
 	if r := m.ReplyTo; r != nil && !(m.IsTopic && r.ID == m.Thread) { // in a topic all reply to its root
 		e.ReplyToID = id(r.ID)

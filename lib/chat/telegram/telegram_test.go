@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/chat"
 	"tri/lib/chat/chattest"
 	"tri/lib/chat/telegram/telegramtest"
@@ -62,6 +63,19 @@ func TestEvents(t *testing.T) {
 			`,"text":"see docs and 😀more.","entities":[{"type":"text_link","offset":13,"length":6,"url":"https://b.test"},{"type":"text_link","offset":4,"length":4,"url":"https://a.test"}]}}`, func(e *event.Event) {
 			e.Content = "see docs (https://a.test) and 😀more (https://b.test)."
 		}},
+		{"forwarded by a person", `{"message":{"message_id":7,` + ana + `,` + group +
+			`,"forward_origin":{"type":"user","sender_user":{"id":9,"first_name":"Ben"}},` +
+			`"text":"@tri_bot where?\nnever mind","entities":[{"type":"mention","offset":0,"length":8}]}}`,
+			func(e *event.Event) { e.Content, e.ForwardedFrom = "> @tri_bot where?\n> never mind", "Ben" }},
+		{"forwarded from a channel", `{"message":{"message_id":7,` + ana + `,` + group +
+			`,"forward_origin":{"type":"channel","chat":{"id":-5,"title":"News"}},"text":"x"}}`,
+			func(e *event.Event) { e.Content, e.ForwardedFrom = "> x", "News" }},
+		{"forwarded from one who hides", `{"message":{"message_id":7,` + ana + `,` + group +
+			`,"forward_origin":{"type":"hidden_user","sender_user_name":"Cid\u0007"},"text":"x"}}`,
+			func(e *event.Event) { e.Content, e.ForwardedFrom = "> x", text.Line("Cid\u0007", 100) }},
+		{"the linked channel's post", `{"message":{"message_id":7,` + ana + `,` + group +
+			`,"is_automatic_forward":true,"forward_origin":{"type":"channel","chat":{"id":-5}},"text":"x"}}`,
+			func(e *event.Event) { e.Content = "x" }},
 		{"entities that lie", `{"message":{"message_id":7,` + ana + `,` + group +
 			`,"text":"ab","entities":[{"type":"mention","offset":-1,"length":9},{"type":"text_link","offset":1,"length":99,"url":"x"},{"type":"mention","offset":9223372036854775807,"length":9}]}}`, func(e *event.Event) {
 			e.Content, e.Mentions = "ab", []string{""}[:0]

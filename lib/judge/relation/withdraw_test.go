@@ -121,3 +121,20 @@ func TestUncovered(t *testing.T) {
 		}
 	}
 }
+
+// TestQuoted: what a message quotes or passes on is not said by its sender.
+func TestQuoted(t *testing.T) {
+	open := []Item{{IDs: []string{"1"}, Texts: []string{"where is the retry limit of the loader set?"}}}
+	for _, said := range []string{"never mind", "scratch that, only the auth service", "stop", "how's it going?"} {
+		text := "> " + said
+		if Withdraws(text, Names{}) {
+			t.Errorf("%q withdraws", text)
+		}
+		if _, named := Named(text, open, Names{}); named {
+			t.Errorf("%q names an item", text)
+		}
+		if got := Judge(Message{Text: text}, open); got.Kind != Append {
+			t.Errorf("%q: %s %v", text, got.Kind, got.Reasons)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 	"tri/lib/base/text"
 )
@@ -41,10 +42,13 @@ type Event struct {
 	// offset).
 	EditID string `json:"edit_id,omitempty"`
 	// Deleted is set if the message was deleted; Content is then empty.
-	Deleted     bool         `json:"deleted,omitempty"`
-	ReplyToID   string       `json:"reply_to_id,omitempty"` // the quoted message
-	Permalink   string       `json:"permalink,omitempty"`
-	Attachments []Attachment `json:"attachments,omitempty"` // metadata only
+	Deleted   bool   `json:"deleted,omitempty"`
+	ReplyToID string `json:"reply_to_id,omitempty"` // the quoted message
+	// ForwardedFrom is who wrote what the sender passed on, "unknown" if the platform does not say. Content
+	// has that text as quoted lines ("> "); see Forward.
+	ForwardedFrom string       `json:"forwarded_from,omitempty"`
+	Permalink     string       `json:"permalink,omitempty"`
+	Attachments   []Attachment `json:"attachments,omitempty"` // metadata only
 	// RawRef is where the platform's own record is kept, "raw.ndjson:OFFSET" below the home. Set
 	// if chat.keep_raw is set.
 	RawRef string `json:"raw_ref,omitempty"`
@@ -104,6 +108,19 @@ func (e *Event) Root() string {
 
 // Key returns the key of the event's thread.
 func (e *Event) Key() string { return Key(e.Platform, e.ChatID, e.Root()) }
+
+// maxFrom is the length of ForwardedFrom, in characters.
+const maxFrom = 100
+
+// Forward appends a text that its sender has passed on to the content, as quoted lines, which no rule takes
+// for words of the sender. from is who wrote it, "" if the platform does not say.
+func (e *Event) Forward(from, said string) {
+	e.ForwardedFrom = cmp.Or(text.Line(from, maxFrom), "unknown")
+	if said != "" {
+		said = "> " + strings.ReplaceAll(said, "\n", "\n> ")
+		e.Content = strings.TrimPrefix(e.Content+"\n"+said, "\n")
+	}
+}
 
 // ChangedAt returns the time of e's version of its message: when it was edited or deleted, or else
 // sent. It is zero if that time is not valid.
