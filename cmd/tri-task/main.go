@@ -61,7 +61,7 @@ func list(c *cli.Call, d *desk) error {
 }
 
 func todos(c *cli.Call, d *desk) error {
-	return todo.Do(todo.Desk{Home: d.Home, By: d.gate.By, May: d.Policy.Allows(d.gate.By), JSON: c.Bool("json"), Now: d.Now, Out: c.Out}, c.Args)
+	return todo.Do(todo.Desk{Home: d.Home, By: d.gate.By, Policy: d.Policy, Decide: d.gate.Todo, JSON: c.Bool("json"), Now: d.Now, Out: c.Out}, c.Args)
 }
 
 func show(c *cli.Call, d *desk) error {

@@ -424,3 +424,27 @@ func TestPageHoldsOutsideText(t *testing.T) {
 		}
 	}
 }
+
+// TestIntentIsShown: an item of an inbox says what its message was taken for, and why.
+func TestIntentIsShown(t *testing.T) {
+	g := newGate(t, "ana")
+	key := put(t, g, "1", "rename maxRows", "Done.")
+	th, err := thread.Load(g.Home, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	th.Want = thread.Want{Intent: "code_change", IntentScore: 12, IntentNext: "question", IntentMargin: 7,
+		IntentReasons: []string{"code_change:rename +12"}}
+	if err := th.Save(g.Home); err != nil {
+		t.Fatal(err)
+	}
+	it, err := g.Find(key, Draft)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var page bytes.Buffer
+	const want = "  taken for code_change, score 12, 7 before question: code_change:rename +12\n"
+	if err := g.View(it).Print(&page, noon); err != nil || !strings.Contains(page.String(), want) {
+		t.Errorf("%v\n%s", err, page.String())
+	}
+}

@@ -249,6 +249,9 @@ func (p *page) thread(t *thread.Thread) {
 			p.line("  not answered: the draft names nothing of what this asks")
 		}
 	}
+	if taken := t.TakenFor(); taken != "" {
+		p.line("  %s", taken)
+	}
 	if r := t.InvestigatorReturn; r != nil && r.QuestionGloss != "" {
 		p.line("  in other words:")
 		p.quote(r.QuestionGloss)

@@ -17,3 +17,10 @@ func (g *Gate) Direct(t *thread.Thread, kind, note string) (Said, error) {
 	}
 	return g.decide(&Item{Key: t.Key, Cycle: t.Cycle}, decision.Record{Kind: kind, Note: note})
 }
+
+// Todo appends an operator's change of people's lists: an entry is added with a text, done or undone.
+func (g *Gate) Todo(id, act, text string) error {
+	_, err := g.decide(&Item{Key: decision.TodoKey(id), Cycle: 1},
+		decision.Record{Kind: decision.Todo, Outcome: act, Note: text})
+	return err
+}

@@ -37,6 +37,7 @@ type bench struct {
 
 	mention bool // the events to come mention us
 	quotes  string
+	forward bool // the next event passes its text on
 }
 
 func newBench(t *testing.T) *bench {
@@ -72,6 +73,10 @@ func (b *bench) add(id, sender, root, class, text string) {
 		e.ThreadID = &root
 	}
 	e.ReplyToID, b.quotes = b.quotes, ""
+	if b.forward {
+		e.Content, b.forward = "", false
+		e.Forward("ben", text)
+	}
 	line, err := json.Marshal(&e)
 	if err != nil {
 		b.t.Fatal(err)

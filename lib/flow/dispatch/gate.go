@@ -56,7 +56,8 @@ func (g *gate) read(b []byte) (r decision.Record, counts, moves bool, err error)
 			delete(g.latest, r.Key)
 		}
 		return r, true, false, nil
-	case decision.Claim, decision.Settle, decision.Notice, decision.Retract, decision.Notify:
+	case decision.Claim, decision.Settle, decision.Notice, decision.Retract, decision.Notify,
+		decision.Todo:
 		return r, true, false, nil
 	case decision.Undo:
 		if st.Offer != nil {

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"tri/lib/base/text"
 	"tri/lib/judge/intent"
+	"tri/lib/record/decision"
 	"tri/lib/record/event"
 	"tri/lib/record/notify"
 	"tri/lib/record/outbox"
@@ -18,7 +20,8 @@ import (
 	"tri/lib/record/todo"
 )
 
-// want sets in the facts what a message of a person wants of an inbox. A remark in a thread wants nothing.
+// want sets in the facts what a message of a person wants of an inbox. A remark in a thread, or beside what is
+// only passed on, wants nothing.
 func (r *rules) want(f *thread.Facts, e *event.Classified, o Options) {
 	if e.Sender.Type == "bot" || f.Own || f.NeverMind || e.Deleted ||
 		!o.Config.IsInbox(e.Platform, e.ChatID) {
@@ -26,11 +29,12 @@ func (r *rules) want(f *thread.Facts, e *event.Classified, o Options) {
 	}
 	in := intent.Judge(intent.Message{Text: e.Content, Asks: e.IsQuestion,
 		Elsewhere: len(e.Mentions) > 0 && !e.IsBotMention})
-	if in.Name == intent.Other && e.Root() != e.MessageID && e.Classification != event.Actionable {
+	if in.Name == intent.Other && e.Classification != event.Actionable &&
+		(e.Root() != e.MessageID || e.ForwardedFrom != "") {
 		return
 	}
 	f.Want = thread.Want{
-		Intent: in.Name, IntentScore: in.Score, IntentNext: in.Next, IntentReasons: in.Reasons,
+		Intent: in.Name, IntentScore: in.Score, IntentNext: in.Next, IntentMargin: in.Margin, IntentReasons: in.Reasons,
 		AutonomyLevel: 2, Large: in.Large, Minutes: o.Config.Inbox.Minutes(in.Name),
 	}
 	if in.Name == intent.Reminder {
@@ -69,6 +73,7 @@ type inbox struct {
 	Options
 	store *store
 	list  todo.List
+	acts  []todo.Line // of decisions, that the list may not have
 	// read is how far actions.ndjson has been read, and no the reactions that decline, of the last ones.
 	read int64
 	no   []event.Action
@@ -133,7 +138,7 @@ func (i *inbox) input(t *thread.Thread, n *thread.Noted) *thread.Input {
 
 func (i *inbox) add(n *thread.Noted, line todo.Line, t *thread.Thread) (*thread.Input, error) {
 	line.Kind, line.Key, line.MessageID = todo.Add, t.Key, t.OriginalMessageID
-	if _, err := todo.Append(i.Home, line); err != nil {
+	if err := i.list.Append(i.Home, line); err != nil {
 		return nil, err
 	}
 	return i.input(t, n), i.faultAt("todo")
@@ -150,7 +155,7 @@ func (i *inbox) complete(n *thread.Noted, line todo.Line, t *thread.Thread) (*th
 	}
 	line.ID, line.Kind = e.ID, todo.Done
 	n.Why = "an entry is done"
-	if _, err := todo.Append(i.Home, line); err != nil {
+	if err := i.list.Append(i.Home, line); err != nil {
 		return nil, err
 	}
 	return i.input(t, n), i.faultAt("todo")
@@ -213,9 +218,30 @@ var clarify = map[string]string{
 	"pt": "É uma mudança grande. O que deve fazer, quem usa e o que deve ficar como está?",
 }
 
-// tick shows due reminders, and returns rejections.
+// recorded implements subscriber. What people have decided of their lists waits for the next tick.
+func (i *inbox) recorded(r *decision.Record, counts bool) {
+	if counts && r.Kind == decision.Todo {
+		i.acts = append(i.acts, todo.Of(r))
+	}
+}
+
+func (i *inbox) begun([]*thread.Thread) error { return i.carryOut() }
+
+// carryOut writes what people have decided of their lists.
+func (i *inbox) carryOut() error {
+	if len(i.acts) == 0 {
+		return nil
+	}
+	if err := i.list.Append(i.Home, i.acts...); err != nil {
+		return err
+	}
+	i.acts = nil
+	return i.faultAt("todo")
+}
+
+// tick carries out what people have decided, shows due reminders, and returns rejections.
 func (i *inbox) tick(now time.Time) (ins []thread.Input, err error) {
-	if err := i.remind(now); err != nil {
+	if err := errors.Join(i.carryOut(), i.remind(now)); err != nil {
 		return nil, err
 	}
 	i.read, err = readLines(i.Home, "actions.ndjson", i.read, func(line []byte) error {
@@ -297,7 +323,7 @@ func (i *inbox) remind(now time.Time) error {
 			err = i.faultAt("reminded")
 		}
 		if err == nil {
-			_, err = todo.Append(i.Home, todo.Line{ID: e.ID, At: text.Timestamp(now), Kind: todo.Told,
+			err = i.list.Append(i.Home, todo.Line{ID: e.ID, At: text.Timestamp(now), Kind: todo.Told,
 				By: "tri-dispatch"})
 		}
 		if err != nil {

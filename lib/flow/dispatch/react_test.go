@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"testing"
-	"time"
 
 	"tri/lib/base/config"
 	"tri/lib/record/event"
@@ -166,14 +165,21 @@ func TestReactionStates(t *testing.T) {
 // tick starts a dispatcher, lets a second pass, and ends it as a kill does.
 func (b *bench) tick() {
 	b.t.Helper()
-	d, err := newDispatcher(b.options())
-	if err != nil {
+	if err := b.second(b.options()); err != nil {
 		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) second(o Options) error {
+	d, err := newDispatcher(o)
+	if err != nil {
+		return err
 	}
 	defer d.close()
-	if err := errors.Join(d.each(subscriber.open), d.recover(b.t.Context()), d.tick(time.Now())); err != nil {
-		b.t.Fatal(err)
+	if err := errors.Join(d.each(subscriber.open), d.recover(b.t.Context())); err != nil {
+		return err
 	}
+	return d.tick(o.Now())
 }
 
 // TestAnswerMarkedWrong: the asker's reaction to an answer is noted once, nobody else's is, and a rebuild has it.

@@ -34,6 +34,7 @@ const (
 	Retract  = "retract" // take a form back
 	Notify   = "notify"  // by tri-dispatch: post a notice that an approved form gives
 	Settle   = "settle"  // what to do with a parked post: posted, retry or drop
+	Todo     = "todo"    // add, done or undone: change people's lists
 )
 
 // Outcomes of a settle.
@@ -86,7 +87,7 @@ type Record struct {
 	NoFile bool `json:"no_file,omitempty"`
 	// Grounds are the preconditions that an auto found to hold, one sentence each.
 	Grounds []string `json:"grounds,omitempty"`
-	// Outcome of a settle: posted, retry, drop. Post names the outbox entry.
+	// Outcome of a settle: posted, retry, drop; of a todo: add, done, undone. Post names the outbox entry.
 	Outcome string `json:"outcome,omitempty"`
 	Post    string `json:"post,omitempty"`
 	// Tries of a settle equals that of the parked entry, so that a settlement of one parking is

@@ -237,6 +237,8 @@ func (s *State) add(r *Record) string {
 		return s.approveForm(r, true)
 	case Retract:
 		return s.retract(r)
+	case Todo:
+		return todo(r)
 	}
 	return fmt.Sprintf("there is no kind %q", r.Kind)
 }

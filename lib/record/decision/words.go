@@ -3,6 +3,7 @@ package decision
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -143,6 +144,25 @@ func branch(r *Record) string {
 		return "it says nothing"
 	case r.DraftSHA256 != "":
 		return "it names a draft"
+	}
+	return ""
+}
+
+// TodoKey returns the Key of the records that change an entry of people's lists.
+func TodoKey(id string) string { return "todo." + id }
+
+// todo applies a change of people's lists, which decides nothing of a thread.
+func todo(r *Record) string {
+	_, err := time.Parse(time.RFC3339, r.At)
+	switch {
+	case !strings.HasPrefix(r.Key, TodoKey("")):
+		return "it names no entry"
+	case !slices.Contains([]string{"add", "done", "undone"}, r.Outcome):
+		return fmt.Sprintf("an entry cannot be %q", r.Outcome)
+	case r.Outcome == "add" && r.Note == "":
+		return "it says nothing"
+	case err != nil:
+		return "it has no time"
 	}
 	return ""
 }

@@ -2,6 +2,7 @@ package thread
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -16,12 +17,28 @@ const CodeChange = "code_change"
 type Want struct {
 	Intent        string   `json:"intent,omitempty"`
 	IntentScore   int      `json:"intent_score,omitempty"`
-	IntentNext    string   `json:"intent_next,omitempty"` // the runner-up
+	IntentNext    string   `json:"intent_next,omitempty"`   // the runner-up
+	IntentMargin  int      `json:"intent_margin,omitempty"` // score less that of IntentNext
 	IntentReasons []string `json:"intent_reasons,omitempty"`
 	AutonomyLevel int      `json:"autonomy_level,omitempty"` // always 2
 	Large         bool     `json:"large,omitempty"`          // a change of code that is large
 	Minutes       float64  `json:"minutes,omitempty"`        // that a run may take
 	Due           string   `json:"due,omitempty"`            // of a reminder: RFC 3339
+}
+
+// TakenFor says for a person what the rules took a message of an inbox for, "" in other chats.
+func (w *Want) TakenFor() string {
+	if w.Intent == "" {
+		return ""
+	}
+	said := fmt.Sprintf("taken for %s, score %d", w.Intent, w.IntentScore)
+	if w.IntentNext != "" {
+		said += fmt.Sprintf(", %d before %s", w.IntentMargin, w.IntentNext)
+	}
+	if len(w.IntentReasons) == 0 {
+		return said
+	}
+	return said + ": " + strings.Join(w.IntentReasons, ", ")
 }
 
 // Noted is what code did for an item of an inbox in place of its run.

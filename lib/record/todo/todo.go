@@ -1,5 +1,5 @@
 // Package todo is todos.ndjson, the list of what people want done and be reminded of, and the fold that says
-// what is open. tri-dispatch appends to it, and tri-task for a person at the terminal, under the log's lock.
+// what is open. Only tri-dispatch appends to it: of messages, and of the decisions of people at a terminal.
 package todo
 
 import (
@@ -22,6 +22,7 @@ import (
 	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
+	"tri/lib/record/decision"
 )
 
 // Name is the log's name below the home.
@@ -45,6 +46,7 @@ type Line struct {
 	Due       string `json:"due,omitempty"` // RFC 3339: a reminder
 	Key       string `json:"key,omitempty"` // of the item that added it
 	MessageID string `json:"message_id,omitempty"`
+	N         int64  `json:"n,omitempty"` // of the decision that it carries out
 }
 
 // Entry is one entry of the list.
@@ -57,6 +59,7 @@ type Entry struct {
 // List is the fold of the log: all entries, the oldest first.
 type List struct {
 	Entries []Entry
+	N       int64 // of the last decision that it has
 	off     int64 // bytes of the log that it has
 }
 
@@ -110,6 +113,7 @@ func (l *List) fold(r io.ReaderAt) error {
 // apply adds a line. One of an unknown entry, and an add of a known one, have no effect.
 func (l *List) apply(line Line) {
 	e := l.Get(line.ID)
+	l.N = max(l.N, line.N)
 	switch {
 	case line.Kind == Add && e == nil:
 		l.Entries = append(l.Entries, Entry{Line: line})
@@ -203,14 +207,19 @@ func share(a, b map[[2]rune]bool) float64 {
 	return float64(n) / float64(max(1, len(a)))
 }
 
-// Append appends lines durably, without those of entries that are there already (Add) or already so (Done,
-// Undone, Told). It returns the list with them.
-func Append(h *durable.Home, lines ...Line) (l *List, err error) {
+// Of returns the line that carries out a decision of the kind todo.
+func Of(r *decision.Record) Line {
+	return Line{ID: strings.TrimPrefix(r.Key, decision.TodoKey("")), At: r.At, Kind: r.Outcome, By: r.By,
+		Text: text.CutBytes(r.Note, MaxText), N: r.N}
+}
+
+// Append appends lines to the log and the list, durably, without those of entries that are there already
+// (Add) or already so (Done, Undone, Told), and without decisions that it has.
+func (l *List) Append(h *durable.Home, lines ...Line) error {
 	log, err := h.OpenLog(Name)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	l = &List{}
 	_, err = log.Append(func(int64) ([]byte, error) {
 		if err := l.fold(log.File()); err != nil {
 			return nil, err
@@ -230,11 +239,14 @@ func Append(h *durable.Home, lines ...Line) (l *List, err error) {
 		}
 		return buf.Bytes(), nil
 	})
-	return l, errors.Join(err, log.Close())
+	return errors.Join(err, log.Close())
 }
 
 func (l *List) changes(line Line) bool {
 	e := l.Get(line.ID)
+	if line.N > 0 && line.N <= l.N {
+		return false
+	}
 	switch line.Kind {
 	case Add:
 		return e == nil

@@ -21,8 +21,8 @@ func home(t *testing.T) *durable.Home {
 
 func add(t *testing.T, h *durable.Home, lines ...Line) *List {
 	t.Helper()
-	l, err := Append(h, lines...)
-	if err != nil {
+	l := &List{}
+	if err := l.Append(h, lines...); err != nil {
 		t.Fatal(err)
 	}
 	return l

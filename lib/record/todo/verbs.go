@@ -11,23 +11,26 @@ import (
 	"tri/lib/base/sysexit"
 	"tri/lib/base/term"
 	"tri/lib/base/text"
+	"tri/lib/record/decision"
 )
 
 // Desk is a person at a terminal who looks at the lists, or changes them.
 type Desk struct {
-	Home *durable.Home
-	By   string
-	May  bool // By may change them
-	JSON bool // write records
-	Now  func() time.Time
-	Out  io.Writer
+	Home   *durable.Home
+	By     string
+	Policy decision.Policy
+	// Decide appends a decision of the kind todo: what becomes of the entry of an id, and its text.
+	Decide func(id, act, text string) error
+	JSON   bool // write records
+	Now    func() time.Time
+	Out    io.Writer
 }
 
 // Do carries out a command of a desk: nothing or "list" shows the open entries of all people, "add" adds an entry, "done"
 // and "undo" change the one whose id begins with the next word.
 func Do(d Desk, args []string) error {
 	if len(args) == 0 || args[0] == "list" && len(args) == 1 {
-		l, err := Read(d.Home)
+		l, err := d.list()
 		if err != nil {
 			return err
 		}
@@ -37,34 +40,46 @@ func Do(d Desk, args []string) error {
 	if words == "" {
 		return sysexit.With(sysexit.Usage, fmt.Errorf("todo %s: it needs a text or an id", args[0]))
 	}
-	if !d.May {
-		return sysexit.With(sysexit.NoPerm, fmt.Errorf("todo %s: %q is not in team.approvers", args[0], d.By))
+	kind, ok := map[string]string{"add": Add, "done": Done, "undo": Undone}[args[0]]
+	if !ok {
+		return sysexit.With(sysexit.Usage, fmt.Errorf("todo %q: there are list, add, done and undo", args[0]))
 	}
-	line := Line{At: text.Timestamp(d.Now()), By: d.By}
-	switch args[0] {
-	case "add":
-		line.Kind, line.ID, line.Text = Add, ID(line.At+" "+d.By+" "+words), words
-	case "done", "undo":
-		if line.Kind = Done; args[0] == "undo" {
-			line.Kind = Undone
-		}
+	id, said := ID(text.Timestamp(d.Now())+" "+d.By+" "+words), words
+	if kind != Add {
 		e, err := d.find(words)
 		if err != nil {
 			return err
 		}
-		line.ID = e.ID
-	default:
-		return sysexit.With(sysexit.Usage, fmt.Errorf("todo %q: there are list, add, done and undo", args[0]))
+		id, said = e.ID, ""
 	}
-	l, err := Append(d.Home, line)
+	if err := d.Decide(id, kind, said); err != nil {
+		return err
+	}
+	l, err := d.list()
 	if err != nil {
 		return err
 	}
-	return d.show([]Entry{*l.Get(line.ID)})
+	return d.show([]Entry{*l.Get(id)})
+}
+
+// list returns the lists with the decisions that tri-dispatch has still to carry out.
+func (d *Desk) list() (*List, error) {
+	l, err := Read(d.Home)
+	if err != nil {
+		return nil, err
+	}
+	s := decision.NewState(d.Policy)
+	return l, decision.NewTail(d.Home).Next(func(r decision.Record) error {
+		counts, _ := s.Add(r)
+		if line := Of(&r); counts && r.Kind == decision.Todo && l.changes(line) {
+			l.apply(line)
+		}
+		return nil
+	})
 }
 
 func (d *Desk) find(word string) (found Entry, err error) {
-	l, err := Read(d.Home)
+	l, err := d.list()
 	if err != nil {
 		return found, err
 	}

@@ -44,6 +44,9 @@ func (d *desk) body(it *approve.Item) (out string, whole bool) {
 	b := &body{left: room(d.chat.Platform)}
 	b.line("%s, %s asks:", one(it.ChatName, 60), one(it.Who, 60))
 	b.quote(it.Question, maxQuestion)
+	if v.Thread != nil && v.Thread.Intent != "" {
+		b.line("%s", one(v.Thread.TakenFor(), 200))
+	}
 	if it.Note != "" {
 		b.line("%s", map[string]string{approve.Ask: "Asked of you:", approve.Failure: "What failed:",
 			approve.Parked: "Why it is parked:"}[it.Kind])

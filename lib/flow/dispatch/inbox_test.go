@@ -1,0 +1,287 @@
+package dispatch
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"tri/lib/base/config"
+	"tri/lib/record/decision"
+	"tri/lib/record/event"
+	"tri/lib/record/notify"
+	"tri/lib/record/outbox"
+	"tri/lib/record/thread"
+	"tri/lib/record/todo"
+)
+
+// newInboxBench is a bench whose chat is an inbox, with a channel of operators.
+func newInboxBench(t *testing.T) *bench {
+	b := newBench(t)
+	b.cfg.WatchedChats = []config.Chat{{Platform: "local", ChatID: "dev", Inbox: true}}
+	b.cfg.Gate.Chat = config.GateChat{Platform: "local", ChatID: "ops"}
+	b.cfg.Inbox.Zone, b.cfg.Turn.HoldS = "UTC", new(0.0)
+	return b
+}
+
+// todos are the kinds of the lines of todos.ndjson with the numbers of their decisions.
+func (b *bench) todos() string {
+	b.t.Helper()
+	var all []string
+	if _, err := readLines(b.home, todo.Name, 0, func(line []byte) error {
+		var l todo.Line
+		all = append(all, "")
+		err := json.Unmarshal(line, &l)
+		all[len(all)-1] = strings.TrimSuffix(fmt.Sprint(l.Kind, l.N), "0")
+		return err
+	}); err != nil {
+		b.t.Fatal(err)
+	}
+	return strings.Join(all, " ")
+}
+
+// TestInbox: what each message of an inbox becomes, and how many runs it takes.
+func TestInbox(t *testing.T) {
+	b := newInboxBench(t)
+	b.cfg.Team.Members = []string{"ana"}
+	for i, tt := range []struct {
+		who, said string
+		intent    string
+		runs      int64
+		rests     string // the reason of the close, or what an operator is asked, or the badge
+	}{
+		{"ana", "add milk to my list", "todo", 0, "noted: it is on the list"},
+		{"ana", "remind me tomorrow at 9:00 to call the bank", "reminder", 0, "noted: it will be shown at "},
+		{"ana", "remind me to call the bank", "reminder", 0, "When is it to be shown?"},
+		{"ana", "what is on my list?", "todo_check", 0, "your list"},
+		{"ana", "check off milk", "todo_complete", 0, "noted: an entry is done"},
+		{"ana", "check off the zeppelin", "todo_complete", 0, "nothing found"},
+		{"ana", "how many rows may a report have?", "question", 1, "quotes checked"},
+		{"ana", "rename maxRows to rowLimit in export.go", "code_change", 1, "patch ready"},
+		{"ana", "build a new feature for exporting reports as pdf", "code_change", 0, "asks the asker"},
+		{"eve", "add eggs to my list", "todo", 0, "This is of a guest."},
+	} {
+		id := fmt.Sprint(i + 1)
+		before := b.runs.Load()
+		b.add(id, tt.who, "", event.Ambient, tt.said)
+		b.run()
+		th := b.thread(id)
+		rests := th.CloseReason + th.Asked + th.Badge
+		if th.Intent != tt.intent || b.runs.Load()-before != tt.runs || !strings.Contains(rests, tt.rests) ||
+			th.AutonomyLevel != 2 {
+			t.Errorf("%s: %q, %d runs, %q; want %q, %d, %q", tt.said, th.Intent, b.runs.Load()-before, rests,
+				tt.intent, tt.runs, tt.rests)
+		}
+	}
+	if got := b.todos(); got != "add add done" {
+		t.Errorf("todos: %s", got)
+	}
+	if th := b.thread("4"); th.DraftPending == nil || !strings.Contains(*th.DraftPending, "1. milk\n2. ") {
+		t.Errorf("the list shown: %v", th.DraftPending)
+	}
+	if done, err := Rebuild(b.home); err != nil || done.Changed+done.Removed != 0 {
+		t.Errorf("rebuild: %+v, %v", done, err)
+	}
+}
+
+// TestNoInbox: elsewhere the same words open nothing, and a change of code below the margin is put to an
+// operator.
+func TestNoInbox(t *testing.T) {
+	b := newInboxBench(t)
+	b.cfg.WatchedChats[0].ChatID = "other"
+	b.add("1", "ana", "", event.Ambient, "add milk to my list")
+	b.run()
+	if th := b.thread("1"); th.Key != "" || b.todos() != "" {
+		t.Errorf("%s, %q", th.Key, b.todos())
+	}
+	b.cfg.WatchedChats[0].ChatID, *b.cfg.Inbox.Margin = "dev", 1000
+	b.add("2", "ana", "", event.Ambient, "rename maxRows to rowLimit in export.go")
+	b.run()
+	if th := b.thread("2"); !strings.Contains(th.Asked, "Shall the code be changed?") || b.runs.Load() != 0 {
+		t.Errorf("%q, %d runs", th.Asked, b.runs.Load())
+	}
+}
+
+// TestOneTurn: what one person wants in a row are different items.
+func TestOneTurn(t *testing.T) {
+	b := newInboxBench(t)
+	b.add("1", "ana", "", event.Ambient, "add milk to my list")
+	b.add("2", "ana", "~1", event.Ambient, "add eggs to my list")
+	b.run()
+	if got := b.todos(); got != "add add" || !b.thread("1").IsNoted() || !b.thread("2").IsNoted() {
+		t.Errorf("todos: %s", got)
+	}
+}
+
+// TestInboxKilled: a dispatcher that is killed behind each durable step of an inbox loses and doubles nothing.
+func TestInboxKilled(t *testing.T) {
+	killed := errors.New("killed")
+	for _, at := range []string{"todo", "reminded", "offer"} {
+		b := newInboxBench(t)
+		o, deaths := b.options(), 0
+		now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+		o.Now = func() time.Time { return now }
+		o.fault = func(where string) error {
+			if where == at && deaths < 3 {
+				deaths++
+				return killed
+			}
+			return nil
+		}
+		live := func() {
+			for range 5 {
+				err := Run(t.Context(), o)
+				if err == nil {
+					err = b.second(o) // shows what is due
+				}
+				if err != nil && !errors.Is(err, killed) {
+					t.Fatal(at, err)
+				}
+			}
+		}
+		b.add("1", "ana", "", event.Ambient, "add milk to my list")
+		b.add("2", "ana", "", event.Ambient, "remind me in 2 hours to call the bank")
+		b.add("3", "ana", "", event.Ambient, "build a new feature for exporting reports as pdf")
+		live()
+		b.act("add", "t-000000000001", "eggs")
+		now, deaths = now.Add(3*time.Hour), 0
+		live()
+		cards := map[string]int{}
+		if _, err := notify.Asked(b.home, 0, func(s notify.Signal) error {
+			if s.Kind == notify.Card && strings.HasPrefix(s.ID, "due-") {
+				cards[s.ID]++
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.todos(); len(strings.Fields(got)) != 4 || strings.Count(got, "told") != 1 ||
+			len(cards) != 1 {
+			t.Errorf("killed at %s: todos %q, cards %v", at, got, cards)
+		}
+		if n, _ := b.offers("3"); n != 1 {
+			t.Errorf("killed at %s: %d offers", at, n)
+		}
+	}
+}
+
+// act appends a decision on an entry of a list.
+func (b *bench) act(act, id, text string) {
+	b.t.Helper()
+	b.actBy("boss", act, id, text)
+}
+
+func (b *bench) actBy(by, act, id, text string) {
+	b.t.Helper()
+	if _, err := decision.Append(b.home, decision.Record{Kind: decision.Todo, By: by, Via: "terminal", Cycle: 1,
+		Key: decision.TodoKey(id), Outcome: act, Note: text}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// TestTodoDecisions: what approvers decide of the lists is carried out once, by the dispatcher.
+func TestTodoDecisions(t *testing.T) {
+	b := newInboxBench(t)
+	const id = "t-0123456789ab"
+	b.act("add", id, "milk")                      // 1
+	b.actBy("eve", "add", "t-ffffffffffff", "no") // 2
+	b.act("done", id, "")                         // 3
+	b.run()
+	b.act("undone", id, "")             // 4
+	b.act("done", "t-ffffffffffff", "") // 5: of an entry that is not there
+	b.run()
+	b.run()
+	if got := b.todos(); got != "add1 done3 undone4" {
+		t.Errorf("todos: %s", got)
+	}
+	l, err := todo.Read(b.home)
+	if err != nil || len(l.Open("boss")) != 1 || l.Open("")[0].Text != "milk" {
+		t.Errorf("%+v, %v", l, err)
+	}
+}
+
+// TestDeclined: a reaction of the asker to the clarifying question ends the item; another's does not.
+func TestDeclined(t *testing.T) {
+	b := newInboxBench(t)
+	b.add("1", "ana", "", event.Ambient, "build a new feature for exporting reports as pdf")
+	b.run()
+	th := b.thread("1")
+	line, err := json.Marshal(outbox.Reply{Key: th.Key, Cycle: 1, DraftSHA256: th.DraftSHA256, Platform: "local",
+		ChatID: "dev", Outcome: outbox.Posted, PostedMessageID: "77", PostedMessageIDs: []string{"77"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(b.home.Path("replies.ndjson"), append(line, '\n'), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.run()
+	for _, tt := range []struct {
+		who, emoji string
+		removed    bool
+		on, want   string
+	}{
+		{"eve", "👎", false, "77", thread.PendingUser}, {"ana", "👍", false, "77", thread.PendingUser},
+		{"ana", "👎", true, "77", thread.PendingUser}, {"ana", "👎", false, "78", thread.PendingUser},
+		{"ana", "👎", false, "77", thread.Closed},
+	} {
+		a := event.Action{ID: tt.who + tt.emoji + tt.on, Platform: "local", ChatID: "dev", MessageID: tt.on,
+			Name: tt.emoji, Removed: tt.removed, Sender: event.Sender{ID: tt.who, Type: "user"}}
+		line, err := json.Marshal(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		log, err := b.home.OpenLog("actions.ndjson")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := log.Append(func(int64) ([]byte, error) { return append(line, '\n'), nil }); err != nil {
+			t.Fatal(err)
+		}
+		log.Close()
+		b.tick()
+		if th := b.thread("1"); th.Status != tt.want {
+			t.Errorf("%+v: %s %s", tt, th.Status, th.CloseReason)
+		}
+	}
+}
+
+// TestForwarded: what a person forwards is no request, and withdraws nothing; the words behind it have it as
+// their beginning.
+func TestForwarded(t *testing.T) {
+	b := newInboxBench(t)
+	for i, said := range []string{"add milk to my list", "where is it set?", "build a new feature for exports"} {
+		b.forward = true
+		b.add(fmt.Sprint(i+1), "ana", "", event.Ambient, said)
+	}
+	b.run()
+	if names, _ := b.home.List("open"); len(names) > 0 || b.todos() != "" || b.runs.Load() > 0 {
+		t.Errorf("open %v, todos %q, %d runs", names, b.todos(), b.runs.Load())
+	}
+	b.add("4", "ana", "", event.Actionable, "why does it fail?")
+	b.forward = true
+	b.add("5", "ana", "4", event.Ambient, "never mind")
+	b.run()
+	if th := b.thread("4"); th.Status != thread.PendingUser {
+		t.Errorf("a forwarded withdrawal: %s %s", th.Status, th.CloseReason)
+	}
+}
+
+// TestMinutes: a run ends at the time of its intent.
+func TestMinutes(t *testing.T) {
+	b := newInboxBench(t)
+	b.cfg.Inbox.Intents = map[string]config.InboxIntent{"question": {Minutes: 0.001}}
+	b.add("1", "ana", "", event.Actionable, "how long is forever?")
+	b.run()
+	if th := b.thread("1"); th.Intent != "question" || !strings.Contains(th.InvestigatorError, "longer than") {
+		t.Errorf("%s: %s %s", th.Intent, th.Badge, th.InvestigatorError)
+	}
+	for intent, want := range map[string]float64{"question": 0.001, "research": 15, "organize": 15,
+		"code_change": 60, "reminder": 1, "todo": 1, "other": 5} {
+		if got := b.cfg.Inbox.Minutes(intent); got != want {
+			t.Errorf("%s: %g minutes, want %g", intent, got, want)
+		}
+	}
+}
