@@ -25,6 +25,11 @@ func kill(o options) error {
 		return err
 	}
 	defer w.close()
+	if o.chat == "local" {
+		if err := w.withInbox(); err != nil {
+			return err
+		}
+	}
 	return w.slaughter(nil)
 }
 
@@ -178,7 +183,7 @@ func (w *world) restless() string {
 	if err != nil || len(intents) > 0 {
 		return fmt.Sprintf("%d posts are in the outbox", len(intents))
 	}
-	return ""
+	return w.inbox.restless(w)
 }
 
 // untaken says how far behind the dispatcher is, which says itself, once a second,
@@ -248,6 +253,14 @@ func (w *world) count(fault func(string, ...any)) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	more := ""
+	if w.inbox != nil {
+		if more, err = w.inbox.check(w, posts, fault); err != nil {
+			return "", err
+		}
+		posts = slices.DeleteFunc(posts, func(p post) bool { return p.text == "On it." })
+		more = "\n" + more
+	}
 	swapped, unanswered := w.checkPosts(posts, fault)
 	w.checkReplies(posts, fault)
 	w.checkClassified(fault)
@@ -267,8 +280,8 @@ func (w *world) count(fault func(string, ...any)) (string, error) {
 		fault("%d posts stand twice", twice)
 	}
 	count(counts{w.said, len(posts), unanswered, doubled + twice})
-	return fmt.Sprintf("events doubled %d, posts %d, posted twice %d, swapped %d, unanswered %d, stuck %d",
-		doubled, len(posts), twice, swapped, unanswered, stuck), nil
+	return fmt.Sprintf("events doubled %d, posts %d, posted twice %d, swapped %d, unanswered %d, stuck %d%s",
+		doubled, len(posts), twice, swapped, unanswered, stuck, more), nil
 }
 
 func (w *world) checkEvents(fault func(string, ...any)) (doubled int) {
@@ -348,6 +361,9 @@ func (w *world) checkReplies(posts []post, fault func(string, ...any)) {
 			fault("replies.ndjson:%d: the same reply again", n+1)
 		}
 		seen[id] = true
+		if r.ChatID == "inbox" || r.ValidatorVerdict == outbox.Notice {
+			continue
+		}
 		if r.Outcome == outbox.Posted && !gone[r.ReplyToMessageID] {
 			parts += max(1, len(r.PostedMessageIDs))
 		}

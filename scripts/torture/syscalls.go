@@ -170,7 +170,7 @@ func (w *world) copy() (*world, error) {
 	}
 	c := *w
 	c.dir, c.home = dir, filepath.Join(dir, "home")
-	c.chat = &local{filepath.Join(dir, "chat")}
+	c.chat = &local{filepath.Join(dir, "chat"), "dev"}
 	for _, part := range []string{"home", "chat"} {
 		if out, err := exec.Command("cp", "-a", filepath.Join(w.dir, part),
 			dir).CombinedOutput(); err != nil {

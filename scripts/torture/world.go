@@ -27,6 +27,8 @@ type world struct {
 	options
 	dir, home, codebase string
 	config              string   // the configuration; "": the home's
+	gate                string   // more of the gate's configuration
+	inbox               *inbox   // nil: there is none
 	through             []string // a command that runs the programs; nil: nothing does
 	slow                string   // the one program that runs so; "": all
 	extra               []string // environment of the programs
@@ -93,7 +95,7 @@ func (w *world) configure() error {
 	if w.faces {
 		faces = ", web: {listen: '127.0.0.1:0'}, chat: {platform: local, chat_id: operators}"
 	}
-	text := fmt.Sprintf("team:\n  approvers: [operator]\ngate: {grace_s: 0%s}\nturn: {hold_s: 0.1}\ncodebases:\n  - name: src\n    path: %s\nbudget:\n  investigations_per_day: 0\n  investigations_per_person_per_day: 0\n%s", faces, w.codebase, w.chat.config())
+	text := fmt.Sprintf("team:\n  approvers: [operator]\ngate: {grace_s: 0%s%s}\nturn: {hold_s: 0.1}\ncodebases:\n  - name: src\n    path: %s\nbudget:\n  investigations_per_day: 0\n  investigations_per_person_per_day: 0\n%s", faces, w.gate, w.codebase, w.chat.config())
 	for _, log := range []string{"events.ndjson"} {
 		if err := os.WriteFile(filepath.Join(w.home, log), nil, 0o600); err != nil {
 			return err
@@ -107,6 +109,9 @@ func (w *world) talk() error {
 	chatter := []string{"good morning", "ok thanks", "👍", "the build is green again", "lunch at noon", "haha",
 		"deploying the docs now", "merged, thanks all"}
 	w.said++
+	if w.inbox != nil && w.said%3 == 0 {
+		return w.inbox.talk(w)
+	}
 	switch n := w.rng.IntN(20); {
 	case n < 5:
 		return w.ask()
@@ -182,15 +187,17 @@ func (w *world) close() {
 }
 
 // local is a chat in a folder.
-type local struct{ dir string }
+type local struct{ dir, room string }
 
 func newLocal(w *world) (chatServer, error) {
-	l := &local{filepath.Join(w.dir, "chat")}
+	l := &local{filepath.Join(w.dir, "chat"), "dev"}
 	return l, os.Mkdir(l.dir, 0o755)
 }
 
+func (l *local) file() string { return filepath.Join(l.dir, l.room) }
+
 func (l *local) append(line string) (string, error) {
-	f, err := os.OpenFile(filepath.Join(l.dir, "dev"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	f, err := os.OpenFile(l.file(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return "", err
 	}
@@ -213,7 +220,7 @@ func (l *local) edit(id, who, text string) error {
 func (l *local) remove(id, who string) error { return l.edit(id, who, "") }
 
 func (l *local) posts() ([]post, error) {
-	b, err := os.ReadFile(filepath.Join(l.dir, "dev"))
+	b, err := os.ReadFile(l.file())
 	var posts []post
 	for _, line := range strings.Split(string(b), "\n") {
 		if head, text, ok := strings.Cut(line, "]: "); ok && strings.HasPrefix(head, "tri >") {
