@@ -105,8 +105,9 @@ func start(c *cli.Call) error {
 	return dispatch.Run(c.Context, dispatch.Options{
 		Home: home, Config: cfg, Codebase: c.String("codebase"), Prompts: prompts,
 		Once: c.Bool("once"), Shadow: c.Bool("shadow"), Out: out, Say: c.Say, Now: time.Now,
-		Input: stream.Input{Files: c.Args, Stdin: c.In, Follow: !c.Bool("once") && len(c.Args) > 0, Rejects: c.String("rejects"), Say: c.Say},
-		Long:  &longrun.Manager{Home: home, Config: cfg, Now: time.Now},
+		Input:  stream.Input{Files: c.Args, Stdin: c.In, Follow: !c.Bool("once") && len(c.Args) > 0, Rejects: c.String("rejects"), Say: c.Say},
+		Second: speaker,
+		Long:   &longrun.Manager{Home: home, Config: cfg, Now: time.Now},
 		Investigate: func(ctx context.Context, t *thread.Thread, hints []dispatch.Hint, r *run.Run) (*draft.Return, error) {
 			if t.Intent == thread.CodeChange {
 				return box.Patch(ctx, t, box.Box{Config: cfg, Prompts: prompts, New: all.New, Now: time.Now, Say: c.Say})

@@ -12,6 +12,8 @@ type Inbox struct {
 	Margin *int `yaml:"margin"`
 	// Intents are limits by intent.
 	Intents map[string]InboxIntent `yaml:"intents"`
+	// Model has voice.model choose between the two best intents where their distance is below Margin.
+	Model bool `yaml:"model"`
 	// Zone is the time zone of reminders, as "Asia/Tokyo"; default that of the machine.
 	Zone string `yaml:"zone"`
 }

@@ -12,6 +12,7 @@ import (
 	"io"
 	"time"
 
+	"tri/lib/agent"
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
 	"tri/lib/base/ndjson"
@@ -44,6 +45,10 @@ type Options struct {
 	// Stands validates an earlier answer again by code alone. If it is nil, every question is
 	// investigated.
 	Stands func(ctx context.Context, t *thread.Thread) (*verdict.Verdict, error)
+
+	// Second chooses between the two best intents of a message of an inbox, with inbox.model. If it is nil,
+	// the rules do.
+	Second agent.Agent
 
 	// Long runs the investigations of tier 2. If it is nil, they run in this process.
 	Long Long
@@ -163,8 +168,9 @@ func (o *Options) show(s notify.Signal) error {
 }
 
 type classified struct {
-	event *event.Classified
-	seq   int64
+	event  *event.Classified
+	seq    int64
+	second string // the intent that a model prefers
 }
 
 // loop takes inputs as they arrive, in batches if several are waiting.
@@ -218,6 +224,11 @@ func (d *Dispatcher) loop(ctx context.Context) error {
 
 // read parses events into the channel.
 func (d *Dispatcher) read(ctx context.Context, to chan<- classified) error {
+	model, err := openSecond(d.Options)
+	if err != nil {
+		return err
+	}
+	defer model.close()
 	in := d.Input
 	in.Durable = true
 	// In a pipe nothing shows that a seq belongs to the log that the mark refers to. So everything is
@@ -225,7 +236,7 @@ func (d *Dispatcher) read(ctx context.Context, to chan<- classified) error {
 	if in.After = -1; len(in.Files) > 0 {
 		in.After = d.store.mark.Seq
 	}
-	_, err := stream.Each(ctx, in, func(rec ndjson.Record) error {
+	_, err = stream.Each(ctx, in, func(rec ndjson.Record) error {
 		e, err := event.Parse(rec.Bytes)
 		if err != nil {
 			return stream.Refuse("%w", err)
@@ -233,6 +244,9 @@ func (d *Dispatcher) read(ctx context.Context, to chan<- classified) error {
 		c := classified{event: e, seq: -1}
 		if e.Seq != nil {
 			c.seq = *e.Seq
+		}
+		if c.second, err = model.ask(ctx, e); err != nil {
+			return err
 		}
 		select {
 		case to <- c:

@@ -323,7 +323,7 @@ func TestFacts(t *testing.T) {
 	} {
 		e := &event.Classified{IsQuestion: true, Classification: event.Actionable}
 		e.Platform, e.ChatID, e.MessageID, e.Content, e.Sender.ID = "local", "dev", "1", tt.text, tt.who
-		f, err := r.facts(e, Options{Config: cfg, Say: t.Logf, Now: time.Now})
+		f, err := r.facts(e, "", Options{Config: cfg, Say: t.Logf, Now: time.Now})
 		if err != nil || f.QuestionType != tt.kind || f.TypeReason != tt.reason ||
 			strings.Join(f.ExpectedBecause, ", ") != tt.because || (f.Tier == 2) != (f.ExpectedMin >= 10) {
 			t.Errorf("%s: %+v, %v", tt.text, f, err)

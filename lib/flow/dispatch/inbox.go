@@ -22,13 +22,12 @@ import (
 
 // want sets in the facts what a message of a person wants of an inbox. A remark in a thread, or beside what is
 // only passed on, wants nothing.
-func (r *rules) want(f *thread.Facts, e *event.Classified, o Options) {
+func (r *rules) want(f *thread.Facts, e *event.Classified, second string, o Options) {
 	if e.Sender.Type == "bot" || f.Own || f.NeverMind || e.Deleted ||
 		!o.Config.IsInbox(e.Platform, e.ChatID) {
 		return
 	}
-	in := intent.Judge(intent.Message{Text: e.Content, Asks: e.IsQuestion,
-		Elsewhere: len(e.Mentions) > 0 && !e.IsBotMention})
+	in := intent.Judge(messageOf(e)).Prefer(second)
 	if in.Name == intent.Other && e.Classification != event.Actionable &&
 		(e.Root() != e.MessageID || e.ForwardedFrom != "") {
 		return
@@ -51,6 +50,11 @@ func (r *rules) want(f *thread.Facts, e *event.Classified, o Options) {
 	case in.Name == intent.Reminder && f.Due == "":
 		f.Ask = "When is it to be shown? (tomorrow 9:00, in 2 hours)"
 	}
+}
+
+func messageOf(e *event.Classified) intent.Message {
+	return intent.Message{Text: e.Content, Asks: e.IsQuestion,
+		Elsewhere: len(e.Mentions) > 0 && !e.IsBotMention}
 }
 
 // alone reports whether a message is a request to an inbox that begins an item of its own, without the earlier

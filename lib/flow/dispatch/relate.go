@@ -56,7 +56,7 @@ func (b *batch) branch(in thread.Input) ([]thread.Input, error) {
 		Event: event.Event{Platform: t.Platform, ChatID: t.ChatID, Content: d.Note, CreateTime: d.At,
 			Sender: event.Sender{ID: d.By, Type: "user"}},
 		Classification: event.Actionable, IsQuestion: true,
-	}, b.d.Options)
+	}, "", b.d.Options)
 	if err != nil {
 		return nil, err
 	}

@@ -83,12 +83,12 @@ func (r *rules) operators(e *event.Classified) bool {
 	return r.chat.ChatID != "" && e.Platform == r.chat.Platform && e.ChatID == r.chat.ChatID
 }
 
-// facts returns what the rules find in an event.
-func (r *rules) facts(e *event.Classified, o Options) (*thread.Facts, error) {
+// facts returns what the rules find in an event. second is the intent that a model prefers, "" if none was asked.
+func (r *rules) facts(e *event.Classified, second string, o Options) (*thread.Facts, error) {
 	f := &thread.Facts{QuestionType: thread.Other, Tier: 1, ExpectedMin: 5}
 	f.Own = e.Sender.Type == "bot" && e.Sender.ID != "" && slices.Contains(r.own, e.Sender.ID)
 	f.NeverMind = relation.Withdraws(e.Content, r.named(e))
-	if r.want(f, e, o); e.Classification != event.Actionable && f.Intent == "" || f.Own {
+	if r.want(f, e, second, o); e.Classification != event.Actionable && f.Intent == "" || f.Own {
 		return f, nil
 	}
 	if !o.Shadow { // a trial may use old messages

@@ -165,7 +165,7 @@ func (d *Dispatcher) takeEvents(first classified, more <-chan classified) error 
 		if name := d.rules.names[place{c.event.Platform, c.event.ChatID}]; name != "" {
 			c.event.ChatName = name
 		}
-		facts, err := d.rules.facts(c.event, d.Options)
+		facts, err := d.rules.facts(c.event, c.second, d.Options)
 		if err != nil {
 			return err
 		}

@@ -54,6 +54,8 @@ type Intent struct {
 	Margin  int      // Score less that of Next
 	Reasons []string // the rules of Name that matched, with their weights: "todo:add-to-list +14"
 	Large   bool     // a code change that is large
+
+	large bool // it would be, as a code change
 }
 
 //go:embed rules/*.txt
@@ -121,10 +123,32 @@ func Judge(m Message) Intent {
 	if next.score > 0 {
 		in.Next = next.name
 	}
-	if in.Name == CodeChange {
-		if r := rules().First("large", text); r != nil {
-			in.Large, in.Reasons = true, append(in.Reasons, "large:"+r.Name)
+	if r := rules().First("large", text); r != nil {
+		in.large = true
+		if in.Large = in.Name == CodeChange; in.Large {
+			in.Reasons = append(in.Reasons, "large:"+r.Name)
 		}
 	}
+	return in
+}
+
+// Prefer returns the intent after a second opinion, which counts if it names one of the two best, or Other.
+// Anything else but "" is only noted. What is preferred to the best has no margin.
+func (in Intent) Prefer(second string) Intent {
+	switch second {
+	case "":
+		return in
+	case in.Name, "failed", "no-budget":
+	case in.Next, Other:
+		best, next := in.Score, in.Score-in.Margin
+		if second != in.Next {
+			next = 0
+		}
+		in.Name, in.Next, in.Score, in.Margin, in.Reasons = second, in.Name, next, next-best, nil
+		in.Large = second == CodeChange && in.large
+	default:
+		second = "no-choice"
+	}
+	in.Reasons = append(slices.Clone(in.Reasons), "model:"+second)
 	return in
 }

@@ -37,8 +37,9 @@ const (
 	Escalate    = "escalate" // a longer investigation
 	Validate    = "validate" // by an agent; validation by code alone is free
 	Canary      = "canary"
-	Box         = "box"   // a run of tri-box
-	Panel       = "panel" // a question to a persona
+	Box         = "box"    // a run of tri-box
+	Panel       = "panel"  // a question to a persona
+	Intent      = "intent" // which of two intents a message of an inbox has
 )
 
 // Entry is one line of spend.ndjson.

@@ -293,3 +293,20 @@ func TestAuto(t *testing.T) {
 	}
 	w.wants("approved", "auto tri-dispatch", "undo ben", "approve ben")
 }
+
+// TestIntent: the card of an item of an inbox says what its message was taken for.
+func TestIntent(t *testing.T) {
+	w := newWorld(t)
+	text := "It is 5."
+	w.thread(&thread.Thread{Key: "local.dev.1", Cycle: 1, DraftPending: &text, DraftSHA256: decision.Sum(text),
+		InvestigatorReturn: &draft.Return{Confidence: draft.High},
+		Want: thread.Want{Intent: "code_change", IntentScore: 12, IntentNext: "question", IntentMargin: 7,
+			IntentReasons: []string{"code_change:rename +12"}}})
+	w.record(decision.Record{Kind: decision.Offer, By: "d", Key: "local.dev.1", Cycle: 1, Text: text,
+		DraftSHA256: decision.Sum(text)})
+	w.look()
+	const want = "\ntaken for code_change, score 12, 7 before question: code_change:rename +12\n"
+	if s := w.last("local.dev.1"); !strings.Contains(s.Text, want) {
+		t.Errorf("%q", s.Text)
+	}
+}
