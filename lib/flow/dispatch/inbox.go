@@ -11,6 +11,7 @@ import (
 
 	"tri/lib/base/text"
 	"tri/lib/judge/intent"
+	"tri/lib/judge/relation"
 	"tri/lib/record/decision"
 	"tri/lib/record/event"
 	"tri/lib/record/notify"
@@ -25,6 +26,10 @@ import (
 func (r *rules) want(f *thread.Facts, e *event.Classified, second string, o Options) {
 	if e.Sender.Type == "bot" || f.Own || f.NeverMind || e.Deleted ||
 		!o.Config.IsInbox(e.Platform, e.ChatID) {
+		return
+	}
+	if f.Opens = !changes(e) && !e.IsAckOrEmoji && e.Classification != event.Actionable &&
+		e.Root() == e.MessageID && relation.Opens(e.Content, r.named(e)); f.Opens {
 		return
 	}
 	in := intent.Judge(messageOf(e)).Prefer(second)

@@ -98,8 +98,12 @@ func TestNoInbox(t *testing.T) {
 		t.Errorf("%s, %q", th.Key, b.todos())
 	}
 	b.cfg.WatchedChats[0].ChatID, *b.cfg.Inbox.Margin = "dev", 1000
+	b.add("3", "ben", "", event.Ambient, "good morning")
 	b.add("2", "ana", "", event.Ambient, "rename maxRows to rowLimit in export.go")
 	b.run()
+	if b.thread("3").Key != "" {
+		t.Error("a greeting is a request")
+	}
 	if th := b.thread("2"); !strings.Contains(th.Asked, "Shall the code be changed?") || b.runs.Load() != 0 {
 		t.Errorf("%q, %d runs", th.Asked, b.runs.Load())
 	}

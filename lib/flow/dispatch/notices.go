@@ -21,6 +21,7 @@ type notices struct {
 	store  *store
 	latest map[place][]spoken // who spoke in a chat lately, up to two
 	asked  map[string]bool    // by this process, whether or not it has read them back yet
+	opened map[place]opening  // greetings in inboxes, behind which nobody has spoken
 }
 
 // spoken is one message of a chat.
@@ -29,11 +30,21 @@ type spoken struct {
 	at time.Time
 }
 
+// opening is a message that only greets, and when it was taken.
+type opening struct {
+	event *event.Classified
+	at    time.Time
+}
+
+// silence is how long after such a message a person is asked for more.
+const silence = 45 * time.Second
+
 // exchange is how long two people are taken to speak with each other after their messages.
 const exchange = time.Minute
 
 func newNotices(d *Dispatcher) *notices {
-	return &notices{gate: d.gate, store: d.store, latest: map[place][]spoken{}, asked: map[string]bool{}}
+	return &notices{gate: d.gate, store: d.store, latest: map[place][]spoken{}, asked: map[string]bool{},
+		opened: map[place]opening{}}
 }
 
 // taken notes who speaks, and answers an asker who asks how their question goes.
@@ -42,6 +53,9 @@ func (n *notices) taken(e *event.Classified, f *thread.Facts) error {
 		in := place{e.Platform, e.ChatID}
 		all := append(n.latest[in], spoken{e.Sender.ID, at})
 		n.latest[in] = all[max(0, len(all)-2):]
+	}
+	if delete(n.opened, place{e.Platform, e.ChatID}); f.Opens {
+		n.opened[place{e.Platform, e.ChatID}] = opening{e, n.Now()}
 	}
 	t := n.store.open[f.Of]
 	if f.Relation != thread.RelationStatus || t == nil {
@@ -66,6 +80,25 @@ func (n *notices) taken(e *event.Classified, f *thread.Facts) error {
 		h.Minutes = max(0, min(999, int(n.Now().Sub(at)/time.Minute)))
 	}
 	return n.ask(t, notice.Status, e.MessageID, e.MessageID, e.Content, h)
+}
+
+// tick asks those who have only greeted an inbox, and behind whom it was silent, whether there is more. A
+// restart forgets them.
+func (n *notices) tick(now time.Time) ([]thread.Input, error) {
+	for in, o := range n.opened {
+		if now.Sub(o.at) < silence {
+			continue
+		}
+		delete(n.opened, in)
+		t := &thread.Thread{Key: o.event.Key(), Platform: o.event.Platform, ChatID: o.event.ChatID,
+			ThreadID: o.event.Root(), OriginalMessageID: o.event.MessageID, OriginalSenderID: o.event.Sender.ID,
+			Cycle: 1}
+		if err := n.ask(t, notice.More, o.event.MessageID, o.event.MessageID, o.event.Content,
+			notice.Holes{}); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
 }
 
 // between reports whether two other people than the asker spoke last in a chat, within a minute.

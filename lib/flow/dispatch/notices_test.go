@@ -152,3 +152,51 @@ func TestStatusNotice(t *testing.T) {
 		}
 	}
 }
+
+// TestSilence: who only greets is asked once whether there is more, unless anything was said there meanwhile.
+func TestSilence(t *testing.T) {
+	start := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		name  string
+		more  []string // who speaks after the greeting
+		waits time.Duration
+		want  int
+	}{
+		{"too early", nil, silence - time.Second, 0},
+		{"silence", nil, silence, 1},
+		{"the same person goes on", []string{"ana"}, silence, 0},
+		{"another speaks", []string{"ben"}, silence, 0},
+	} {
+		b := newBench(t)
+		b.approveForm(notice.More, notice.Forms[notice.More])
+		now := start
+		o := b.options()
+		o.Now = func() time.Time { return now }
+		d := &Dispatcher{Options: o, gate: newGate(o), store: &store{open: map[string]*thread.Thread{}}}
+		rs, err := decision.Read(b.home)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range rs {
+			d.gate.Add(r)
+		}
+		n := newNotices(d)
+		for i, who := range append([]string{"ana"}, tt.more...) {
+			e := &event.Classified{Event: event.Event{Platform: "local", ChatID: "dev",
+				MessageID: string(rune('1' + i)), CreateTime: start.Format(time.RFC3339),
+				Sender: event.Sender{ID: who}}}
+			if err := n.taken(e, &thread.Facts{Opens: i == 0}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		now = start.Add(tt.waits)
+		for range 2 {
+			if _, err := n.tick(now); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := b.notices(); len(got) != tt.want {
+			t.Errorf("%s: %q", tt.name, got)
+		}
+	}
+}

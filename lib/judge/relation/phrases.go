@@ -30,6 +30,7 @@ const (
 	replace  = "replace"
 	beside   = "beside"
 	answer   = "answer"
+	opening  = "opening"
 )
 
 // section is one of them: folded phrases, and the length of the longest one.
@@ -44,7 +45,7 @@ type section struct {
 var phrases = sync.OnceValue(func() map[string]*section {
 	all := map[string]*section{}
 	for _, name := range []string{withdraw, order, settled, polite, status, tail, about, redirect, turning,
-		replace, beside, answer} {
+		replace, beside, answer, opening} {
 		all[name] = &section{has: map[string]bool{}}
 	}
 	into := (*section)(nil)

@@ -40,3 +40,17 @@ func withdraws(text string, calls calls) (section, phrase string) {
 
 // asks reports whether text has a question mark.
 func asks(text string) bool { return strings.ContainsAny(text, "?？؟") }
+
+// Opens reports whether text, as a whole, only greets or says that something follows.
+func Opens(text string, names Names) bool {
+	if len(text) > maxWithdrawal || asks(text) {
+		return false
+	}
+	said := parts(text, called(names))
+	for _, part := range said {
+		if rest := bare(part, opening); len(rest) > 0 && !in(opening, strings.Join(rest, " ")) {
+			return false
+		}
+	}
+	return len(said) > 0
+}

@@ -138,3 +138,16 @@ func TestQuoted(t *testing.T) {
 		}
 	}
 }
+
+// TestOpens: a greeting is no request, and what follows one in the same message is.
+func TestOpens(t *testing.T) {
+	for text, want := range map[string]bool{
+		"hi": true, "Hello!": true, "hey, good morning all": true, "so...": true, "@tri hi": true, "你好": true,
+		"quick question": true, "Selamat pagi": true, "hi, where is it set": false, "wait for the build": false,
+		"so the build fails": false, "hello?": false, "": false, "fix it": false, "> hi": false,
+	} {
+		if got := Opens(text, Names{Bot: []string{"tri"}}); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}

@@ -21,11 +21,13 @@ const MaxForm = 120
 const (
 	Begun  = "begun"  // work on a question has begun
 	Status = "status" // somebody asked how it goes
+	More   = "more"   // somebody only greeted, and says nothing more
 )
 
 // Forms are the texts that are proposed for approval. A team may approve others.
 var Forms = map[string]string{
 	Begun:  "On it.",
+	More:   "Is there more to it?",
 	Status: "It is {state}: {minutes} min so far, {files} files read.",
 }
 

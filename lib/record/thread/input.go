@@ -103,6 +103,8 @@ type Facts struct {
 	Own     bool   `json:"own,omitempty"` // written by the bot
 	// Refuse says why an actionable message may not open a thread: it is too old.
 	Refuse string `json:"refuse,omitempty"`
+	// Opens says that a message of an inbox only greets. It opens nothing, and is not in the journal.
+	Opens bool `json:"-"`
 	Want
 }
 
