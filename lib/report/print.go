@@ -195,7 +195,7 @@ func checked(checks []verdict.Check) (lines []string) {
 			traced++
 			continue
 		}
-		line := fmt.Sprintf("%s %s by %s", c.Name, c.Result, c.By)
+		line := fmt.Sprintf("%s %s by %s", c.Name, verdict.Label(c.Result, c.Note), c.By)
 		if c.Note != "" {
 			line += ": " + c.Note
 		}

@@ -97,6 +97,9 @@ func (t *Trial) add(th *thread.Thread) {
 		Why:    th.InvestigatorError,
 		People: repliesIn(th),
 	}
+	if strings.HasSuffix(a.Why, ": nothing found") { // by which agent, and where, is the same for all
+		a.Why = "nothing found"
+	}
 	a.draft(th)
 	a.compare()
 	if len(a.People) > 0 {

@@ -44,11 +44,13 @@ var kinds = []struct {
 	{asksError, lazyregexp.New(`(?i)\bwhen (?:is|are|do (?:i|we|you) get|would (?:i|we|you) get|will (?:i|we|you) get) (?:an? |the )?(?:error )?(.+?)(?: (?:returned|raised|thrown|reported))?$`)},
 	{asksError, lazyregexp.New(`(?i)\b(?:what|who|where)(?: is| does| do)?(?: it)? (?:raises?|throws?|reports?) (.+)$`)},
 	{asksError, lazyregexp.New(`(?i)\bwhere is (.+?) (?:returned|raised|thrown)$`)},
+	{asksDefault, lazyregexp.New(`(?i)\b(?:what(?:'s| is)|which is) (?:the )?value of (.+)$`)},
+	{asksDefault, lazyregexp.New(`(?i)\bhow (?:many|much|long|often) (.+?) (?:are|is) (?:\w+ )?by default$`)},
 	{asksValues, lazyregexp.New(`(?i)\b(?:what|which)(?: are| is)?(?: all)?(?: the)?(?: (?:possible|valid|allowed|supported|available|different|legal))* (?:values?|options?|choices|variants|members|constants|modes|kinds)(?: (?:of|for|can|does|do|may|are there|there are|are|has|have|exist|in|the|valid|allowed))+ (.+?)(?: (?:take|have|accept|be|has|allowed|supported|valid|contain))*$`)},
 	{asksValues, lazyregexp.New(`(?i)\bwhat can (.+?) be(?: set to)?$`)},
 	{asksDefault, lazyregexp.New(`(?i)\b(?:what(?:'s| is)? |which )?(?:is )?(?:the )?default (?:value )?(?:of|for) (.+)$`)},
 	{asksDefault, lazyregexp.New(`(?i)\bwhat (?:does|do|is|are) (.+?) (?:default to|set to by default|by default|set to)$`)},
-	{asksDefault, lazyregexp.New(`(?i)\b(?:what(?:'s| is)|which is) (?:the )?(default .+|value of .+)$`)},
+	{asksDefault, lazyregexp.New(`(?i)\b(?:what(?:'s| is)|which is) (?:the )?(default .+)$`)},
 	{asksDefault, lazyregexp.New(`(?i)\bhow (?:long|many|big|large|high|often) is (.+?)(?: by default)?$`)},
 	{asksConfig, lazyregexp.New(`(?i)\bhow (?:do|can|could|would|should) (?:i|we|you|one) (?:configure|set|change|adjust|override|customi[sz]e|increase|decrease|raise|lower|specify|pass|tune|turn o(?:n|ff)|enable|disable) (.+)$`)},
 	{asksConfig, lazyregexp.New(`(?i)\bhow is (.+?) (?:configured|set|changed|enabled|disabled)$`)},
@@ -56,6 +58,23 @@ var kinds = []struct {
 	{asksWhere, lazyregexp.New(`(?i)\b(?:which|what) (?:file|module|package) is (.+?) (?:in|defined in|declared in|implemented in)$`)},
 	{asksWhere, lazyregexp.New(`(?i)\bwhere(?: can (?:i|we) find| do (?:i|we|you) find|'s| is| are| was| does| do) (.+?)(?: (?:(?:get |gets )?(?:defined|declared|implemented|located|written)|live|lives|come from|sit|sits))?$`)},
 }
+
+// abroad recognize loose forms, and questions in other languages (de, es, fr, id, pt), whose grammar is not known
+// here: the name asked about must be as code writes it.
+var abroad = []struct {
+	asks
+	pattern *lazyregexp.Pattern
+}{
+	{asksDefault, lazyregexp.New(`(?i)\b(?:what(?:'s| is)) (?:the )?(.+?)(?:'s)? value$`)},
+	{asksDefault, lazyregexp.New(`(?i)\b(?:what|which) (?:\w+ )?(?:value|status|code|number|size|limit|timeout|port|length) (?:is|has|does) (.+?)(?: have)?$`)},
+	{asksDefault, lazyregexp.New(`(?i)\b(?:what|which) (?:\w+ )?(?:value|status|code|number|size|limit|timeout|port|length) (.+?) (?:is|has)$`)},
+	{asksWhere, lazyregexp.New(`(?i)(?:^|[\s,:])(?:wo (?:ist|sind|liegt|steht|wird)|d[óo]nde (?:est[áa]|se define)|o[ùu] (?:est|se trouve)|onde (?:est[áa]|fica)|di ?mana(?:kah)?(?: letak)?) ` + foreignName)},
+	{asksDefault, lazyregexp.New(`(?i)^` + "`?([\\w.]+)`?" + ` (?:itu )?berapa(?: (?:ya|sih|nilainya|defaultnya))*$`)},
+	{asksDefault, lazyregexp.New(`(?i)(?:^|[\s,:])(?:was ist|wie (?:hoch|groß|gross|lang|viele) (?:ist|sind)|welchen wert hat|cu[áa]l es|cu[áa]nto es|quel(?:le)? est|qual [ée]|berapa(?:kah)?|apa(?:kah)?) (?:(?:der|die|das|el|la|le|o|a|valor|valeur|wert|standardwert|nilai|default|bawaan|standar|par|d[ée]faut|por|defecto|padr[ãa]o|von|für|de|do|da|du|untuk|dari) )*` + foreignName)},
+}
+
+// foreignName is a name, before words of which none is a name.
+const foreignName = "`?([\\w.]+(?:\\(\\))?)`?(?: \\p{L}+)*$"
 
 var (
 	askedIn  = lazyregexp.New(`(?i)\s+(?:in (?:the|this|our) (?:code|codebase|repo|repository|source|project|library)|in (?:go|python|rust|java|typescript|javascript)|at all|exactly|actually|here|please|anyway|again|then|now)$`)
@@ -87,6 +106,11 @@ func understand(question string) (kind asks, about string, ok bool) {
 		if m := k.pattern.FindStringSubmatch(text); m != nil {
 			about = strings.TrimSpace(m[1])
 			return k.asks, about, about != ""
+		}
+	}
+	for _, k := range abroad {
+		if m := k.pattern.FindStringSubmatch(text); m != nil && written(m[1]) {
+			return k.asks, m[1], true
 		}
 	}
 	return "", "", false

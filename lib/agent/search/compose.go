@@ -47,7 +47,7 @@ type composed struct {
 // nil.
 func compose(x *codesearch.Index, question string) *composed {
 	kind, about, ok := understand(question)
-	if !ok || language(question) != "en" {
+	if !ok || language(question) != "en" && kind != asksWhere && kind != asksDefault {
 		return nil
 	}
 	names, owner := subjects(about)
@@ -186,10 +186,10 @@ var attribute = lazyregexp.New(`^\s*(?:@|#\[)`)
 func (p proof) quote() []string {
 	lines := slices.Clone(p.lines[p.start-1 : p.end])
 	if p.to > p.from {
-		lines = slices.Concat(p.lines[p.start-1:p.from], []string{"..."}, p.lines[p.to-1:p.end])
+		lines = slices.Concat(p.lines[p.start-1:p.from], []string{dots}, p.lines[p.to-1:p.end])
 	}
 	if p.more {
-		lines = append(lines, "...")
+		lines = append(lines, dots)
 	}
 	return lines
 }
@@ -203,6 +203,11 @@ func ends(line string) bool {
 // answerDefault says what a constant is, or what a field or parameter gets if nothing is given.
 func answerDefault(x *codesearch.Index, name string, all []codesearch.Definition, exact bool) *composed {
 	valued := only(all, plain)
+	if len(valued) == 0 && len(all) == 1 {
+		if c := commented(all[0]); c != nil {
+			return c
+		}
+	}
 	if len(valued) == 0 && !strings.HasPrefix(strings.ToLower(name), "default") {
 		more := x.Definitions("default " + name)
 		valued = only(more, func(d codesearch.Definition) bool { return !d.Aside && plain(d) && declares(d) })
@@ -239,6 +244,20 @@ func answerDefault(x *codesearch.Index, name string, all []codesearch.Definition
 		return nil
 	}
 	return c
+}
+
+// noted is a comment behind a declaration that names its default.
+var noted = lazyregexp.New(`(?://|#) *((?i:by )?(?i:default)s?(?: (?:is|to))?:? [^` + "`" + `"]{1,60})$`)
+
+// commented says what the comment behind a declaration says of its default.
+func commented(d codesearch.Definition) *composed {
+	m := noted.FindStringSubmatch(strings.TrimRight(d.Lines[d.Line-1], " \r"))
+	if m == nil {
+		return nil
+	}
+	say := fmt.Sprintf("`%s` has, says its comment: \"%s\"", d.Name, strings.TrimSuffix(m[1], "."))
+	p := proof{path: d.Path, start: d.Line, end: d.Line, lines: d.Lines, claim: say}
+	return &composed{say: say + " (" + at(d) + ").", proofs: []proof{p}}
 }
 
 var literal = lazyregexp.New(`^(?:[-+*/ .\d_a-zA-Z]*\d[\w.]*(?: \* [\w.]+)?|\d[\w.]*|[rbu]?"[^"]*"|[rbu]?'[^']*'|(?i:true|false|nil|none|null|undefined)|(?:[\w]+(?:\.|::))*_?[A-Z][A-Z0-9_]+|(?:\w+(?:\.|::))*(?i:default)\w*(?:\(\))?|(?:\w+(?:\.|::))*[A-Z]\w+|\w+\.\w+\([\d", ]*\)|\w+\.\w+|\[\]|\{\}|(?:Some|Duration::from_\w+)\([\w"' ]*\))$`)
@@ -329,13 +348,36 @@ func line(d codesearch.Definition, name string) int {
 	return 0
 }
 
+// indonesianWords replace the words of the sentences of answerWhere and answerDefault.
+var indonesianWords = strings.NewReplacer(" is in ", " ada di ", " is ", " adalah ", " and ", " dan ",
+	" of ", " dari ", " defaults to ", " bernilai bawaan ", " sets ", " menetapkan ", " to ", " ke ", " at first", " pada awalnya",
+	" has, says its comment: ", ", menurut komentarnya: ")
+
+// spoken returns the sentence in the language of the question. What is in backticks or quotes stays.
+func (c *composed) spoken(question string) (say, code string) {
+	if code = language(question); code != "id" {
+		return c.say, code
+	}
+	parts := strings.SplitAfter(c.say, "`")
+	for i := 0; i < len(parts); i += 2 {
+		before, quoted, _ := strings.Cut(parts[i], `"`)
+		if now := indonesianWords.Replace(before + `"`); quoted == "" {
+			parts[i] = strings.TrimSuffix(now, `"`)
+		} else {
+			parts[i] = now + quoted
+		}
+	}
+	return strings.Join(parts, ""), code
+}
+
 // exactly makes a return of a sentence and its proofs; nil if the lines may not be shown.
 func (c *composed) exactly(question string, found codesearch.Found) *draft.Return {
+	say, code := c.spoken(question)
 	ret := &draft.Return{
 		Confidence:             draft.High,
 		ConfidenceReason:       "The sentence says what the quoted lines declare, and nothing more.",
 		SummaryForOrchestrator: "Composed from the declarations of the code, without a model.",
-		DraftReply:             c.say, DraftLanguage: "en", OpenQuestions: []string{}, InvestigatorRound: 1,
+		DraftReply:             say, DraftLanguage: code, OpenQuestions: []string{}, InvestigatorRound: 1,
 		ResearchNotes: notes(found),
 	}
 	if !c.exact {

@@ -54,6 +54,13 @@ func (p *Pool) takeOne() error {
 func run(p *Pool) error { return p.takeOne() }
 `,
 	"pool/pool_test.go": "package pool\n\nfunc helper(p *Pool) { p.takeOne() }\n\nconst DefaultMaxOpen2 = 99\n",
+	"pool/limits.go": `package pool
+
+// Limits are of a day.
+type Limits struct {
+	RunsPerDay int ` + "`yaml:\"runs\"`" + ` // default 50
+}
+`,
 	"web/client.py": `RETRY_LIMIT = 3
 
 
@@ -83,6 +90,20 @@ func TestCompose(t *testing.T) {
 		{"what's the default of timeout_s?",
 			"`timeout_s` of `fetch_page` defaults to `30` (web/client.py:4)."},
 		{"what is the retry limit set to?", "`RETRY_LIMIT` is `3` (web/client.py:1)."},
+		{"what is the value of DefaultMaxOpen?", "`DefaultMaxOpen` is `12` (pool/pool.go:28)."},
+		{"what's the DefaultMaxOpen value", "`DefaultMaxOpen` is `12` (pool/pool.go:28)."},
+		{"which number is DefaultMaxOpen?", "`DefaultMaxOpen` is `12` (pool/pool.go:28)."},
+		{"anyone know which number DefaultMaxOpen is", "`DefaultMaxOpen` is `12` (pool/pool.go:28)."},
+		{"DefaultMaxOpen itu berapa ya?", "`DefaultMaxOpen` adalah `12` (pool/pool.go:28)."},
+		{"wie hoch ist DefaultMaxOpen?", "`DefaultMaxOpen` is `12` (pool/pool.go:28)."},
+		{"cuál es el valor de DefaultMaxOpen?", "`DefaultMaxOpen` is `12` (pool/pool.go:28)."},
+		{"wo ist takeOne definiert?", "`takeOne` is in pool/pool.go:30."},
+		{"berapa DefaultMaxOpen?", "`DefaultMaxOpen` adalah `12` (pool/pool.go:28)."},
+		{"di mana takeOne didefinisikan?", "`takeOne` ada di pool/pool.go:30."},
+		{"what is the default of runs per day?",
+			"`RunsPerDay` has, says its comment: \"default 50\" (pool/limits.go:5)."},
+		{"how many runs per day are allowed by default?",
+			"`RunsPerDay` has, says its comment: \"default 50\" (pool/limits.go:5)."},
 		{"which values can Mode have?", "The values of `Mode` are `Newest`, `Oldest` (pool/pool.go:12-13)."},
 		{"who calls takeOne?", "`takeOne` is called in `run` (pool/pool.go:37)."},
 		{"what does ErrFull mean?",
@@ -168,6 +189,27 @@ func TestNotComposed(t *testing.T) {
 		}
 		if err != nil && !errors.Is(err, agent.ErrNothing) {
 			t.Errorf("%q: %v", q, err)
+		}
+	}
+}
+
+// TestListQuotesEnd: a short place of a list is quoted to its end, with the answer; a longer one has dots where
+// it continues.
+func TestListQuotesEnd(t *testing.T) {
+	dir := t.TempDir()
+	page := ".Sh EXIT STATUS\nThe exit status says how the filter ends.\n.Bl\n.It 0\nDone.\n.It 1\nThe answer is no.\n" +
+		".It 64\nUsage error.\n.It 65\nSome records were refused.\n.El\n"
+	long := "# Colours of the lamp\n\nThe lamp has colours.\n" + strings.Repeat("It shines in the dark hall.\n", 40)
+	write(t, dir, map[string]string{"man/filter.1": page, "lamp.md": long})
+	for question, want := range map[string]string{
+		"how does the exit status of the filter end?": "Some records were refused.\n.El\n```",
+		"which colours has the lamp?":                 "\n...\n```",
+	} {
+		ret, err := ask(t, New(), dir, question)
+		if err != nil {
+			t.Errorf("%q: %v", question, err)
+		} else if !strings.Contains(ret.DraftReply, want) {
+			t.Errorf("%q:\n%s", question, ret.DraftReply)
 		}
 	}
 }

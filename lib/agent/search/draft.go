@@ -15,6 +15,7 @@ import (
 )
 
 const (
+	maxWhole  = 20  // lines of a place that is quoted to its end
 	quoted    = 3   // places whose lines the draft shows; the others are only listed
 	maxWords  = 220 // of the draft, well below the limit
 	maxNotes  = 12  // files listed in the notes
@@ -114,23 +115,45 @@ func reference(h codesearch.Hit) draft.Ref {
 		Quote: strings.Join(h.Best(), "\n")}
 }
 
+// excerpts returns what may be quoted of a place, the best first: all of it, if it is short and may be shown,
+// or its best lines, with dots where it continues.
+func excerpts(question string, h codesearch.Hit) (all [][]string) {
+	whole := draft.Ref{Ref: place(h), Quote: strings.Join(h.Lines, "\n")}
+	if len(h.Lines) <= maxWhole && len(whole.Quote) <= draft.MaxQuoteRunes && safe(question, whole) {
+		all = append(all, h.Lines)
+	}
+	best := h.Best()
+	if h.BestEnd < h.End {
+		best = append(slices.Clone(best), dots)
+	}
+	return append(all, best)
+}
+
+// dots stand for lines that are left out.
+const dots = "..."
+
 // reply returns the draft: the best lines verbatim, the other places as a list.
-func reply(say phrases, hits []codesearch.Hit, missing []string) string {
+func reply(question string, say phrases, hits []codesearch.Hit, missing []string) string {
 	var b strings.Builder
 	b.WriteString(say.intro)
 	var rest []string
 	n := 0
 	for _, h := range hits {
-		lines := unindent(h.Best())
-		block := "\n\n" + place(h) + "\n```\n" + lines + "\n```"
-		fits := text.Words(b.String()+block) <= maxWords &&
-			utf8.RuneCountInString(b.String()+block) < draft.MaxDraftRunes/2
-		if n < quoted && fits && !strings.Contains(lines, "```") {
-			b.WriteString(block)
-			n++
-			continue
+		shown := false
+		for _, lines := range excerpts(question, h) {
+			block := "\n\n" + place(h) + "\n```\n" + unindent(lines) + "\n```"
+			fits := text.Words(b.String()+block) <= maxWords &&
+				utf8.RuneCountInString(b.String()+block) < draft.MaxDraftRunes/2
+			if n < quoted && fits && !shown && strings.Count(block, "```") == 2 {
+				b.WriteString(block)
+				shown = true
+			}
 		}
-		rest = append(rest, place(h))
+		if shown {
+			n++
+		} else {
+			rest = append(rest, place(h))
+		}
 	}
 	if len(rest) > 0 {
 		b.WriteString("\n\n" + say.also + " " + strings.Join(rest, ", "))
@@ -145,7 +168,7 @@ func reply(say phrases, hits []codesearch.Hit, missing []string) string {
 func unindent(lines []string) string {
 	common, first := "", true
 	for _, l := range lines {
-		if strings.TrimSpace(l) == "" {
+		if strings.TrimSpace(l) == "" || l == dots {
 			continue
 		}
 		lead := l[:len(l)-len(strings.TrimLeft(l, " \t"))]

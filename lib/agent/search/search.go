@@ -189,7 +189,7 @@ func answer(question string, found codesearch.Found, bar float64) *draft.Return 
 		Confidence:             confidence,
 		ConfidenceReason:       why,
 		SummaryForOrchestrator: fmt.Sprintf("A search, not a reading: %s has most of the question's words, of %d places found.", place(best), len(hits)),
-		DraftReply:             reply(say, hits, found.Missing),
+		DraftReply:             reply(question, say, hits, found.Missing),
 		DraftLanguage:          say.code,
 		OpenQuestions:          []string{},
 		InvestigatorRound:      1,

@@ -10,8 +10,13 @@ import (
 	"tri/lib/base/text"
 )
 
-// PrintList writes a line for each item, in columns.
+// PrintList writes a line for each item, in columns that fit a terminal.
 func PrintList(w io.Writer, items []*Item, now time.Time) error {
+	width, name, mark := 0, 20, 48
+	if term.Is(w) {
+		width = term.Width(w)
+		name, mark = min(name, width/6), min(mark, width/3) // room for the question
+	}
 	var rows [][]string
 	for _, it := range items {
 		number := "-"
@@ -26,10 +31,10 @@ func PrintList(w io.Writer, items []*Item, now time.Time) error {
 			badge += " (not offered)"
 		}
 		rows = append(rows, []string{number, it.ID, term.Age(instant(it.Since), now),
-			text.Line(it.ChatName, 20), text.Line(it.Who, 20), text.Line(badge, 48),
+			text.Line(it.ChatName, name), text.Line(it.Who, name), text.Line(badge, mark),
 			text.Line(it.Question, 80)})
 	}
-	return term.Columns(w, rows, 0)
+	return term.Columns(w, rows, width)
 }
 
 // flat makes outside text one line.

@@ -151,7 +151,8 @@ func (d *demo) choose(ctx context.Context, from, to string, limit int) error {
 	in := stream.Input{Files: []string{from}, After: -1}
 	stats, err := stream.Each(ctx, in, func(rec ndjson.Record) error {
 		v := gjson.ParseBytes(rec.Bytes)
-		if v.Get("classification").Str == event.Actionable {
+		answer := v.Get("reasons.#").Int() == 1 && v.Get("reasons.0").Str == "thread:in-flight"
+		if v.Get("classification").Str == event.Actionable && !answer {
 			found = append(found, candidate{rec.Line, v.Get("is_question").Bool(),
 				v.Get("classifier_confidence").Float()})
 		}

@@ -11,6 +11,7 @@ import (
 
 	"tri/lib/judge/declaration"
 	"tri/lib/record/draft"
+	"tri/lib/record/verdict"
 )
 
 // The results of checking a reference, from best to worst. The verdict uses the same words.
@@ -180,7 +181,7 @@ func judge(p Place, lines []string, ref draft.Ref) Finding {
 	f.Stands = true
 	f.weigh(ref, p, lines, []span{{p.Start, p.End}}, around(lines, p.Start, p.End))
 	if f.Result == Supports {
-		f.Note = "the cited lines cover " + f.Cover.String()
+		f.Note = f.covers("the cited lines", "cover")
 	}
 	return f
 }
@@ -210,11 +211,20 @@ func judgeQuote(p Place, lines []string, ref draft.Ref) Finding {
 	}
 	switch f.Result {
 	case Supports:
-		f.Note = where + " and covers " + f.Cover.String()
+		f.Note = f.covers(where, "and covers")
 	case Uncheckable:
 		f.Note = where + ", but " + f.Note
 	}
 	return f
+}
+
+// covers says how much of the claim the lines cover. A claim that only lists names is true where they occur,
+// and says nothing of their relevance.
+func (f *Finding) covers(what, verb string) string {
+	if f.Claim.Lists() {
+		return "the names occur there; " + verdict.NotJudged
+	}
+	return what + " " + verb + " " + f.Cover.String()
 }
 
 // weigh compares the claim of ref with the cited places. Figures must be near the places, names in names.

@@ -2,7 +2,11 @@
 // verdict can only make it worse.
 package verdict
 
-import "tri/lib/record/draft"
+import (
+	"strings"
+
+	"tri/lib/record/draft"
+)
 
 // Verdicts, from best to worst.
 const (
@@ -18,6 +22,17 @@ const (
 	Contradicts = "contradicts"
 	Fabricated  = "fabricated"
 )
+
+// NotJudged ends the note on a reference that claims only that names occur, as those of a search do.
+const NotJudged = "relevance not judged"
+
+// Label is the result of checking a reference as people read it: such a claim supports nothing.
+func Label(result, note string) string {
+	if result == Supports && strings.HasSuffix(note, NotJudged) {
+		return "found"
+	}
+	return result
+}
 
 // Verdict is the result of a validation. All references are checked; SpotCheck* name the worst of
 // them.

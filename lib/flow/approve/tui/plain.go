@@ -15,7 +15,7 @@ import (
 )
 
 // help lists the commands of the line mode; the first letter is enough.
-const help = "approve, redo, answer, dismiss, open, longer, undo, show, next, previous, list, quit"
+const help = "approve, redo, answer, dismiss, longer, undo, show, next, previous, list, quit"
 
 // linewise is the screen without screen control: it prints one item after another in whole lines and reads
 // commands. Nothing on the screen changes, so that a screen reader can read it.
@@ -144,7 +144,7 @@ func (p *plain) decide(it *approve.Item, word string) {
 	}
 	kinds := map[string]string{
 		"approve": decision.Approve, "redo": decision.Redo, "answer": decision.Answer,
-		"dismiss": decision.Dismiss, "open": decision.Reopen, "longer": decision.Escalate, "undo": decision.Undo,
+		"dismiss": decision.Dismiss, "longer": decision.Escalate, "undo": decision.Undo,
 	}
 	done, err := say(&p.Gate, it, kinds[word], note)
 	if err != nil {

@@ -274,8 +274,6 @@ func (s *screen) word(k string) tea.Cmd {
 		return s.edit(it)
 	case "r":
 		ask(decision.Redo, "investigate again; look at", false)
-	case "o":
-		ask(decision.Reopen, "investigate what was dismissed; look at", false)
 	case "w":
 		ask(decision.Answer, "your answer", true)
 	case "d":
@@ -361,18 +359,12 @@ func say(g *approve.Gate, it *approve.Item, kind, note string) (done string, err
 	case decision.Redo:
 		_, err = g.Redo(it, note)
 		done = "investigated again"
-	case decision.Reopen:
-		if it.Kind != approve.Ended && it.Kind != approve.Expired {
-			return "", errors.New("only what was dismissed or has expired is reopened")
-		}
-		_, err = g.Redo(it, note)
-		done = "reopened; it is investigated"
 	case decision.Answer:
 		_, err = g.Answer(it, note)
 		done = "investigated with your answer"
 	case decision.Dismiss:
 		_, err = g.Dismiss(it, note)
-		done = "dismissed; tri-approve reopen " + it.ID + ", or o here, has it investigated anew"
+		done = "dismissed; tri-approve reopen " + it.ID + ", or r here, has it investigated anew"
 	case decision.Escalate:
 		_, err = g.Escalate(it, note)
 		done = "looked into for longer"

@@ -176,7 +176,7 @@ const keys = `a  approve, byte for byte          e  edit in $EDITOR and approve
 r  another round, with a note      w  answer what it asks
 d  dismiss, with a reason          l  look into it for longer
 u  undo, until it is posted        s  settle a parked post
-o  reopen what was dismissed       G  the end, where dismissed ones are
+r  on a dismissed one: reopen it    G  the end, where dismissed ones are
 j k  next, previous                space b  page down, up
 ?  these keys, and back            q  leave
 What counts is the first valid word; the log keeps all.`
@@ -197,7 +197,7 @@ func (s *screen) foot() []string {
 	}
 	keys := "a approve  e edit  r redo  w answer  d dismiss  l longer  u undo  ? keys  q quit"
 	if it := s.item(); it != nil && it.Kind == approve.Ended {
-		keys = "o reopen  j k next, previous  ? keys  q quit"
+		keys = "r reopen  j k next, previous  ? keys  q quit"
 	}
 	switch {
 	case s.sure != nil:
