@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"tri/lib/base/ndjson"
@@ -118,8 +119,15 @@ func Parse(line []byte) (*draft.Return, judged, error) {
 	if err := json.Unmarshal(line, &kind); err != nil {
 		return nil, judged{}, err
 	}
-	if kind.Draft == nil || kind.Refs == nil {
-		return nil, judged{}, fmt.Errorf("is no return: it has no draft_reply or no evidence_refs")
+	var lacks []string
+	if kind.Draft == nil {
+		lacks = append(lacks, "draft_reply")
+	}
+	if kind.Refs == nil {
+		lacks = append(lacks, "evidence_refs")
+	}
+	if len(lacks) > 0 {
+		return nil, judged{}, fmt.Errorf("is no return: it has no %s", strings.Join(lacks, " and no "))
 	}
 	ret := new(draft.Return)
 	if err := json.Unmarshal(line, ret); err != nil {

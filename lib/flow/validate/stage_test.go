@@ -181,7 +181,7 @@ func TestRunDirs(t *testing.T) {
 
 func TestParse(t *testing.T) {
 	for in, says := range map[string]string{
-		"[": "unexpected end", `{"draft_reply":"x"}`: "is no return", `{"evidence_refs":[]}`: "is no return",
+		"[": "unexpected end", `{"draft_reply":"x"}`: "has no evidence_refs", `{"evidence_refs":[]}`: "has no draft_reply",
 		`{"draft_reply":5,"evidence_refs":[]}`:             "cannot unmarshal",
 		`{"draft_reply":"","evidence_refs":[],"others":5}`: "cannot unmarshal",
 	} {
