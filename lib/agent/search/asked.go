@@ -74,7 +74,7 @@ var abroad = []struct {
 }
 
 // foreignName is a name, before words of which none is a name.
-const foreignName = "`?([\\w.]+(?:\\(\\))?)`?(?: \\p{L}+)*$"
+const foreignName = "`?([\\w.]+(?:\\(\\))?)`?(?: \\p{L}+){0,2}$"
 
 var (
 	askedIn  = lazyregexp.New(`(?i)\s+(?:in (?:the|this|our) (?:code|codebase|repo|repository|source|project|library)|in (?:go|python|rust|java|typescript|javascript)|at all|exactly|actually|here|please|anyway|again|then|now)$`)
