@@ -105,7 +105,10 @@ func drafts(out io.Writer, in inputs) error {
 	if err != nil {
 		return err
 	}
-	t := &draftTable{out: out, validator: &validate.Validator{Now: time.Now}}
+	t := &draftTable{out: out, validator: &validate.Validator{Now: time.Now}, file: os.Getenv("DRAFTS_SHOWN")}
+	if t.file != "" {
+		all = slices.DeleteFunc(all, func(p pair) bool { return p.Half != halves[0] })
+	}
 	for _, p := range all {
 		t.judge("true", p, p.True, p.Refs)
 		t.judge("true, no quote", p, p.True, unquoted(p.Refs))
@@ -248,6 +251,7 @@ type draftTable struct {
 	validator *validate.Validator
 	names     []string
 	counts    map[string]*[2]outcomes
+	file      string // to which the tuned half is written; set: the other one is not judged
 	shown     bytes.Buffer
 	err       error
 }
@@ -271,6 +275,9 @@ func (t *draftTable) run(ret *draft.Return, p pair) *verdict.Verdict {
 }
 
 func (t *draftTable) add(name string, p pair, ret *draft.Return, note string) {
+	if t.file != "" && p.Half != halves[0] {
+		return
+	}
 	v := t.run(ret, p)
 	if t.counts == nil {
 		t.counts = map[string]*[2]outcomes{}
@@ -289,7 +296,7 @@ func (t *draftTable) add(name string, p pair, ret *draft.Return, note string) {
 	if contradicted(v) {
 		c.contradicted++
 	}
-	if p.Half == halves[0] && name != "true in "+p.Codebase && name != "false, all" {
+	if t.file != "" && name != "true in "+p.Codebase && name != "false, all" {
 		line, _ := json.Marshal(map[string]any{
 			"group": name, "verdict": v.Verdict, "proved": v.Proved, "decided": decided(v),
 			"text": ret.DraftReply, "refs": ret.EvidenceRefs, "what": note,
@@ -327,8 +334,8 @@ func (t *draftTable) print() error {
 		fmt.Fprintf(t.out, "%-26s %5d  %-22s %-22s %-22s %d + %d\n", name, n, percent(a.refused, a.all),
 			percent(b.refused, b.all), percent(a.contradicted+b.contradicted, n), a.silent, b.silent)
 	}
-	if file := os.Getenv("DRAFTS_SHOWN"); file != "" {
-		return os.WriteFile(file, t.shown.Bytes(), 0o644)
+	if t.file != "" {
+		return os.WriteFile(t.file, t.shown.Bytes(), 0o644)
 	}
 	return nil
 }
