@@ -160,6 +160,9 @@ func (g *Gate) item(t *thread.Thread, st *decision.Standing) *Item {
 	default:
 		return nil
 	}
+	if r := t.InvestigatorReturn; r != nil && r.Confidence != "" && t.DraftPending != nil {
+		it.Badge = "confidence " + text.Line(r.Confidence, 10) + before(", ", it.Badge)
+	}
 	return it
 }
 

@@ -1,7 +1,10 @@
 package validate
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"tri/lib/record/draft"
@@ -12,6 +15,9 @@ import (
 // beside the one that it means, is refused, or is offered with the part that no check decided named.
 func TestNotDecided(t *testing.T) {
 	dir := codebase(t)
+	if err := os.WriteFile(filepath.Join(dir, "pay/send.go"), []byte(send), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	for _, tt := range []struct{ name, draft, claim, quote, ref string }{
 		{"another count, in a word", "A charge is tried again six times (`MaxRetries`).",
 			"A charge is tried again six times.", "const MaxRetries = 5", "pay/retry.go:4"},
@@ -31,6 +37,11 @@ func TestNotDecided(t *testing.T) {
 			"const MaxRetries = 5", "pay/retry.go:4"},
 		{"a line beside it", "A charge is tried again and returns `errGone`.",
 			"A charge is tried again and returns `errGone`.", "", "pay/retry.go:12"},
+		{"a short word", "Compression of replies is on (pay/send.go:4).", "Compression of replies is on.",
+			"// Compression of replies is off.", "pay/send.go:4"},
+		{"a bound", "Compressed replies have at most 10 lines (pay/send.go:7).",
+			"Compressed replies have at most 10 lines.", "// Compressed replies have at least 10 lines.",
+			"pay/send.go:7"},
 	} {
 		ret := good()
 		ret.DraftReply, ret.SummaryForOrchestrator = tt.draft, tt.claim
@@ -43,5 +54,87 @@ func TestNotDecided(t *testing.T) {
 		if got.Verdict == verdict.Pass && !open {
 			t.Errorf("%s passes as decided: %s %q %+v", tt.name, got.Badge(), got.Reasons, got.Sentences)
 		}
+	}
+}
+
+const send = `package pay
+
+// Compress says how replies are sent.
+// Compression of replies is off.
+const Compress = false
+
+// Compressed replies have at least 10 lines.
+const mask = 2147483647
+
+var errPlain = errors.New("plain reply without a header")
+
+func send(w http.ResponseWriter) {
+	w.Header().Set("X-Reply-Kind", "plain-text") // the kind of every reply
+	write(w, errPlain)
+}
+
+func refuse(w http.ResponseWriter) {
+	for _, r := range replies {
+		r.close()
+	}
+	done(w)
+	count++
+	wait()
+	trace(w)
+	mark(w)
+	log(w)
+	end(w)
+	write(w, errGone)
+}
+`
+
+// TestWrongNameOrNumber: a name, a quoted word or a number that the cited lines do not hold makes its
+// sentence unbacked, however many of its other words they hold.
+func TestWrongNameOrNumber(t *testing.T) {
+	dir := codebase(t)
+	if err := os.WriteFile(filepath.Join(dir, "pay/send.go"), []byte(send), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ name, good, bad, quote, ref string }{
+		{"a name from elsewhere in the file", "A plain reply without a header is `errPlain`.",
+			"A plain reply without a header is `errGone`.",
+			`var errPlain = errors.New("plain reply without a header")`, "pay/send.go:10"},
+		{"a header", "Every reply has its kind set in X-Reply-Kind.",
+			"Every reply has its kind set in X-Reply-Text.",
+			`w.Header().Set("X-Reply-Kind", "plain-text") // the kind of every reply`, "pay/send.go:13"},
+		{"a quoted value", "The kind of every reply is set to 'plain-text'.",
+			"The kind of every reply is set to 'plain-html'.",
+			`w.Header().Set("X-Reply-Kind", "plain-text") // the kind of every reply`, "pay/send.go:13"},
+		{"the next number", "The mask is 2147483647.", "The mask is 2147483648.", "const mask = 2147483647",
+			"pay/send.go:8"},
+	} {
+		for _, text := range []string{tt.good, tt.bad} {
+			ret := good()
+			ret.Question = "what is replied?"
+			ret.DraftReply, ret.SummaryForOrchestrator = text, text
+			ret.EvidenceRefs = []draft.Ref{{Kind: draft.KindFile, Ref: tt.ref, Quote: tt.quote,
+				SupportsClaim: text}}
+			got := judge(t, &Validator{}, Request{Return: ret, Codebase: dir})
+			covered := slices.ContainsFunc(got.Sentences, func(s verdict.Sentence) bool {
+				return s.State == verdict.About
+			})
+			if pass := got.Verdict == verdict.Pass && covered; pass != (text == tt.good) {
+				t.Errorf("%s: %q: %s %q %+v", tt.name, text, got.Verdict, got.Reasons, got.Sentences)
+			}
+		}
+	}
+}
+
+// TestInventedLog: the quote of a log, which code cannot look up, backs no sentence and no number beside a
+// true reference to something else.
+func TestInventedLog(t *testing.T) {
+	ret := good()
+	ret.DraftReply = "12 payments failed at the gateway today."
+	ret.SummaryForOrchestrator = ret.DraftReply
+	ret.EvidenceRefs = append(ret.EvidenceRefs, draft.Ref{Kind: draft.KindLogQuery, Ref: "level:error gateway",
+		SupportsClaim: ret.DraftReply, Quote: "12 failed payments at the gateway"})
+	got := judge(t, &Validator{}, Request{Return: ret, Codebase: codebase(t), Question: "did payments fail?"})
+	if got.Verdict != verdict.Bounce || !strings.Contains(strings.Join(got.Reasons, "\n"), `"12"`) {
+		t.Errorf("%s %q %+v", got.Verdict, got.Reasons, got.Sentences)
 	}
 }

@@ -42,9 +42,9 @@ func Account(own *evidence.Text, src safety.Sources, found []evidence.Finding,
 			s.State = verdict.About
 		case p.Empty, places && asked.Has(p.Missing):
 			s.State, s.Ref = verdict.Unstated, 0
-		case !p.English && places:
+		case !p.English && len(p.Lost) == 0 && places:
 			s.State, s.Ref = verdict.Unstated, 0
-		case !p.English:
+		case !p.English && len(p.Lost) == 0:
 			s.State, s.Ref, s.Note = verdict.Uncompared, 0,
 				"no word tells its language: only its names and numbers are compared"
 		default:

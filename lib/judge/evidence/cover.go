@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"tri/lib/base/lazyregexp"
 )
 
 // Scope is how many lines on each side of a place show what it is part of.
@@ -12,7 +14,8 @@ const Scope = 12
 // A text is about lines if they and their surroundings contain enough of its content by weight: LeastShare
 // with two telling words in the cited lines, leastOnce with one, leastNamed if they contain a name of it;
 // all of it suffices without. Telling is a word that is neither common nor plain, or a figure that is not
-// everywhere.
+// everywhere. A name or a number of the text that they do not contain is decisive: the text is then not
+// about them.
 const (
 	LeastShare  = 0.5
 	leastOnce   = 0.65
@@ -36,6 +39,7 @@ type Coverage struct {
 	Missing []string // words that neither the lines nor their surroundings contain
 	Beside  []string // words and names that the cited lines themselves do not contain
 	Strange int      // how many of them tell of a subject
+	Lost    []string // names and numbers that neither the lines nor their surroundings contain
 	Empty   bool     // the text has no word, name or number to cover
 }
 
@@ -49,6 +53,10 @@ func (t *Text) Cover(own, near []*Text) Coverage {
 
 // everywhere are figures that any program contains.
 var everywhere = []string{"0", "1", "2"}
+
+// turning matches short words that are no content and yet change a claim: is on, at most, over 5.
+var turning = lazyregexp.New(`(?i)\b(?:is|are|was|were|be|stays?|turned|switched|left|set)\s+(on|up)` +
+	`(?:\s+(?:by|if|when|unless|only|again)\b|\s*[.,;:)]|\s*$)|\bat\s+(most)\b|\b(over|under|all|every|both)\s`)
 
 // weight returns how much a word says of a subject; marked is what the text puts in backticks.
 func weight(w term, marked string) float64 {
@@ -108,9 +116,14 @@ func cover(text string, terms, content []term, tokens []Token, own, near []*Text
 	}
 	for _, tok := range tokens {
 		there := func(t *Text) bool { return t.Where(tok) != "" }
+		if !tok.among(own, near) {
+			c.Lost = append(c.Lost, tok.Text)
+		}
 		if tok.Kind == Number {
 			said++
-			add(tok.Text, 1, !slices.Contains(everywhere, tok.Text), there)
+			tells := !slices.Contains(everywhere, tok.Text)
+			add(tok.Text, 1, tells, there)
+			n.named = n.named || tells && slices.ContainsFunc(own, there)
 			continue
 		}
 		n.named = n.named || slices.ContainsFunc(own, there)
@@ -118,17 +131,61 @@ func cover(text string, terms, content []term, tokens []Token, own, near []*Text
 			c.Beside = append(c.Beside, tok.Text) // though its parts may be there
 		}
 	}
+	for _, m := range turning.FindAllStringSubmatch(text, -1) {
+		if w := strings.ToLower(m[1] + m[2] + m[3]); !slices.ContainsFunc(own, func(t *Text) bool {
+			return hasWord(strings.ToLower(t.text), w)
+		}) {
+			c.Beside = append(c.Beside, w)
+		}
+	}
 	c.Empty = said <= 1 && len(tokens) == 0
 	if n.total > 0 {
 		c.Share = n.all / n.total
-		c.About = n.about(c)
+		c.About = n.about(c) && len(c.Lost) == 0
 	}
-	if !c.About && foreign(terms) {
+	if !c.About && len(c.Lost) == 0 && foreign(terms) {
 		// its words cannot be in the lines
 		c.About = n.hits >= leastOwn && n.cited > 0 && c.Share >= leastNamed
 		c.byNames(tokens, append(slices.Clone(own), near...))
 	}
 	return c
+}
+
+// among reports whether a token occurs in some of the lines, their surroundings or the names of their
+// files; the parts of a name may be in several of them.
+func (t Token) among(own, near []*Text) bool {
+	all := slices.Concat(own, near)
+	if t.Kind == Number && !t.Version() {
+		return slices.ContainsFunc(all, func(e *Text) bool { return e.Where(t) != "" && !e.unitless(t) })
+	}
+	var b strings.Builder
+	for _, e := range all {
+		if Names(e.place, t.Text) {
+			return true
+		}
+		b.WriteString(e.place + "\n" + e.text + "\n")
+	}
+	return t.In(b.String())
+}
+
+// unitless reports whether a text has the digits of a number alone, and nothing in it tells of their unit:
+// 8192 is not 8192 KB. Bare numbers are often seconds, milliseconds or bytes.
+func (t *Text) unitless(tok Token) bool {
+	for _, q := range quantities(tok.Text, false) {
+		if q.unit.dim != duration && q.unit.dim != size || len(q.values) == 0 || q.unit.scale == 1 ||
+			q.unit.scale == 1e-3 {
+			continue
+		}
+		return slices.ContainsFunc(t.nums, func(n quantity) bool {
+			return n.unit.dim == noDim && slices.Contains(n.values, q.values[0])
+		}) && !slices.ContainsFunc(t.nums, func(n quantity) bool {
+			return n.unit.dim == q.unit.dim && q.same(n)
+		}) && !slices.ContainsFunc(t.terms, func(w term) bool {
+			u, ok := units[w.text]
+			return ok && u.dim == q.unit.dim && len(w.text) > 1
+		})
+	}
+	return false
 }
 
 // byNames measures a text in another language than the code's by its tokens alone. At least one must be a
@@ -162,6 +219,9 @@ func (c Coverage) String() string {
 	text := fmt.Sprintf("%.0f%% of the claim", 100*c.Share)
 	if n := len(c.Missing); n > 0 {
 		text += ", not " + list(c.Missing)
+	}
+	if len(c.Lost) > 0 {
+		text += "; the lines do not hold " + list(c.Lost)
 	}
 	return text
 }

@@ -330,8 +330,9 @@ func lone(text string, seen []quantity) []quantity {
 	return out
 }
 
-const close2 = 1e-6 // relative; numbers with few digits are rounded
+const close2 = 1e-6 // relative; fractions with few digits are rounded
 
 func near2(a, b float64) bool {
-	return a == b || math.Abs(a-b) <= close2*math.Max(math.Abs(a), math.Abs(b))
+	return a == b || (a != math.Trunc(a) || b != math.Trunc(b)) &&
+		math.Abs(a-b) <= close2*math.Max(math.Abs(a), math.Abs(b))
 }

@@ -34,6 +34,9 @@ var (
 	option = lazyregexp.New(`^(?:--?[a-zA-Z][\w-]*|\$\{?[A-Za-z_]\w*)$`)
 	isPath = lazyregexp.New(`^[~.]{0,2}/?(?:[\w@+-][\w.@+-]*/)+[\w.@+-]+$|^[\w@+-]+\.(?:go|js|ts|tsx|jsx|py|rb|rs|java|kt|c|h|cc|cpp|hpp|cs|php|swift|scala|sh|bash|sql|ya?ml|toml|json|ndjson|md|txt|xml|html|css|proto|mod|sum|cfg|conf|ini|env|lock|mk|tf|ex|exs|lua|pl|csv|txtar|rst|adoc|vue|svelte|zig|nim|hs|ml|clj|erl|dart|m|mm|gradle|properties|service)$`)
 	humps  = lazyregexp.New(`\p{Ll}\p{Lu}|^\p{Lu}+_|[\p{L}\p{N}]_[\p{L}\p{N}]|::|\(\)$`)
+	// header matches a name such as Retry-After, quoted a word in quotes that is no plain one.
+	header = lazyregexp.New(`^[A-Z][A-Za-z0-9]*(?:-[A-Z][A-Za-z0-9]*)+$`)
+	quoted = lazyregexp.New(`["']([\w-]+(?:[-_./:][\w-]+)+)["']`)
 	dotted = lazyregexp.New(`^[\p{L}_][\p{L}\p{N}_]+(?:\.[\p{L}_][\p{L}\p{N}_]+)+$`)
 	// standard matches a method or encoding named with a number: SHA-512.
 	standard = lazyregexp.New(`^(?i)(?:sha|utf|base|rs|hs|es|aes|crc|md|tls|rfc|iso)-?\d{1,5}$`)
@@ -93,6 +96,11 @@ func Tokens(text string) []Token {
 	}
 	for _, w := range word.FindAllString(text, -1) {
 		add(kindOf(w, false), trim(w))
+	}
+	for _, m := range quoted.FindAllStringSubmatch(text, -1) {
+		if kind := kindOf(m[1], true); kind != "" {
+			add(kind, m[1])
+		}
 	}
 	for _, q := range figures(text, false) {
 		add(Number, q)
@@ -173,7 +181,7 @@ func kindOf(w string, code bool) string {
 		return ""
 	case standard.MatchString(w) && w != "utf-8" && !strings.EqualFold(w, "utf8"):
 		return Name
-	case humps.MatchString(w), dotted.MatchString(w) && utf8.RuneCountInString(w) > 4:
+	case humps.MatchString(w), header.MatchString(w), dotted.MatchString(w) && utf8.RuneCountInString(w) > 4:
 		return Name
 	}
 	return ""

@@ -105,7 +105,8 @@ func drafts(out io.Writer, in inputs) error {
 	if err != nil {
 		return err
 	}
-	t := &draftTable{out: out, validator: &validate.Validator{Now: time.Now}, file: os.Getenv("DRAFTS_SHOWN")}
+	t := &draftTable{out: out, validator: &validate.Validator{Now: time.Now}, file: os.Getenv("DRAFTS_SHOWN"),
+		drills: map[string]*faults.Drill{}}
 	if t.file != "" {
 		all = slices.DeleteFunc(all, func(p pair) bool { return p.Half != halves[0] })
 	}
@@ -226,12 +227,15 @@ func (t *draftTable) plant(p pair, i int) error {
 	if t.run(good.Return, p).Verdict != verdict.Pass {
 		return nil
 	}
-	root, err := os.OpenRoot(p.dir)
-	if err != nil {
-		return err
+	d := t.drills[p.dir]
+	if d == nil {
+		root, err := os.OpenRoot(p.dir)
+		if err != nil {
+			return err
+		}
+		d = &faults.Drill{Root: root, Seed: 1} // it reads the whole codebase, once
+		t.drills[p.dir] = d
 	}
-	defer root.Close()
-	d := &faults.Drill{Root: root, Seed: 1}
 	for _, kind := range planted {
 		bad, err := d.Plant(good, kind, p.Refs[0].Ref, uint64(i))
 		if errors.Is(err, faults.ErrNoPlace) || err == nil && !bad.Drill.Decidable {
@@ -249,6 +253,7 @@ func (t *draftTable) plant(p pair, i int) error {
 type draftTable struct {
 	out       io.Writer
 	validator *validate.Validator
+	drills    map[string]*faults.Drill // by folder
 	names     []string
 	counts    map[string]*[2]outcomes
 	file      string // to which the tuned half is written; set: the other one is not judged
