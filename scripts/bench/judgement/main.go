@@ -21,9 +21,8 @@ type part struct {
 
 // inputs are what the parts read that is not kept here.
 type inputs struct {
-	data   string // labels, questions, returns: scripts/bench/judgement/data
-	chat   string // folder of chat as events
-	labels string // folder of labels of turns and relations, "" if there are none
+	data string // labels, questions, returns: scripts/bench/judgement/data
+	chat string // folder of chat as events
 }
 
 var parts []part
@@ -31,7 +30,6 @@ var parts []part
 func main() {
 	in := inputs{data: "scripts/bench/judgement/data"}
 	flag.StringVar(&in.chat, "chat", "../shared/data/chat", "folder of chat as events")
-	flag.StringVar(&in.labels, "labels", "", "folder of labels of turns and relations")
 	flag.Usage = usage
 	flag.Parse()
 	for _, name := range flag.Args() {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"tri/lib/base/stream"
@@ -21,47 +22,28 @@ import (
 
 func init() {
 	parts = append(parts,
-		part{"turns", "Turns: two messages of one person, against two readers' labels", turnsPart},
+		part{"turns", "Turns: two messages of one person, against one reader's labels", turnsPart},
 		part{"relations",
 			"Relations: what an asker's message does to the open question, against one reader's labels",
 			relationsPart})
 }
 
-// line is a message as a reader sees it.
-type line struct{ At, Who, Text string }
-
-// twoSaid is a place of turns.ndjson.
-type twoSaid struct {
-	ID, Room string
-	AID      string `json:"a_id"`
-	BID      string `json:"b_id"`
-	A, B     line
+// linked is a line of data/turns: whether a person's message continues the one before.
+type linked struct {
+	room, first, second, half string
+	same                      bool
 }
 
-// readerLabel is a reader's word on a place.
-type readerLabel struct {
-	ID   string
-	Same bool
-}
-
-// errNoLabels says that a part was left out.
-var errNoLabels = errors.New("no labels: -labels names the folder with them")
-
-// labelled reads places and the labels of two readers, by id.
-func labelled[T any](in inputs, name string) (places []T, a, b map[string]readerLabel, err error) {
-	if in.labels == "" {
-		return nil, nil, nil, errNoLabels
-	}
-	places, err = records[T](filepath.Join(in.labels, name+".ndjson"))
-	by := [2]map[string]readerLabel{{}, {}}
-	for i, reader := range []string{"A", "B"} {
-		said, failed := records[readerLabel](filepath.Join(in.labels, name+"."+reader+".ndjson"))
-		err = errors.Join(err, failed)
-		for _, l := range said {
-			by[i][l.ID] = l
+func readLinked(path string) (all []linked, err error) {
+	text, err := os.ReadFile(path)
+	for n, l := range strings.Split(strings.TrimSuffix(string(text), "\n"), "\n") {
+		f := strings.Split(l, "\t")
+		if len(f) != 5 || f[4] != "same" && f[4] != "apart" {
+			return nil, fmt.Errorf("%s:%d: not a room, two ids, a half and same or apart", path, n+1)
 		}
+		all = append(all, linked{f[0], f[1], f[2], f[3], f[4] == "same"})
 	}
-	return places, by[0], by[1], err
+	return all, err
 }
 
 func records[T any](path string) (all []T, err error) {
@@ -137,62 +119,54 @@ func (c *yesNo) print(out io.Writer, name string) {
 }
 
 func turnsPart(out io.Writer, in inputs) error {
-	places, a, b, err := labelled[twoSaid](in, "turns")
-	if errors.Is(err, errNoLabels) {
-		fmt.Fprintln(out, err)
-		return nil
-	}
+	labels, err := readLinked(filepath.Join(in.data, "turns", "turns.tsv"))
 	if err != nil {
 		return err
 	}
-	agree := 0
-	ours := map[string]*yesNo{}
-	timers := map[float64]*yesNo{}
-	rooms := map[string]map[string]event.Classified{}
-	for _, p := range places {
-		if a[p.ID].Same != b[p.ID].Same {
-			continue
-		}
-		agree++
-		want := a[p.ID].Same
-		if rooms[p.Room] == nil {
-			if rooms[p.Room], err = roomOf(filepath.Join(in.chat, "..", p.Room)); err != nil {
+	ours, timers := map[string]*yesNo{}, map[string]map[float64]*yesNo{}
+	var room map[string]event.Classified
+	for i, l := range labels {
+		if i == 0 || labels[i-1].room != l.room {
+			if room, err = roomOf(filepath.Join(in.chat, "..", l.room+".ndjson")); err != nil {
 				return err
 			}
 		}
-		first, second := rooms[p.Room][p.AID], rooms[p.Room][p.BID]
-		for _, name := range []string{"all rooms", p.Room} {
-			if ours[name] == nil {
-				ours[name] = &yesNo{}
-			}
-			ours[name].add(first.TurnID == second.TurnID, want)
+		first, second := room[l.first], room[l.second]
+		said := first.TurnID == second.TurnID
+		if os.Getenv("SHOW") == l.half && said != l.same {
+			fmt.Fprintf(out, "   %s same %v, %s, %g s: %.80q %.80q\n", l.room, l.same, second.TurnWhy,
+				gap(first, second), first.Content, second.Content)
 		}
-		for _, w := range []float64{2.5, 5, 10, 15, 30, 45, 60, 90, 120, 300} {
-			if timers[w] == nil {
-				timers[w] = &yesNo{}
+		for _, name := range []string{l.half, l.half + ", " + l.room} {
+			if ours[name] == nil {
+				ours[name], timers[name] = &yesNo{}, map[float64]*yesNo{}
 			}
-			timers[w].add(gap(p) <= w, want)
+			ours[name].add(said, l.same)
+			for _, w := range []float64{2.5, 5, 10, 15, 30, 45, 60, 90, 120, 300} {
+				if timers[name][w] == nil {
+					timers[name][w] = &yesNo{}
+				}
+				timers[name][w].add(gap(first, second) <= w, l.same)
+			}
 		}
 	}
-	fmt.Fprintf(out, "  %d places, the readers agree on %d; those are scored. Split turns: 1 - recall.\n",
-		len(places), agree)
+	fmt.Fprintf(out, "  %d places, ONE reader. Split turns: 1 - recall.\n", len(labels))
 	for _, name := range sorted(ours) {
 		ours[name].print(out, name)
-	}
-	for _, w := range sorted(timers) {
-		timers[w].print(out, fmt.Sprintf("timer per person, %g s", w))
+		best := 2.5
+		for _, w := range sorted(timers[name]) {
+			if timers[name][w].f1() > timers[name][best].f1() {
+				best = w
+			}
+		}
+		timers[name][2.5].print(out, "  a timer of 2.5 s")
+		timers[name][best].print(out, fmt.Sprintf("  the best timer, %g s", best))
 	}
 	return nil
 }
 
-func gap(p twoSaid) float64 {
-	from, err := time.Parse(time.RFC3339, p.A.At)
-	to, err2 := time.Parse(time.RFC3339, p.B.At)
-	if err != nil || err2 != nil {
-		return -1
-	}
-	return to.Sub(from).Seconds()
-}
+// gap returns the seconds between two messages.
+func gap(a, b event.Classified) float64 { return seconds(b.CreateTime) - seconds(a.CreateTime) }
 
 func sorted[K string | float64, V any](m map[K]V) []K {
 	var keys []K
