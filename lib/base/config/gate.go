@@ -3,8 +3,6 @@ package config
 import (
 	"errors"
 	"time"
-
-	"tri/lib/base/query"
 )
 
 // Gate configures how people decide.
@@ -129,8 +127,7 @@ func (g *Gate) compile(f *faults) {
 func (a *AutoReply) compile(f *faults) {
 	for name, rules := range map[string][]Condition{"never": a.Never, "production": a.Production} {
 		for i, r := range rules {
-			_, err := query.CompileCondition(r.When)
-			f.add(err, "auto_reply", name, i, "when")
+			f.add(checkCondition(r.When), "auto_reply", name, i, "when")
 		}
 	}
 	if _, err := time.LoadLocation(a.Zone); err != nil {
