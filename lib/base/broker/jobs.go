@@ -81,7 +81,7 @@ func (h *Hub) Submit(ctx context.Context, id string, data []byte) error {
 	return Explain(err)
 }
 
-// Withdraw removes a job from the queue. A worker that has it is told by Tell.
+// Withdraw removes a job from the queue. Tell informs a worker that has it.
 func (h *Hub) Withdraw(ctx context.Context, id string) error {
 	s, err := h.c.js.Stream(ctx, workStream)
 	if err != nil {
