@@ -11,7 +11,6 @@ import (
 // TestAcceptance runs the scripts that demonstrate acceptance criteria, with the programs as built
 // now.
 func TestAcceptance(t *testing.T) {
-	t.Parallel()
 	scripts, err := filepath.Glob("../scripts/acceptance/ac*")
 	if err != nil || len(scripts) == 0 {
 		t.Fatal(scripts, err)

@@ -21,7 +21,6 @@ const answer = `{"confidence":"high","confidence_reason":"it is one constant","s
 // TestAutomaticReply: a question of a kind that has earned automatic replies is answered without a
 // person; a notice is posted before, by which a person can stop it.
 func TestAutomaticReply(t *testing.T) {
-	t.Parallel()
 	dir := t.TempDir()
 	write := func(name, text string) {
 		t.Helper()

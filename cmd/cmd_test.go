@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,9 +21,6 @@ var update = flag.Bool("update", false, "rewrite the expected output in testdata
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if p := flag.Lookup("test.parallel"); p.Value.String() == p.DefValue {
-		_ = p.Value.Set(strconv.Itoa(2 * runtime.GOMAXPROCS(0))) // most wait for programs
-	}
 	if onlySources(flag.Lookup("test.run").Value.String()) {
 		os.Exit(m.Run())
 	}
@@ -100,7 +96,6 @@ func TestInputs(t *testing.T) {
 }
 
 func TestScripts(t *testing.T) {
-	t.Parallel()
 	root, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)

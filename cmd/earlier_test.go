@@ -12,7 +12,6 @@ import (
 // copies. It has an answered thread in which a second person asked, a withdrawn question, and an
 // approved draft that was not yet posted.
 func TestEarlierHome(t *testing.T) {
-	t.Parallel()
 	open := func(t *testing.T) (run func(string) string) {
 		dir := t.TempDir()
 		if err := os.CopyFS(dir, os.DirFS("testdata/earlier")); err != nil {

@@ -103,7 +103,6 @@ func help(argv ...string) string {
 
 // TestExampleScripts: the scripts are parsed by the shells that would run them.
 func TestExampleScripts(t *testing.T) {
-	t.Parallel()
 	scripts := 0
 	for file, text := range exampleFiles(t) {
 		if !strings.HasPrefix(text, "#!/bin/sh\n") {
@@ -217,7 +216,6 @@ func TestSkillNeverDecides(t *testing.T) {
 // TestBrief: the short form of a draft is short, complete enough to decide on, and contains no
 // terminal control sequences, whatever the record contains.
 func TestBrief(t *testing.T) {
-	t.Parallel()
 	nasty := "a\x1b[2J\u202eb\r\nE: forged\x00c"
 	record := map[string]any{
 		"id": "3f9a2c", "kind": "draft", "draft_sha256": strings.Repeat("ab", 32), "chat_name": nasty,

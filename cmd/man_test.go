@@ -18,7 +18,6 @@ var sections = []string{"NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "EXAMP
 
 // TestMan compares each program's page with the program's own help.
 func TestMan(t *testing.T) {
-	t.Parallel()
 	for _, name := range programs(t) {
 		t.Run(name, func(t *testing.T) {
 			help, err := exec.Command(name, "-h").Output()

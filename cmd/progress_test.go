@@ -13,7 +13,6 @@ import (
 
 // TestProgress: long work is counted on a terminal, and nowhere else.
 func TestProgress(t *testing.T) {
-	t.Parallel()
 	week, dir := "../examples/week", t.TempDir()
 	events, threaded := filepath.Join(dir, "events"), filepath.Join(dir, "threaded")
 	for _, tt := range []struct{ shell, want string }{
@@ -49,7 +48,6 @@ func TestProgress(t *testing.T) {
 
 // TestLines: what a person reads on a terminal is lines, and records with --json.
 func TestLines(t *testing.T) {
-	t.Parallel()
 	for _, tt := range []struct{ shell, want string }{
 		{"tri-watch export ../examples/week", "backend mira: morning all"},
 		{"tri-watch --json export ../examples/week", `"platform":"slack"`},

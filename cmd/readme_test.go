@@ -16,7 +16,6 @@ import (
 // checkout's examples and code, the programs on PATH, and a home of its own. Where the README shows
 // output, it is compared in any order, since stderr is not synchronized with stdout.
 func TestReadme(t *testing.T) {
-	t.Parallel()
 	page, err := os.ReadFile("../README.md")
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,6 @@ import (
 // TestTrackRecord: each test that tri-reliability(7) names as the reproducer of a bug exists, and
 // so does each command of torture.
 func TestTrackRecord(t *testing.T) {
-	t.Parallel()
 	page, err := os.ReadFile("../man/tri-reliability.7")
 	if err != nil {
 		t.Fatal(err)

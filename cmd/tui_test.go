@@ -21,7 +21,6 @@ var sequence = regexp.MustCompile("\x1b(\\[[0-9;?<>=]*[a-zA-Z]|\\][^\x07\x1b]*(\
 
 // TestScreen drives tri-approve tui through a pseudo-terminal, small and large.
 func TestScreen(t *testing.T) {
-	t.Parallel()
 	for _, size := range []pty.Winsize{{Rows: 24, Cols: 80}, {Rows: 50, Cols: 200}} {
 		h, err := durable.Open(t.TempDir())
 		if err != nil {

@@ -20,7 +20,6 @@ import (
 // TestPage opens the page of tri-approve web by the address that it prints and approves a draft on
 // it; requests without that address or from another page are refused.
 func TestPage(t *testing.T) {
-	t.Parallel()
 	h, err := durable.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

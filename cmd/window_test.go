@@ -13,7 +13,6 @@ import (
 // tri-watch repeats the events that tri-thread needs for the events that
 // tri-turn and tri-classify need.
 func TestWindows(t *testing.T) {
-	t.Parallel()
 	if need := int64(conversation.Window + turn.Window + classify.Window); watch.Window < need {
 		t.Errorf("tri-watch repeats %d bytes, tri-thread | tri-turn | tri-classify need %d",
 			watch.Window, need)
