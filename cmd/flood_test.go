@@ -17,7 +17,6 @@ import (
 // TestFlood: ten thousand mentions start no more runs than the budget allows and notify the
 // operator once, and none is lost; with new budget they are processed without intervention.
 func TestFlood(t *testing.T) {
-	t.Parallel()
 	const mentions = 10_000
 	dir := t.TempDir()
 	home := filepath.Join(dir, "home")

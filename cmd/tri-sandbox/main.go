@@ -10,7 +10,6 @@ import (
 	"tri/lib/base/sandbox"
 	"tri/lib/base/sandbox/probe"
 	"tri/lib/base/sysexit"
-	"tri/lib/judge/safety"
 )
 
 func main() { cli.Main(program) }
@@ -59,7 +58,6 @@ started through this program too, which stands at the inner end of their walls.
 		status, _, err := sandbox.Run(c.Context, sandbox.Spec{
 			Argv: c.Args[1:], Env: environment(home), Dir: c.Args[0], Write: c.Bool("write"),
 			Home: home, Hidden: c.Strings("hide"), Read: c.Strings("read"), Reach: c.Strings("reach"),
-			Secret: safety.HoldsKey,
 		}, c.In, c.Out, c.Err)
 		if err != nil || status == 0 {
 			return err

@@ -59,7 +59,7 @@ func judge(c *cli.Call) error {
 		return err
 	}
 	v := &validate.Validator{Secrets: cfg.Secrets(), Now: time.Now}
-	asked := *cfg // lenses ask the configured agent, also if --agent names another
+	asked := *cfg // lenses ask the configured agent, whoever else attacks
 	cfg.Validator.Agent = cmp.Or(c.String("agent"), cfg.Validator.Agent, "none")
 	if cfg.Validator.Agent == "search" {
 		return cli.Usagef("search finds lines and cannot judge; a validator is none, or an agent with a model")

@@ -40,7 +40,7 @@ type Handler interface {
 	OnEvents(events ...event.Event) error
 	// OnAction stores a click or a reaction on a message of the bot, durably.
 	OnAction(a event.Action) error
-	// OnTyping reports that a person types, or no longer does (ExpiresAt in the past). It is only a
+	// OnTyping reports that somebody types, or no longer does (ExpiresAt in the past). It is only a
 	// hint: it is not durable, and may be lost.
 	OnTyping(t presence.Typing)
 	// OnConnect reports that events can be received (true; not yet when the connection is only

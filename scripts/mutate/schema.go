@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Names of the environment: the mutant that is on, and the file that records which
+// Names of the environment: the mutant that is on, and the file that is told which
 // ones are met.
 const (
 	envMutant = "TRI_MUTANT"

@@ -56,7 +56,7 @@ func (t *timed) say(args ...string) error {
 func (t *timed) posted() int {
 	posts, err := t.chat.posts()
 	if err != nil {
-		panic(err) // a file of this test
+		panic(err) // a file of ours
 	}
 	return len(posts)
 }
@@ -145,7 +145,7 @@ func (t *timed) over() error {
 func (t *timed) runs() (n int) {
 	lines, err := t.lines("spend.ndjson")
 	if err != nil {
-		panic(err) // a file of this test
+		panic(err) // a file of ours
 	}
 	for _, line := range lines {
 		var e budget.Entry
@@ -204,7 +204,7 @@ func (t *timed) budget() error {
 }
 
 // expiry: a draft that the clock has made too old can be said yes to no more, and
-// a program that tries says so; nothing is stuck by it, also when the clock was wrong.
+// whoever tries is told; nothing is stuck by it, also when the clock was wrong.
 func (t *timed) expiry() error {
 	if err := errors.Join(t.set("offer_expires_h: 1000000", "offer_expires_h: 72", ""), t.up()); err != nil {
 		return err

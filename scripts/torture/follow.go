@@ -160,7 +160,7 @@ func (f *followed) line(at int) []byte {
 	f.said[id] = e.Content
 	b, err := json.Marshal(e)
 	if err != nil {
-		panic(err) // an event of this test
+		panic(err) // an event of ours
 	}
 	return b
 }

@@ -23,7 +23,7 @@ const noRoom = "no space left on device"
 const page = 4 << 10
 
 // full fills the disk under every program and under the whole pipeline, to the
-// page, and has room be made later. A program without room must say so; nothing that
+// page, and has room be made later. Whoever has no room must say so; nothing that
 // was told may be lost, nothing be torn or posted twice; and with room everything
 // goes on. The codebase and the chat are elsewhere.
 func full(o options) error { return mounting("full", o, fillDisk) }

@@ -75,7 +75,7 @@ type image struct {
 // mounts.
 const apart = "TORTURE_APART"
 
-// mounting runs a test where mounts are nobody else's: a process that made a sandbox
+// mounting runs a test where mounts are nobody else's: whoever made a sandbox
 // meanwhile would keep a file system mounted that was to be gone. What is left
 // mounted goes with the test.
 func mounting(name string, o options, test func(options) error) error {

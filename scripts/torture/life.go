@@ -93,7 +93,7 @@ func (l *life) fell(s *stage) error {
 }
 
 // speak has people talk for a while, and half of the time until one of those who
-// tell has told something: its subject is fresh then.
+// tell has told something: what it is about is fresh then.
 func (l *life) speak() error {
 	tells := []string{"watch", "dispatch", "reply", "approve"}
 	tell := filepath.Join(l.dir, "told", tells[l.rng.IntN(len(tells))])
@@ -245,7 +245,7 @@ func (l *life) processes() (pids []int, err error) {
 	return pids, err
 }
 
-// tracing reports whether a process is strace and has a process to trace, who stops
+// tracing reports whether a process is strace and has somebody to trace, who stops
 // by way of it: it must run.
 func tracing(pid int) bool {
 	name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))

@@ -22,6 +22,8 @@ type natsWorld struct {
 	rng   *rand.Rand
 	nodes []*natsNode
 	kills map[string]int
+
+	address string // of the first server
 }
 
 // natsNode is a process that is killed and started again.
@@ -45,6 +47,7 @@ func newNats(o options, servers int) (*natsWorld, error) {
 	if err != nil {
 		return nil, err
 	}
+	w.address = fmt.Sprintf("127.0.0.1:%d", ports[0])
 	var urls, routes []string
 	for i := range servers {
 		urls = append(urls, fmt.Sprintf("nats://127.0.0.1:%d", ports[i]))
@@ -187,9 +190,11 @@ func (w *natsWorld) harm() error {
 	return nil
 }
 
-// overNats tortures the copy of a log, then jobs, then a dispatcher whose runs are elsewhere, then a cluster.
+// overNats tortures the copy of a log, then jobs, then a dispatcher whose runs are elsewhere, a cluster,
+// and a bad network.
 func overNats(o options) error {
-	for _, part := range []func(options) error{natsLogs, natsJobs, natsDispatch, natsCluster} {
+	for _, part := range []func(options) error{natsLogs, natsJobs, natsDispatch, natsCluster,
+		natsNetwork} {
 		if err := part(o); err != nil {
 			return err
 		}
@@ -209,7 +214,7 @@ func natsLogs(o options) error {
 	w.node("copy", "tri-nats", "sub", "events")
 	appended := newAppender(w.path("hub", "events.ndjson"), o.seed)
 	defer appended.stop()
-	control, err := newNaive(w.path("server0.conf"))
+	control, err := newNaive(w.address)
 	if err != nil {
 		return err
 	}
@@ -255,7 +260,7 @@ func sameFile(a, b string, wait time.Duration) error {
 	}
 }
 
-// natsCluster: three servers, of which any one is killed at a time.
+// natsCluster: three servers, of which any one is killed at a time, and every second one loses its disk.
 func natsCluster(o options) error {
 	w, err := newNats(o, 3)
 	if err != nil {
@@ -273,10 +278,15 @@ func natsCluster(o options) error {
 		return errors.New("nats cluster: no line has come")
 	}
 	var stalls []time.Duration
-	for range max(o.rounds/40, 1) {
+	for i := range max(o.rounds/40, 2) {
 		n := w.nodes[w.rng.IntN(3)]
 		n.kill()
-		w.kills["server"]++
+		if w.kills["server"]++; i%2 == 1 {
+			w.kills["disk"]++
+			if err := os.RemoveAll(n.wipe); err != nil {
+				return err
+			}
+		}
 		want, at := size(w.path("hub", "events.ndjson")), time.Now()
 		for size(w.path("copy", "events.ndjson")) < want {
 			if time.Since(at) > o.wait {

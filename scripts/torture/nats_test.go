@@ -27,7 +27,7 @@ func serve(t *testing.T) (dir, url string) {
 		t.Skip("make bin/nats-server builds the server")
 	}
 	dir = filepath.Join(t.TempDir(), "nats")
-	if _, err := broker.Init(dir, []string{"127.0.0.1"}, 1); err != nil {
+	if _, err := broker.Init(dir, []string{"127.0.0.1"}, 2); err != nil {
 		t.Fatal(err)
 	}
 	ports, err := freePorts(1)
@@ -85,7 +85,7 @@ var violation = regexp.MustCompile(`(?i)permissions violation for (publish|subsc
 func TestNatsRoles(t *testing.T) {
 	dir, url := serve(t)
 	roles := map[string]string{"hub": broker.RoleHub, "watch": broker.RoleWatch, "copy": broker.RoleCopy,
-		"worker1": broker.RoleWorker}
+		"worker1": broker.RoleWorker, "worker2": broker.RoleWorker}
 	concrete := func(s string) string {
 		return strings.NewReplacer("*", "x", ">", "x").Replace(s)
 	}
@@ -105,7 +105,7 @@ func TestNatsRoles(t *testing.T) {
 	rights := map[string]map[string]bool{}
 	for name, role := range roles {
 		rights[name] = map[string]bool{}
-		r := broker.RightsOf(role)
+		r := broker.RightsOf(role, publicOf(t, dir, name))
 		for _, s := range r.Publish {
 			rights[name]["publish "+concrete(s)] = true
 		}
@@ -117,8 +117,10 @@ func TestNatsRoles(t *testing.T) {
 		}
 	}
 	// What is never so, whatever the lists say.
+	other := publicOf(t, dir, "worker2")
 	for name, never := range map[string][]string{
-		"worker1": {"publish tri.log.decisions", "publish $JS.API.DIRECT.GET.TRI_LOG_events",
+		"worker1": {"subscription tri.down." + other + ".x", "subscription tri.down.*.*",
+			"publish tri.up." + other + ".x", "publish tri.log.decisions", "publish $JS.API.DIRECT.GET.TRI_LOG_events",
 			"publish tri.work.x", "publish $JS.API.DIRECT.GET.TRI_RESULT.x", "subscription tri.log.*"},
 		"watch": {"publish $JS.API.DIRECT.GET.TRI_LOG_replies", "publish tri.log.decisions",
 			"publish tri.log.replies", "subscription tri.log.*"},
@@ -190,6 +192,20 @@ func TestNatsRoles(t *testing.T) {
 		nc.Close()
 		t.Error("a stranger is let in")
 	}
+}
+
+// publicOf returns the public key of a machine from the server's configuration.
+func publicOf(t *testing.T, dir, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "nats-server.conf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile("# " + name + `\n\s*\{ nkey: (\w+),`).FindSubmatch(text)
+	if m == nil {
+		t.Fatalf("no key of %s", name)
+	}
+	return string(m[1])
 }
 
 // covers reports whether a right is among the rights, or below one with "*" for a part.

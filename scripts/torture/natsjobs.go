@@ -13,7 +13,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -88,14 +87,8 @@ type naive struct {
 	mu    sync.Mutex
 }
 
-var listens = regexp.MustCompile(`listen: (\S+)`)
-
-func newNaive(conf string) (*naive, error) {
-	text, err := os.ReadFile(conf)
-	if err != nil {
-		return nil, err
-	}
-	nc, err := nats.Connect("nats://"+listens.FindStringSubmatch(string(text))[1], nats.MaxReconnects(-1),
+func newNaive(address string) (*naive, error) {
+	nc, err := nats.Connect("nats://"+address, nats.MaxReconnects(-1),
 		nats.ReconnectWait(50*time.Millisecond), nats.RetryOnFailedConnect(true))
 	if err != nil {
 		return nil, err

@@ -47,7 +47,7 @@ func begin(cmd *exec.Cmd) (*program, error) {
 	if cmd.Stderr == nil {
 		cmd.Stderr = &p.said
 	}
-	cmd.WaitDelay = time.Second // processes that it started may have its stderr still
+	cmd.WaitDelay = time.Second // whoever it has started may have its stderr still
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}

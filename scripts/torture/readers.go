@@ -77,7 +77,7 @@ func (r *reader) records() (n int, err error) {
 	return n, nil
 }
 
-// piped is a pipeline whose programs print into pipes, each with a reader of this test.
+// piped is a pipeline whose programs print into pipes, each with a reader of ours.
 type piped struct {
 	*world
 	stages []*stage

@@ -26,7 +26,7 @@ func (f *facts) add(g facts) {
 
 func (f *facts) sum() int { return f.events + f.moves + f.approvals + f.posts + f.replies }
 
-// approval is a draft that waits, and whose approval was reported.
+// approval is a draft that waits, and that somebody was told is approved.
 type approval struct {
 	Key    string `json:"key"`
 	SHA256 string `json:"draft_sha256"`

@@ -39,7 +39,7 @@ func TestWarp(t *testing.T) {
 	}
 }
 
-// TestClock: the clock continues from where it was set, at its rate.
+// TestClock: what the clock shows goes on from where it was set, at its rate.
 func TestClock(t *testing.T) {
 	start := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 	c, err := newClock(t.TempDir(), start, 1000)

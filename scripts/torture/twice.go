@@ -65,7 +65,7 @@ func (w *world) twice(args []string, lock string) error {
 	return err
 }
 
-// isHeld reports whether a lock is held.
+// isHeld reports whether somebody holds a lock.
 func isHeld(name string) bool {
 	f, err := os.Open(name)
 	if err != nil {

@@ -162,7 +162,7 @@ func (c *clock) turn(t warpTurn) {
 	c.page.turns++ // a program that looks meanwhile sees the old turn
 }
 
-// jump sets the wall clock, as a user with the right to does: waits continue.
+// jump sets the wall clock, as somebody with the right to does: waits go on.
 func (c *clock) jump(d time.Duration) {
 	wall, mono := clocks()
 	t := c.page.at[c.page.turns-1]

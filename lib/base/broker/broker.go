@@ -43,6 +43,7 @@ type Conn struct {
 	nc       *nats.Conn
 	js       jetstream.JetStream
 	replicas int
+	key      string // public, of this machine; "any" without one
 	Lease    time.Duration
 }
 
@@ -68,12 +69,13 @@ func Open(ctx context.Context, cfg config.Nats, name string,
 	if cfg.CAFile != "" {
 		opts = append(opts, nats.RootCAs(cfg.CAFile))
 	}
+	own := "any"
 	if cfg.SeedFile != "" {
 		key, public, err := login(cfg.SeedFile)
 		if err != nil {
 			return nil, err
 		}
-		opts = append(opts, key, nats.CustomInboxPrefix(inboxOf(public)))
+		opts, own = append(opts, key, nats.CustomInboxPrefix(inboxOf(public))), public
 	}
 	nc, err := nats.Connect(cfg.URL, opts...)
 	if err != nil {
@@ -82,7 +84,7 @@ func Open(ctx context.Context, cfg config.Nats, name string,
 		}
 		return nil, fmt.Errorf("connect to %s: %w", cfg.URL, err)
 	}
-	c := &Conn{nc: nc, replicas: cfg.Replicas, Lease: time.Duration(cfg.LeaseS * float64(time.Second))}
+	c := &Conn{nc: nc, replicas: cfg.Replicas, key: own, Lease: time.Duration(cfg.LeaseS * float64(time.Second))}
 	if err := suits(nc); err != nil {
 		nc.Close()
 		return nil, err

@@ -25,8 +25,11 @@ const (
 
 func workSubject(id string) string   { return "tri.work." + id }
 func resultSubject(id string) string { return "tri.result." + id }
-func upSubject(id string) string     { return "tri.run." + id + ".up" }
-func downSubject(id string) string   { return "tri.run." + id + ".down" }
+
+// What worker and hub say of a job while it runs has the worker's key in its subject, so that no worker
+// can read what is said to another, or speak as another.
+func upSubject(key, id string) string   { return "tri.up." + key + "." + id }
+func downSubject(key, id string) string { return "tri.down." + key + "." + id }
 
 const whoSubject = "tri.who"
 
@@ -81,7 +84,7 @@ func (h *Hub) Submit(ctx context.Context, id string, data []byte) error {
 	return Explain(err)
 }
 
-// Withdraw removes a job from the queue. Tell informs a worker that has it.
+// Withdraw removes a job from the queue. A worker that has it is told by Tell.
 func (h *Hub) Withdraw(ctx context.Context, id string) error {
 	s, err := h.c.js.Stream(ctx, workStream)
 	if err != nil {
@@ -128,20 +131,21 @@ func (c *Conn) last(ctx context.Context, subject string) ([]byte, error) {
 	return nil, fmt.Errorf("read %s: %s %s", subject, m.Header.Get("Status"), m.Header.Get("Description"))
 }
 
-// Tell sends data to the worker that has the job, and reports whether it has received it.
-func (h *Hub) Tell(ctx context.Context, id string, data []byte) bool {
+// Tell sends data to the worker with a key, which has the job, and reports whether it has received it.
+func (h *Hub) Tell(ctx context.Context, key, id string, data []byte) bool {
 	ctx, cancel := context.WithTimeout(ctx, 400*time.Millisecond)
 	defer cancel()
-	_, err := h.c.nc.RequestWithContext(ctx, downSubject(id), data)
+	_, err := h.c.nc.RequestWithContext(ctx, downSubject(key, id), data)
 	return err == nil
 }
 
-// Hear calls fn with what the workers of a job say, each with the number of its try, until stop.
-func (h *Hub) Hear(id string, fn func(try int, data []byte)) (stop func(), err error) {
-	sub, err := h.c.nc.Subscribe(upSubject(id), func(m *nats.Msg) {
+// Hear calls fn with what the workers of a job say, each with its key and the number of its try, until
+// stop.
+func (h *Hub) Hear(id string, fn func(key string, try int, data []byte)) (stop func(), err error) {
+	sub, err := h.c.nc.Subscribe(upSubject("*", id), func(m *nats.Msg) {
 		try, err := strconv.Atoi(m.Header.Get("Tri-Try"))
-		if err == nil {
-			fn(try, m.Data)
+		if parts := strings.Split(m.Subject, "."); err == nil && len(parts) == 4 {
+			fn(parts[2], try, m.Data)
 		}
 	})
 	if err != nil {
@@ -232,7 +236,7 @@ func (j *Job) Done(ctx context.Context) error { return j.m.DoubleAck(ctx) }
 
 // Say sends data to the hub, if it listens.
 func (j *Job) Say(data []byte) error {
-	m := nats.NewMsg(upSubject(j.ID))
+	m := nats.NewMsg(upSubject(j.c.key, j.ID))
 	m.Header.Set("Tri-Try", strconv.Itoa(j.Try))
 	m.Data = data
 	return j.c.nc.PublishMsg(m)
@@ -240,7 +244,7 @@ func (j *Job) Say(data []byte) error {
 
 // Told calls fn with what the hub says, until stop.
 func (j *Job) Told(fn func(data []byte)) (stop func(), err error) {
-	sub, err := j.c.nc.Subscribe(downSubject(j.ID), func(m *nats.Msg) {
+	sub, err := j.c.nc.Subscribe(downSubject(j.c.key, j.ID), func(m *nats.Msg) {
 		fn(m.Data)
 		_ = m.Respond(nil)
 	})

@@ -34,9 +34,9 @@ const (
 // Rights are the subjects that a role may publish and subscribe to, besides its own inbox.
 type Rights struct{ Publish, Subscribe []string }
 
-// RightsOf returns the rights of a role. A worker can neither write a log nor read one, nor read what other
-// workers found; a machine that watches reads and writes its own two logs; a copy writes nothing.
-func RightsOf(role string) Rights {
+// RightsOf returns the rights of a role, on a machine with a public key. A worker can neither write a log
+// nor read one, nor read what other workers found or are told; a machine that watches reads and writes its own two logs; a copy writes nothing.
+func RightsOf(role, public string) Rights {
 	read := func(names ...string) (subjects []string) {
 		for _, n := range names {
 			s := logStream(n)
@@ -52,8 +52,8 @@ func RightsOf(role string) Rights {
 	}
 	switch role {
 	case RoleHub:
-		r := Rights{Publish: write(Logs...), Subscribe: []string{"tri.run.*.up", "tri.log.*"}}
-		r.Publish = append(r.Publish, "tri.work.*", "tri.run.*.down", whoSubject,
+		r := Rights{Publish: write(Logs...), Subscribe: []string{upSubject("*", "*"), "tri.log.*"}}
+		r.Publish = append(r.Publish, "tri.work.*", downSubject("*", "*"), whoSubject,
 			"$JS.API.CONSUMER.INFO."+workStream+"."+workers,
 			"$JS.API.CONSUMER.CREATE."+workStream+"."+workers,
 			"$JS.API.CONSUMER.DURABLE.CREATE."+workStream+"."+workers,
@@ -70,11 +70,11 @@ func RightsOf(role string) Rights {
 		return Rights{Publish: read(Logs...), Subscribe: []string{"tri.log.*"}}
 	case RoleWorker:
 		return Rights{
-			Publish: []string{"tri.result.*", "tri.part.*.*", "tri.start.*.*", "tri.run.*.up",
+			Publish: []string{"tri.result.*", "tri.part.*.*", "tri.start.*.*", upSubject(public, "*"),
 				"$JS.ACK." + workStream + "." + workers + ".>",
 				"$JS.API.CONSUMER.INFO." + workStream + "." + workers,
 				"$JS.API.CONSUMER.MSG.NEXT." + workStream + "." + workers},
-			Subscribe: []string{"tri.run.*.down", whoSubject},
+			Subscribe: []string{downSubject(public, "*"), whoSubject},
 		}
 	}
 	return Rights{}
@@ -148,7 +148,7 @@ accounts {
 // user returns the lines of a user of the server's configuration.
 func user(name, public string) string {
 	role := strings.TrimRight(name, "0123456789")
-	r := RightsOf(role)
+	r := RightsOf(role, public)
 	list := func(subjects []string) string {
 		return `["` + strings.Join(subjects, `", "`) + `"]`
 	}

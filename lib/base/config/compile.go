@@ -8,6 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"tri/lib/base/query"
 	"tri/lib/base/sysexit"
 )
 
@@ -46,15 +47,6 @@ func (f *faults) add(err error, at ...any) {
 
 func (f *faults) err() error { return sysexit.With(sysexit.Config, errors.Join(f.all...)) }
 
-// checkJQ and checkCondition check the expressions of rules. lib/base/query sets them: a program that
-// evaluates no rule does not link gojq, and leaves their check to those that do and to tri-health.
-var checkJQ, checkCondition = unchecked, unchecked
-
-func unchecked(string) error { return nil }
-
-// CheckRules sets what checks the jq of the classifier's rules and the conditions of other rules.
-func CheckRules(jq, condition func(src string) error) { checkJQ, checkCondition = jq, condition }
-
 // compile reports, with line numbers, errors that the schema cannot express: expressions that do
 // not compile and names that are not defined.
 func (c *Config) compile(f *faults) {
@@ -63,13 +55,16 @@ func (c *Config) compile(f *faults) {
 		f.add(err, "classifier", "ack_patterns", i)
 	}
 	for i, r := range c.Classifier.Rules {
-		f.add(checkJQ(r.When), "classifier", "rules", i, "when")
+		_, err := query.Compile(r.When)
+		f.add(err, "classifier", "rules", i, "when")
 	}
 	for i, q := range c.QuestionTypes {
-		f.add(checkCondition(q.When), "question_types", i, "when")
+		_, err := query.CompileCondition(q.When)
+		f.add(err, "question_types", i, "when")
 	}
 	for i, a := range c.AskFirst {
-		f.add(checkCondition(a.When), "ask_first", i, "when")
+		_, err := query.CompileCondition(a.When)
+		f.add(err, "ask_first", i, "when")
 	}
 	c.compilePipeline(f)
 	c.Gate.compile(f)

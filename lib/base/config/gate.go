@@ -3,6 +3,8 @@ package config
 import (
 	"errors"
 	"time"
+
+	"tri/lib/base/query"
 )
 
 // Gate configures how people decide.
@@ -127,7 +129,8 @@ func (g *Gate) compile(f *faults) {
 func (a *AutoReply) compile(f *faults) {
 	for name, rules := range map[string][]Condition{"never": a.Never, "production": a.Production} {
 		for i, r := range rules {
-			f.add(checkCondition(r.When), "auto_reply", name, i, "when")
+			_, err := query.CompileCondition(r.When)
+			f.add(err, "auto_reply", name, i, "when")
 		}
 	}
 	if _, err := time.LoadLocation(a.Zone); err != nil {

@@ -138,7 +138,7 @@ func (l *Log) Sync() error {
 		return err
 	}
 	if flock(l.f, syscall.LOCK_EX|syscall.LOCK_NB) != nil {
-		return nil // the current writer adds the sum of these bytes too
+		return nil // whoever writes now adds the sum of these bytes too
 	}
 	l.sum(size)
 	if err := flock(l.f, syscall.LOCK_UN); err != nil {

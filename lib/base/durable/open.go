@@ -72,7 +72,7 @@ func (h *Home) trusted() error {
 	for _, dir := range []string{".", "open", "outbox", "watch"} {
 		f, err := h.root.Open(dir)
 		if err != nil {
-			continue // not there, or reported by its user
+			continue // not there, or reported by whoever needs it
 		}
 		entries, err := f.ReadDir(-1)
 		if err = errors.Join(err, f.Close()); err != nil {

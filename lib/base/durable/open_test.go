@@ -10,7 +10,7 @@ import (
 )
 
 // TestOpenHome: a home that does not exist is not made, and one that others can write to, that belongs
-// to another user, or in which a pipe is in place of a file, is refused at once.
+// to somebody else, or in which a pipe is in place of a file, is refused at once.
 func TestOpenHome(t *testing.T) {
 	dir := t.TempDir()
 	none := filepath.Join(dir, "none")

@@ -4,16 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-
-	"tri/lib/base/config"
 )
-
-// Programs that evaluate rules check all of them when they read the configuration.
-func init() {
-	config.CheckRules(
-		func(src string) error { _, err := Compile(src); return err },
-		func(src string) error { _, err := CompileCondition(src); return err })
-}
 
 // Condition is a `when` of the configuration: jq over the record, or RE2 over its text.
 type Condition struct {

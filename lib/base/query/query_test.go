@@ -2,37 +2,10 @@ package query
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
-
-	"tri/lib/base/config"
 )
-
-// TestRulesOfAConfiguration: a program that links this package refuses a configuration with rules
-// that do not compile, and names the line.
-func TestRulesOfAConfiguration(t *testing.T) {
-	for _, tt := range []struct{ text, want string }{
-		{"question_types:\n  - type: other\n    when: '(?<=a)b'\n",
-			":3: question_types[0].when: regular expression"},
-		{"question_types:\n  - type: other\n    when: .a ==\n",
-			`:3: question_types[0].when: jq condition ".a ==": character 5`},
-		{"ask_first:\n  - name: x\n    when: .a | nope\n    question: y\n",
-			":3: ask_first[0].when: jq condition"},
-		{"classifier:\n  rules:\n    - name: x\n      when: .a | ]\n      set: {is_question: true}\n",
-			":4: classifier.rules[0].when: jq condition"},
-	} {
-		path := filepath.Join(t.TempDir(), "config.yaml")
-		if err := os.WriteFile(path, []byte(tt.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := config.Load(path); err == nil || !strings.Contains(err.Error(), path+tt.want) {
-			t.Errorf("%q: %v, want %q", tt.text, err, tt.want)
-		}
-	}
-}
 
 func TestMatch(t *testing.T) {
 	t.Setenv("SECRET", "s3cret")

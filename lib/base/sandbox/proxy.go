@@ -22,7 +22,7 @@ const (
 )
 
 // proxy is a program's only network access: an HTTP proxy for CONNECT and plain requests, and
-// ports of its loopback device that lead to the same ports outside.
+// ports of its loopback device that lead to the same ports of ours.
 type proxy struct {
 	reach *reach
 	log   string

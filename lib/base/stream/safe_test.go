@@ -80,7 +80,7 @@ func TestStageTraced(t *testing.T) {
 	}
 }
 
-// TestActsOnWhatIsDurable: a record is made durable, also if another process wrote it, before its results are
+// TestActsOnWhatIsDurable: a record is made durable, whoever wrote it, before its results are
 // written: if a power cut removed the record and kept the results, the stage could not resume.
 // Records that are only shown are not synced.
 func TestActsOnWhatIsDurable(t *testing.T) {

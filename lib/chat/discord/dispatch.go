@@ -55,7 +55,7 @@ func (l *listening) dispatched(ctx context.Context, f frame, b *session.Batch) e
 // (resources/channel#trigger-typing-indicator).
 const typingTime = 10 * time.Second
 
-// typing reports that a person types in a watched chat.
+// typing reports that somebody types in a watched chat.
 func (l *listening) typing(ctx context.Context, f frame) error {
 	var t struct {
 		ChannelID string `json:"channel_id"`

@@ -16,7 +16,7 @@
 // that does not begin with a name and ": " is a message of "anon". Only lines with a [key], which
 // the bot writes, continue on further lines: " \" at the end, a tab at the beginning.
 //
-// A user who may write to the file may write under any name: access control is by the folder's
+// Whoever may write to the file may write under any name: access control is by the folder's
 // permissions.
 package local
 

@@ -74,7 +74,7 @@ func encode(bot string, thread int64, key, text string) string {
 }
 
 // encodeText writes newlines as " \", newline, tab. The last line never ends in " \", because the
-// next line that is appended would then become part of the message: a final backslash gets one
+// next line that somebody appends would then become part of the message: a final backslash gets one
 // more space, which decodeText removes.
 func encodeText(body string) string {
 	body = text.Visible(body)

@@ -136,7 +136,7 @@ func (c *Sink) look(f *os.File, p chat.Post) (*sight, error) {
 			return nil
 		}
 		switch {
-		// If a complete post lost its newline, a person's line may follow it directly.
+		// If a complete post lost its newline, somebody's line may follow it directly.
 		case strings.HasPrefix(e.body, want) && s.proof != chat.Found:
 			s.proof, s.posted = chat.Found, chat.Posted{MessageID: id(off), At: info.ModTime()}
 		case strings.HasPrefix(want, e.body):

@@ -155,7 +155,7 @@ func (l *listening) parse(ctx context.Context, f frame, b *session.Batch) error 
 // typingTime is how long an indicator is shown after its last event; its end is not reported.
 const typingTime = 5 * time.Second
 
-// typing reports that a person types in a watched channel.
+// typing reports that somebody types in a watched channel.
 func (l *listening) typing(ctx context.Context, f frame) {
 	var data struct {
 		UserID   string `json:"user_id"`

@@ -75,7 +75,7 @@ func (l *listening) handleActivity(ctx context.Context, call *webhook.Call) webh
 	return webhook.Answer{}
 }
 
-// logRefused logs why a call was rejected, but not every time: the person who sets up the bot must see it,
+// logRefused logs why a call was rejected, but not every time: whoever sets up the bot must see it,
 // and a flood must not fill the log.
 func (l *listening) logRefused(err error) {
 	l.refusing.Lock()

@@ -26,7 +26,7 @@ func (d *demo) counts(p pipe) (done func()) {
 				more = false
 			case <-time.After(time.Second / 4):
 			}
-			text, _ := os.ReadFile(p.into) // that it cannot be read is reported by its reader
+			text, _ := os.ReadFile(p.into) // that it cannot be read is said by whoever needs it
 			n := int64(bytes.Count(text, []byte(p.ends)))
 			shown.Add(n-have, n-have)
 			have = n

@@ -121,7 +121,7 @@ func (r *rules) facts(e *event.Classified, second string, o Options) (*thread.Fa
 	return f, err
 }
 
-// named returns the names by which a person may be addressed in an event.
+// named returns the names by which somebody may be addressed in an event.
 func (r *rules) named(e *event.Classified) relation.Names {
 	return relation.Names{Bot: r.own, People: e.Mentions}
 }

@@ -145,7 +145,7 @@ func check(t *testing.T, dir string, line []byte) {
 	}
 }
 
-// TestKilled kills the process at each of the six questions; another continues. Nothing is asked or paid
+// TestKilled kills the process at each of the six questions; another goes on. Nothing is asked or paid
 // twice, and there is one line.
 func TestKilled(t *testing.T) {
 	if dir := os.Getenv("TRI_TEST_DIR"); dir != "" { // the process that is killed

@@ -31,6 +31,7 @@ type Relay struct {
 
 	mu    sync.Mutex
 	try   int       // of the worker that is listened to
+	key   string    // its own
 	alive time.Time // when it was heard
 	final *remote.Result
 }
@@ -145,7 +146,7 @@ func (r *Relay) lives() bool {
 }
 
 // heard passes on what the last worker of the job says.
-func (r *Relay) heard(try int, data []byte) {
+func (r *Relay) heard(key string, try int, data []byte) {
 	var m remote.Message
 	if m.Read(data) != nil {
 		return
@@ -156,7 +157,7 @@ func (r *Relay) heard(try int, data []byte) {
 		return
 	}
 	again := m.Taken != nil && try == r.try
-	r.try, r.alive = try, time.Now()
+	r.try, r.key, r.alive = try, key, time.Now()
 	switch {
 	case m.Result != nil && m.Result.SHA256 != "": // one that is not stored
 		r.final = m.Result
@@ -229,6 +230,9 @@ func (r *Relay) speak(ctx context.Context, canceled chan<- struct{}) {
 }
 
 func (r *Relay) tell(ctx context.Context, m remote.Message) bool {
+	r.mu.Lock()
+	key := r.key
+	r.mu.Unlock()
 	b, err := json.Marshal(m)
-	return err == nil && r.hub.Tell(ctx, r.order.ID, b)
+	return err == nil && key != "" && r.hub.Tell(ctx, key, r.order.ID, b)
 }

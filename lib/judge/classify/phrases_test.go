@@ -60,7 +60,7 @@ func TestPhraseOfTwoKinds(t *testing.T) {
 	}
 }
 
-// TestManyPhrases: how many a line may stand for, and that a keyword that is none is refused.
+// TestManyPhrases: how many a line may stand for, and that a keyword that is none is told.
 func TestManyPhrases(t *testing.T) {
 	choices := func(n int) string { return strings.TrimSuffix(strings.Repeat("a/", n), "/") }
 	l := own(t, "")

@@ -142,7 +142,7 @@ func fold(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// Names are the names by which a person may be addressed in a message.
+// Names are the names by which somebody may be addressed in a message.
 type Names struct{ Bot, People []string }
 
 // calls are folded names; of the bot's the value is true.
@@ -159,7 +159,7 @@ func called(names Names) calls {
 	return all
 }
 
-// address returns the folded name of a word that may address a person: "@Tri:", "<@U024BE7LH>".
+// address returns the folded name of a word that may address somebody: "@Tri:", "<@U024BE7LH>".
 func address(word string) string { return fold(strings.Trim(word, "@<>:,;!. \t")) }
 
 // others reports whether a message addresses a person, and not the bot.

@@ -203,7 +203,7 @@ func (j *judgement) ack() bool {
 	return j.say(Ack, sure, "classified-ack")
 }
 
-// status: the whole message is a status phrase, or one with its subject.
+// status: the whole message is a status phrase, or one and what it is about.
 func (j *judgement) status() bool {
 	if len(j.said) > 12 || !(asks(j.m.Text) || strings.HasPrefix(strings.Join(j.said, " "), "any ") ||
 		isQuestion(j.said)) {

@@ -31,8 +31,8 @@ func texts(words []run.Word) (all []string) {
 	return all
 }
 
-// TestTell: the same word is written once, also if another process repeats it and wherever its
-// first writer was killed.
+// TestTell: the same word is written once, whoever repeats it and wherever its first writer was
+// killed.
 func TestTell(t *testing.T) {
 	h, id := home(t), run.ID("x", "k", 1, 1)
 	dir := h.Path("runs/" + id)

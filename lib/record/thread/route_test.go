@@ -107,7 +107,7 @@ func (r *room) state() string {
 	return strings.Join(out, "; ")
 }
 
-// TestRoute: one asker, one item, also if others write in between.
+// TestRoute: one asker, one item, whoever writes in between.
 func TestRoute(t *testing.T) {
 	for _, tt := range []struct{ name, story, want string }{
 		{"two askers", "mira asks: why?|joe asks: how many?",

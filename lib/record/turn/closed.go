@@ -9,7 +9,7 @@ import (
 
 // Reasons in closed.
 const (
-	ByAnswer = "answered" // another person spoke in the conversation
+	ByAnswer = "answered" // somebody else spoke in the conversation
 	ByTime   = "too-late" // the log is more than Gap seconds past its last message
 	ByEnd    = "end"      // the input ended, or the turn is out of the fold's reach
 )

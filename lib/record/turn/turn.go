@@ -23,7 +23,7 @@ const Window = 3 * period
 const (
 	Begins     = "begins"           // the first message of a conversation, or the first in a long time
 	SamePerson = "same-person"      // it continues the turn of its author
-	Answered   = "answered-between" // another person spoke there since
+	Answered   = "answered-between" // somebody else spoke there since
 	TooLate    = "too-late"         // more than Gap seconds after the last message of the turn
 	Change     = "change"           // an edit or a deletion: it has the turn of its message
 )

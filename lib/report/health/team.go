@@ -20,7 +20,7 @@ func (x *examination) readConfig() {
 		x.warn("config", "tri init writes one", "no configuration in %s: the defaults hold", x.Dir)
 		return
 	}
-	// A user who can write the file can make this user run any program.
+	// Whoever can write the file can make this user run any program.
 	if info, err := os.Stat(cfg.Path); err == nil && info.Mode().Perm()&0o022 != 0 {
 		x.fail("config", "chmod 600 "+cfg.Path, "%s has mode %#o: others can change it", cfg.Path,
 			info.Mode().Perm())

@@ -81,7 +81,7 @@ func (t *team) hour() time.Duration {
 	return time.Duration(h * float64(time.Hour))
 }
 
-// moment is when a person says something in the last days: on working days, mostly.
+// moment is when somebody says something in the last days: on working days, mostly.
 func (t *team) moment(days int) time.Time {
 	day := t.end.Truncate(24*time.Hour).AddDate(0, 0, -t.rng.IntN(days))
 	for wd := day.Weekday(); (wd == time.Saturday || wd == time.Sunday) &&

@@ -136,7 +136,7 @@ func locateAll() (dirs map[string]string, remove func(), err error) {
 }
 
 // judgeAll gives each its verdict, of code alone, with the mark of the drill kept
-// from the judge.
+// from whoever judges.
 func judgeAll(all []*trial) error {
 	v := &validate.Validator{Secrets: []string{plantedSecret}, Now: time.Now}
 	var group sync.WaitGroup
@@ -279,7 +279,7 @@ func identity(r faults.Record) uint64 {
 }
 
 // tell writes the false alarms and the misses of the tuned half to a file below
-// $ATTACK_MISSES, for work on the checks; never those of the other half.
+// $ATTACK_MISSES, for whoever mends the checks; never those of the other half.
 func tell(goods, plants []*trial) error {
 	dir := os.Getenv("ATTACK_MISSES")
 	if dir == "" {

@@ -43,7 +43,7 @@ var draftCodebases = map[string]codebase{
 // codebase, and as many beside those of another file of its own.
 const unrelatedWanted = 300
 
-// pair is a line of data/drafts: what a person wrote of some lines in natural words, and the same made
+// pair is a line of data/drafts: what somebody wrote of some lines in natural words, and the same made
 // false by as little as possible.
 type pair struct {
 	Codebase  string  `json:"codebase"`

@@ -16,7 +16,7 @@ func file(w *world, name, text string) string {
 	text = strings.NewReplacer("LOGS", filepath.Join(w.dir, "*", "app.log*"), "LOG", w.log(), "OUT", w.out(),
 		"STATE", w.state()).Replace(text)
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		panic(err) // a fresh folder
+		panic(err) // a fresh folder of ours
 	}
 	return path
 }

@@ -33,7 +33,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestItCanFail: a tri-classify that writes nothing is reported.
+// TestItCanFail: a tri-classify that writes nothing is told of.
 func TestItCanFail(t *testing.T) {
 	quiet = 100 * time.Millisecond
 	bin := t.TempDir()

@@ -133,8 +133,8 @@ func (w *world) copytruncate() error {
 }
 
 // recreate removes the log and makes another that has the same inode, as ext4 gives
-// it again. On a busy disk another process may be given it first, again and again:
-// then the old file is emptied, which is the same to programs that know files by inode.
+// it again. On a busy disk somebody else may be given it first, again and again:
+// then the old file is emptied, which is the same to whoever knows files by inode.
 func (w *world) recreate() error {
 	before, err := w.inode()
 	if err != nil {

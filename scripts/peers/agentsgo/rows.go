@@ -28,7 +28,7 @@ type row struct {
 	agent   string                // its name in the configuration; "" is name
 	change  func(c *config.Agent) // what else stands there; may be nil
 	forgets bool                  // it has no sessions
-	trusts  bool                  // it continues a session that it does not have
+	trusts  bool                  // it goes on with a session that it does not have
 	inside  bool                  // it is no program, and only reads
 }
 

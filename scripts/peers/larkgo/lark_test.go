@@ -1,6 +1,6 @@
 // Package larkgo tries the official clients of Lark, for Go and for Node, against
 // our fake server, which shows that the fake is honest: nobody but Lark has a
-// server. It is a module of its own, so that the Go client is no dependency of the programs.
+// server. It is a module of its own, so that the Go client is none of ours.
 // scripts/peers/lark runs it.
 package larkgo
 

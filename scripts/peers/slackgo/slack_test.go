@@ -1,7 +1,7 @@
 // Package slackgo tries clients and servers of Slack that nobody here wrote: the
 // Go and Node clients against our fake server, which shows that the fake is
 // honest, and our adapter against an emulator of the Web API. It is a module of
-// its own, so that slack-go is no dependency of the programs. scripts/peers/slack runs it.
+// its own, so that slack-go is none of ours. scripts/peers/slack runs it.
 package slackgo
 
 import (

@@ -13,7 +13,7 @@ import (
 	"tri/lib/record/thread"
 )
 
-// TestFaces: the card follows the state of the draft, also if it is decided elsewhere.
+// TestFaces: the card follows the state of the draft, whoever decides.
 func TestFaces(t *testing.T) {
 	sha := decision.Sum("It is 5.")
 	word := func(kind, note string) decision.Record {

@@ -215,7 +215,7 @@ func (g *guard) around(next http.Handler) http.Handler {
 	})
 }
 
-// origin returns the origin of a page served under host, if the page is served under it.
+// origin returns the origin of a page served under host, if host is one of ours.
 func (g *guard) origin(host string) (string, bool) {
 	for _, o := range g.origins {
 		if strings.TrimPrefix(o, "http://") == host {
