@@ -211,20 +211,7 @@ func natsJobs(o options) error {
 		})
 	}
 	harmed := make(chan error, 1)
-	go func() {
-		for {
-			select {
-			case <-stop:
-				harmed <- nil
-				return
-			case <-time.After(time.Duration(300+w.rng.IntN(600)) * time.Millisecond):
-			}
-			if err := w.harm(); err != nil {
-				harmed <- err
-				return
-			}
-		}
-	}()
+	go func() { harmed <- w.harmUntil(stop) }()
 	for n := range jobs {
 		next <- n
 	}
@@ -234,17 +221,7 @@ func natsJobs(o options) error {
 	if err := <-harmed; err != nil {
 		return err
 	}
-	lost, failed := 0, 0
-	for _, r := range results {
-		if len(r) == 0 {
-			lost++
-		}
-		for value, ok := range r {
-			if !ok || value != `{"answer":42}` {
-				failed++ // two workers died of it
-			}
-		}
-	}
+	lost, failed := missing(results)
 	starts, _ := os.ReadFile(w.path("starts"))
 	fmt.Printf("nats jobs: %d jobs in %v, kills %v, %d relays of which %d were killed or failed, runs started %d: results lost %d, both workers killed %d\n",
 		jobs, time.Since(begun).Round(time.Second), w.kills, relays.Load(), resultless.Load(),
@@ -253,6 +230,35 @@ func natsJobs(o options) error {
 		return fmt.Errorf("nats jobs: %d results lost", lost)
 	}
 	return nil
+}
+
+// harmUntil harms a part of the system again and again.
+func (w *natsWorld) harmUntil(stop <-chan struct{}) error {
+	for {
+		select {
+		case <-stop:
+			return nil
+		case <-time.After(time.Duration(300+w.rng.IntN(600)) * time.Millisecond):
+		}
+		if err := w.harm(); err != nil {
+			return err
+		}
+	}
+}
+
+// missing counts jobs without a result, and results that are an error: two workers died of the job.
+func missing(results []map[string]bool) (lost, failed int) {
+	for _, r := range results {
+		if len(r) == 0 {
+			lost++
+		}
+		for value, ok := range r {
+			if !ok || value != `{"answer":42}` {
+				failed++
+			}
+		}
+	}
+	return lost, failed
 }
 
 // relay asks for job n; killed says that the relay, and so the hub, is killed in the middle.
@@ -301,20 +307,9 @@ func natsDispatch(o options) error {
 	}
 	defer w.end()
 	n := min(max(o.rounds/10, 5), 40)
-	var events bytes.Buffer
-	for i := range n {
-		seq := events.Len()
-		fmt.Fprintf(&events,
-			`{"platform":"local","chat_id":"dev","chat_name":"dev","message_id":"%d","create_time":"%s","msg_type":"text","content":"how often does loader %03d try?","thread_id":null,"sender":{"id":"u%d","type":"user"},"mentions":[],"seq":%d,"is_question":true,"classification":"actionable","reasons":[]}`+"\n",
-			i, time.Now().UTC().Format(time.RFC3339), i, i, seq)
-	}
-	plain := w.path("hub", "events.ndjson")
-	if err := os.WriteFile(plain, events.Bytes(), 0o600); err != nil {
+	classified, err := w.questions(n)
+	if err != nil {
 		return err
-	}
-	classified := w.path("hub", "events-classified.ndjson")
-	if out, err := said(w.command("hub", "tri-classify", "--out", classified, plain)); err != nil {
-		return fmt.Errorf("classify: %w: %s", err, out)
 	}
 	for _, home := range []string{"w1", "w2"} {
 		w.node(home, "tri-nats", "work", "--name", home)
@@ -329,39 +324,88 @@ func natsDispatch(o options) error {
 		if err := cmd.Start(); err != nil {
 			return err
 		}
-		ended := make(chan error, 1)
-		go func() { ended <- cmd.Wait() }()
-		calm := time.Since(begun) > time.Duration(o.rounds)*500*time.Millisecond
-		life := time.Duration(1500+w.rng.IntN(2500)) * time.Millisecond
-		if calm {
-			life = o.wait
+		if done, err = w.life(cmd, o, begun); err != nil {
+			return err
 		}
-		end := time.After(life)
-		for alive := true; alive; {
-			select {
-			case err := <-ended:
-				alive, done = false, err == nil
-			case <-end:
-				_ = cmd.Process.Kill()
-				w.kills["dispatch"]++
-				<-ended
-				alive = false
-				if calm {
-					return errors.New("nats dispatch: it does not come to rest")
-				}
-			case <-time.After(400 * time.Millisecond):
-				if !calm {
-					if err := w.harm(); err != nil {
-						return err
-					}
+	}
+	offered, doubled, err := w.offered()
+	if err != nil {
+		return err
+	}
+	rebuilt, err := said(w.command("hub", "tri-dispatch", "--rebuild"))
+	fmt.Printf("nats dispatch: %d questions in %v, %d lives, kills %v: %d offered, %d doubled; rebuild: %s",
+		n, time.Since(begun).Round(time.Second), lives, w.kills, offered, doubled, rebuilt)
+	switch {
+	case err != nil:
+		return err
+	case doubled > 0 || offered != n:
+		return fmt.Errorf("nats dispatch: %d of %d questions offered, %d doubled", offered, n, doubled)
+	case !strings.Contains(string(rebuilt), " 0 mended"):
+		return fmt.Errorf("nats dispatch: rebuild: %s", rebuilt)
+	}
+	return nil
+}
+
+// questions writes n classified questions of as many people, and returns their file.
+func (w *natsWorld) questions(n int) (string, error) {
+	var events bytes.Buffer
+	for i := range n {
+		seq := events.Len()
+		fmt.Fprintf(&events,
+			`{"platform":"local","chat_id":"dev","chat_name":"dev","message_id":"%d","create_time":"%s","msg_type":"text","content":"how often does loader %03d try?","thread_id":null,"sender":{"id":"u%d","type":"user"},"mentions":[],"seq":%d,"is_question":true,"classification":"actionable","reasons":[]}`+"\n",
+			i, time.Now().UTC().Format(time.RFC3339), i, i, seq)
+	}
+	plain := w.path("hub", "events.ndjson")
+	if err := os.WriteFile(plain, events.Bytes(), 0o600); err != nil {
+		return "", err
+	}
+	classified := w.path("hub", "events-classified.ndjson")
+	if out, err := said(w.command("hub", "tri-classify", "--out", classified, plain)); err != nil {
+		return "", fmt.Errorf("classify: %w: %s", err, out)
+	}
+	return classified, nil
+}
+
+// life harms the system while a dispatcher runs, and kills that after some seconds; once the time of
+// the rounds is over it is left to end. done is true if it ended by itself.
+func (w *natsWorld) life(cmd *exec.Cmd, o options, begun time.Time) (done bool, err error) {
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	calm := time.Since(begun) > time.Duration(o.rounds)*500*time.Millisecond
+	life := time.Duration(1500+w.rng.IntN(2500)) * time.Millisecond
+	if calm {
+		life = o.wait
+	}
+	end := time.After(life)
+	for alive := true; alive; {
+		select {
+		case err := <-ended:
+			alive, done = false, err == nil
+		case <-end:
+			_ = cmd.Process.Kill()
+			w.kills["dispatch"]++
+			<-ended
+			alive = false
+			if calm {
+				return false, errors.New("nats dispatch: it does not come to rest")
+			}
+		case <-time.After(400 * time.Millisecond):
+			if !calm {
+				if err := w.harm(); err != nil {
+					return false, err
 				}
 			}
 		}
 	}
-	offers, doubled := map[string]int{}, 0
+	return done, nil
+}
+
+// offered counts the questions with an offer, and surplus offers.
+func (w *natsWorld) offered() (questions, doubled int, err error) {
+	offers := map[string]int{}
 	text, err := os.ReadFile(w.path("hub", "decisions.ndjson"))
 	if err != nil {
-		return err
+		return 0, 0, err
 	}
 	for line := range bytes.Lines(text) {
 		var d struct {
@@ -369,7 +413,7 @@ func natsDispatch(o options) error {
 			Cycle     int
 		}
 		if err := json.Unmarshal(line, &d); err != nil {
-			return err
+			return 0, 0, err
 		}
 		if d.Kind == "offer" {
 			offers[fmt.Sprint(d.Key, d.Cycle)]++
@@ -378,18 +422,7 @@ func natsDispatch(o options) error {
 	for _, k := range offers {
 		doubled += k - 1
 	}
-	rebuilt, err := said(w.command("hub", "tri-dispatch", "--rebuild"))
-	fmt.Printf("nats dispatch: %d questions in %v, %d lives, kills %v: %d offered, %d doubled; rebuild: %s",
-		n, time.Since(begun).Round(time.Second), lives, w.kills, len(offers), doubled, rebuilt)
-	switch {
-	case err != nil:
-		return err
-	case doubled > 0 || len(offers) != n:
-		return fmt.Errorf("nats dispatch: %d of %d questions offered, %d doubled", len(offers), n, doubled)
-	case !strings.Contains(string(rebuilt), " 0 mended"):
-		return fmt.Errorf("nats dispatch: rebuild: %s", rebuilt)
-	}
-	return nil
+	return len(offers), doubled, nil
 }
 
 // said runs a command and returns what it prints.

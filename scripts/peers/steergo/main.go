@@ -214,37 +214,7 @@ func story(p program, name string) (line string, err error) {
 			n = steps
 		}
 		b.until(ctx, n)
-		var err error
-		switch name {
-		case "append", "late":
-			err = b.say(1, run.Append, text)
-		case "redirect":
-			err = b.say(1, run.Redirect, text)
-		case "cancel":
-			err = b.say(1, run.Stop, "")
-		case "kill":
-			err = b.say(1, run.Append, text)
-			time.Sleep(100 * time.Millisecond)
-			b.mu.Lock()
-			err = errors.Join(err, syscall.Kill(-b.pid, syscall.SIGKILL))
-			b.mu.Unlock()
-		case "fork":
-			var from *run.Checkpoint
-			for from == nil || from.SessionID == "" {
-				if from, err = run.LoadCheckpoint(b.home.Path("runs/" + b.id(1))); err != nil ||
-					ctx.Err() != nil {
-					break
-				}
-				time.Sleep(10 * time.Millisecond)
-			}
-			res, ferr := b.start(ctx, 2, text, func(t *agent.Task) { t.From, t.Fork = from, true })
-			if ferr == nil && !(strings.Contains(res.Text, "ASK-1") &&
-				strings.Contains(res.Text, "BRANCH-1")) {
-				ferr = fmt.Errorf("the fork says %q", res.Text)
-			}
-			forked <- ferr
-		}
-		if err != nil {
+		if err := b.act(ctx, name, text, forked); err != nil {
 			fmt.Fprintln(os.Stderr, "steergo:", err)
 		}
 		told <- time.Now()
@@ -273,6 +243,44 @@ func story(p program, name string) (line string, err error) {
 		err = errors.New("a process stays")
 	}
 	return line, err
+}
+
+// act says the word of a story, kills the program, or forks the run and sends the outcome to forked.
+func (b *bench) act(ctx context.Context, name, text string, forked chan<- error) (err error) {
+	switch name {
+	case "append", "late":
+		err = b.say(1, run.Append, text)
+	case "redirect":
+		err = b.say(1, run.Redirect, text)
+	case "cancel":
+		err = b.say(1, run.Stop, "")
+	case "kill":
+		err = b.say(1, run.Append, text)
+		time.Sleep(100 * time.Millisecond)
+		b.mu.Lock()
+		err = errors.Join(err, syscall.Kill(-b.pid, syscall.SIGKILL))
+		b.mu.Unlock()
+	case "fork":
+		forked <- b.fork(ctx, text)
+	}
+	return err
+}
+
+// fork starts a run from the first one's checkpoint, which must know what both were told.
+func (b *bench) fork(ctx context.Context, text string) error {
+	var from *run.Checkpoint
+	var err error
+	for from == nil || from.SessionID == "" {
+		if from, err = run.LoadCheckpoint(b.home.Path("runs/" + b.id(1))); err != nil || ctx.Err() != nil {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	res, err := b.start(ctx, 2, text, func(t *agent.Task) { t.From, t.Fork = from, true })
+	if err == nil && !(strings.Contains(res.Text, "ASK-1") && strings.Contains(res.Text, "BRANCH-1")) {
+		err = fmt.Errorf("the fork says %q", res.Text)
+	}
+	return err
 }
 
 // tell describes a story: how many results the model had when it saw the word, of those that there
