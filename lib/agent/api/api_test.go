@@ -221,7 +221,7 @@ func TestWhatTheEndpointIsTold(t *testing.T) {
 		for _, tool := range first.Tools {
 			names = append(names, tool.Name+tool.Function.Name)
 		}
-		if want := []string{"read_file", "grep", "glob", "list", "answer"}; !slices.Equal(names, want) {
+		if want := []string{"read_file", "git_log", "grep", "glob", "list", "answer"}; !slices.Equal(names, want) {
 			t.Errorf("tools %q, want %q", names, want)
 		}
 		if strings.Contains(b.heard[0], "$schema") || strings.Contains(b.heard[0], "$id") ||

@@ -16,6 +16,7 @@ import (
 	"tri/lib/base/httpapi"
 	"tri/lib/base/sysexit"
 	"tri/lib/judge/codebase"
+	"tri/lib/judge/evidence"
 	record "tri/lib/record/run"
 )
 
@@ -51,7 +52,11 @@ func (r *run) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer tree.Close()
-	own, err1 := reading(tree, t.Tools)
+	repo, err := evidence.OpenRepo(t.Codebase)
+	if err != nil {
+		return err
+	}
+	own, err1 := reading(tree, repo, t.Tools)
 	last, err2 := answering(t.Schema)
 	served, end, err3 := r.serve(ctx)
 	defer end()

@@ -10,6 +10,7 @@ import (
 
 	"tri/lib/base/sysexit"
 	"tri/lib/judge/codebase"
+	"tri/lib/judge/evidence"
 )
 
 // tool is a tool that the model can call.
@@ -25,12 +26,12 @@ type tool struct {
 const answerTool = "answer"
 
 // reading returns the built-in tools for the task's allowed tools.
-func reading(tree *codebase.Tree, abilities []string) ([]tool, error) {
+func reading(tree *codebase.Tree, repo evidence.Repo, abilities []string) ([]tool, error) {
 	var tools []tool
 	for _, ability := range abilities {
 		switch ability {
 		case "Read":
-			tools = append(tools, readTool(tree))
+			tools = append(tools, readTool(tree), logTool(tree, repo))
 		case "Grep":
 			tools = append(tools, grepTool(tree))
 		case "Glob":
@@ -69,6 +70,41 @@ func readTool(tree *codebase.Tree) tool {
 				return "", err
 			}
 			return tree.Lines(in.Path, in.From, in.Lines)
+		},
+	}
+}
+
+// maxCommits is the number of commits that git_log lists.
+const maxCommits = 30
+
+func logTool(tree *codebase.Tree, repo evidence.Repo) tool {
+	return tool{
+		name: "git_log", on: "path",
+		description: fmt.Sprintf("The newest commits that changed a file or folder, or lines of a file: "+
+			"id, date, author, subject; at most %d.", maxCommits),
+		schema: json.RawMessage(`{"type":"object","additionalProperties":false,"properties":{
+			"path":{"type":"string","description":"default all"},
+			"from":{"type":"integer","minimum":1,"description":"the first line, as HEAD numbers them"},
+			"to":{"type":"integer","minimum":1,"description":"the last line; default the first"}}}`),
+		call: func(ctx context.Context, raw json.RawMessage) (string, error) {
+			in, err := input[struct {
+				Path     string
+				From, To int
+			}](raw)
+			if err != nil {
+				return "", err
+			}
+			name, err := tree.Name(in.Path)
+			if err != nil {
+				return "", err
+			}
+			if in.From < 0 || in.To < 0 || in.To > 0 && in.To < in.From {
+				return "", fmt.Errorf("lines %d to %d: give from, and to not before it", in.From, in.To)
+			}
+			if in.From > 0 && in.To == 0 {
+				in.To = in.From
+			}
+			return lines(repo.Changed(ctx, name, max(in.From, 1), in.To, maxCommits))
 		},
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"tri/lib/base/text"
 )
 
 // Commit is a commit: its id, its message, and the paths that it changed.
@@ -15,6 +17,8 @@ type Commit struct {
 
 // maxLog bounds the history that Log reads, in bytes.
 const maxLog = 16 << 20
+
+const maxSubject = 300 // bytes of a commit in the list of Changed
 
 // Log returns at most the n newest commits reachable from HEAD; none if there is no repository or no
 // commit.
@@ -44,4 +48,25 @@ func (r Repo) Log(ctx context.Context, n int) ([]Commit, error) {
 		commits = append(commits, c)
 	}
 	return commits, nil
+}
+
+// Changed returns the n newest commits that changed a file or folder, or lines from to to of a file if to is
+// not 0, each as a line: id, date, author, subject.
+func (r Repo) Changed(ctx context.Context, name string, from, to, n int) ([]string, error) {
+	args := []string{"log", "-n", strconv.Itoa(n), "-s", "--no-show-signature", "--no-ext-diff",
+		"--no-textconv", "--no-color", "--format=%h %as %an: %s"}
+	if to > 0 {
+		args = append(args, fmt.Sprintf("-L%d,%d:%s", from, to, name), "HEAD")
+	} else {
+		args = append(args, "HEAD", "--", name)
+	}
+	out, err := r.run(ctx, maxLog, args...)
+	if err != nil {
+		return nil, fmt.Errorf("history of %s: %w", name, err)
+	}
+	var all []string
+	for line := range strings.Lines(string(out)) {
+		all = append(all, text.Line(line, maxSubject))
+	}
+	return all, nil
 }
