@@ -30,7 +30,7 @@ the number in the list. Only team.approvers may decide; the first word counts.
   tri-approve redo 3f9a2c --note 'look at the client, not the server'`,
 	Schemas: []string{"decision"},
 	Commands: []cli.Program{
-		command("list", "", "show what waits, oldest first", func(c *cli.Call, t *approve.Terminal) error { return t.List(c.Bool("all")) },
+		command("list", "[room]", "show what waits, oldest first", func(c *cli.Call, t *approve.Terminal) error { return t.List(c.Bool("all")) },
 			&cli.BoolFlag{Name: "all", Usage: "also what can be undone or reopened, or is being posted"}),
 		command("show", "id", "show everything that a decision rests on", func(c *cli.Call, t *approve.Terminal) error { return t.Show(c.Args[0]) }),
 		command("approve", "id", "say yes to a draft as it is", func(c *cli.Call, t *approve.Terminal) error { return t.Approve(c.Args[0]) }, sha, yes, noFile),
@@ -44,10 +44,10 @@ the number in the list. Only team.approvers may decide; the first word counts.
 			return t.Reopen(c.Args[0], c.String("note"))
 		}, note("note", "what to look at")),
 		command("undo", "id", "take a yes back, until it is posted", func(c *cli.Call, t *approve.Terminal) error { return t.Undo(c.Args[0]) }, sha),
-		command("tui", "", "decide on a full screen, a key for each word", func(c *cli.Call, t *approve.Terminal) error {
+		command("tui", "[room]", "decide on a full screen, a key for each word", func(c *cli.Call, t *approve.Terminal) error {
 			return tui.Run(c.Context, tui.Options{Gate: t.Gate, In: c.In, Out: c.Out, Color: term.Colors(c.Out), Plain: c.Bool("plain")})
 		}, &cli.BoolFlag{Name: "plain", Usage: "go line by line, for a screen reader"}),
-		command("web", "", "serve a page to decide on, on this machine alone", func(c *cli.Call, t *approve.Terminal) error {
+		command("web", "[room]", "serve a page to decide on, on this machine alone", func(c *cli.Call, t *approve.Terminal) error {
 			return web.Serve(c.Context, web.Options{Gate: t.Gate, Say: c.Say, Now: time.Now})
 		}),
 		command("chat", "", "show cards in the operators' channel, and take what is said there", func(c *cli.Call, t *approve.Terminal) error {
@@ -100,6 +100,10 @@ func command(name, args, usage string, do func(*cli.Call, *approve.Terminal) err
 			return err
 		}
 		defer home.Close()
+		room := ""
+		if args == "[room]" && len(c.Args) > 0 {
+			room = c.Args[0]
+		}
 		cfg, err := config.ForHome(home.Dir(), c.String("config"))
 		if err != nil {
 			return err
@@ -107,7 +111,7 @@ func command(name, args, usage string, do func(*cli.Call, *approve.Terminal) err
 		return do(c, &approve.Terminal{
 			Gate: approve.Gate{
 				Home: home, Config: cfg, Policy: decision.PolicyIn(home.Dir(), c.String("config")),
-				By: c.String("as"), Via: "terminal", Now: time.Now, NoFile: c.Bool("no-file"),
+				By: c.String("as"), Via: "terminal", Room: room, Now: time.Now, NoFile: c.Bool("no-file"),
 			},
 			In: c.In, Out: c.Out, Err: c.Err, Say: c.Say, JSON: c.Bool("json"), Yes: c.Bool("yes"), SHA: c.String("sha"),
 		})

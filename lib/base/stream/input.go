@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"syscall"
 
 	"tri/lib/base/durable"
 	"tri/lib/base/ndjson"
@@ -76,6 +77,9 @@ func (s *input) next(b *ndjson.Batch) (live bool, err error) {
 			err = fmt.Errorf("read records: %w", err)
 			if _, known := sysexit.Of(err); !known {
 				err = sysexit.With(sysexit.IO, err)
+			}
+			if errors.Is(err, syscall.EISDIR) {
+				err = sysexit.Hint(err, "name files of records; tri-watch export reads a folder of chats")
 			}
 			return false, err
 		}

@@ -114,6 +114,8 @@ func formOf(line []byte) string {
 		return "a record is one line: jq -c . makes it one; of a list, jq -c '.[]'"
 	case bytes.HasPrefix(first, []byte("[")) && ndjson.Check(first) != nil:
 		return "a record is one line and no list: jq -c '.[]' makes records of a list"
+	case bytes.IndexByte(first, 0) >= 0:
+		return "this looks like a binary file: a record is a line of JSON"
 	case len(first) == 0 || first[0] == '{' || first[0] == '[' || !utf8.Valid(first):
 		return ""
 	case header.Match(line):

@@ -99,7 +99,7 @@ func (r *reader) items() ([]*Item, error) {
 			items = append(items, r.gate.parked(e))
 		}
 	}
-	return number(items), nil
+	return r.gate.inRoom(number(items)), nil
 }
 
 // readThreads rereads the open threads that have changed, on every processor: reading takes most of the

@@ -25,6 +25,7 @@ type Gate struct {
 	Config *config.Config
 	By     string // the person who decides
 	Via    string // terminal, web, chat
+	Room   string // only items of the chat with this name; "" for all
 	Now    func() time.Time
 	// Policy returns the current policy. If it is nil, the configuration read at the start applies.
 	Policy func() (decision.Policy, error)
@@ -107,6 +108,15 @@ const idLength = 6
 // Items returns the waiting items, oldest first and numbered, followed by those that can be undone or are
 // being posted.
 func (g *Gate) Items() ([]*Item, error) { return newReader(g).items() }
+
+// inRoom keeps the items of the gate's room, with the numbers and IDs that they have among all, and damaged
+// files, whose room is unknown.
+func (g *Gate) inRoom(items []*Item) []*Item {
+	plain := func(name string) string { return strings.ToLower(strings.TrimPrefix(name, "#")) }
+	return slices.DeleteFunc(items, func(it *Item) bool {
+		return g.Room != "" && it.Kind != Damaged && plain(it.ChatName) != plain(g.Room)
+	})
+}
 
 // policy returns the current policy.
 func (g *Gate) policy() (decision.Policy, error) {

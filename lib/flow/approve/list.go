@@ -12,7 +12,7 @@ import (
 
 // PrintList writes a line for each item, in columns that fit a terminal.
 func PrintList(w io.Writer, items []*Item, now time.Time) error {
-	width, name, mark := 0, 20, 48
+	width, name, mark := 0, 20, 80
 	if term.Is(w) {
 		width = term.Width(w)
 		name, mark = min(name, width/6), min(mark, width/3) // room for the question

@@ -2,9 +2,12 @@ package approve
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"tri/lib/record/decision"
+	"tri/lib/record/thread"
 )
 
 // TestIDsOfMany: among thousands of items, of which several have names that begin alike, no two have one ID.
@@ -32,5 +35,47 @@ func TestIDsOfMany(t *testing.T) {
 	}
 	if len(ids) != 4 {
 		t.Errorf("4 items have the IDs %v", ids)
+	}
+}
+
+// A gate with a room lists that room alone, with the numbers and IDs of the whole list, and damaged files.
+func TestRoom(t *testing.T) {
+	g := newGate(t, "ana")
+	put(t, g, "1", "first?", "one")
+	key := put(t, g, "2", "second?", "two")
+	th, err := thread.Load(g.Home, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	th.ChatName = "#Lab"
+	if err := th.Save(g.Home); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Home.Replace("open/local.dev.3.json", []byte("{")); err != nil {
+		t.Fatal(err)
+	}
+	whole := map[string]int{}
+	all, err := g.Items()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, it := range all {
+		whole[it.ID] = it.Number
+	}
+	g.Room = "lab"
+	items, err := g.Items()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kinds []string
+	for _, it := range items {
+		kinds = append(kinds, it.Kind+" "+it.ChatName)
+		if whole[it.ID] != it.Number {
+			t.Errorf("%s has number %d in its room, %d in the whole list", it.ID, it.Number, whole[it.ID])
+		}
+	}
+	slices.Sort(kinds)
+	if got := strings.Join(kinds, ", "); got != "damaged , draft #Lab" {
+		t.Errorf("the room shows %q", got)
 	}
 }

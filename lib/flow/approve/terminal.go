@@ -64,7 +64,11 @@ func (t *Terminal) List(all bool) error {
 			decision.ExpiredNote)
 	}
 	if len(shown) == 0 {
-		t.Say("nothing waits%s", ended)
+		in := before(" in ", t.Room)
+		if in != "" {
+			ended += "; tri-approve list without a room lists all"
+		}
+		t.Say("nothing waits%s%s", in, ended)
 		return errQuiet
 	}
 	if !t.JSON {

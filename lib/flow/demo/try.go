@@ -148,11 +148,16 @@ func likelier(a, b candidate) int {
 // that they are context and open nothing.
 func (d *demo) choose(ctx context.Context, from, to string, limit int) error {
 	var found []candidate
+	actionable := 0
 	in := stream.Input{Files: []string{from}, After: -1}
 	stats, err := stream.Each(ctx, in, func(rec ndjson.Record) error {
 		v := gjson.ParseBytes(rec.Bytes)
 		answer := v.Get("reasons.#").Int() == 1 && v.Get("reasons.0").Str == "thread:in-flight"
-		if v.Get("classification").Str == event.Actionable && !answer {
+		if v.Get("classification").Str != event.Actionable {
+			return nil
+		}
+		actionable++
+		if !answer {
 			found = append(found, candidate{rec.Line, v.Get("is_question").Bool(),
 				v.Get("classifier_confidence").Float()})
 		}
@@ -169,9 +174,9 @@ func (d *demo) choose(ctx context.Context, from, to string, limit int) error {
 	for _, c := range found[:min(limit, len(found))] {
 		chosen[c.line] = true
 	}
-	d.say("%d messages, %d ask something: %.0f%% need nobody. The %d likeliest are investigated.",
-		stats.Records, len(found), 100*float64(stats.Records-int64(len(found)))/float64(stats.Records),
-		len(chosen))
+	d.say("%d messages, %d ask something: %.0f%% need nobody.", stats.Records, actionable,
+		100*float64(stats.Records-int64(actionable))/float64(stats.Records))
+	d.say("%d begin a question; the %d likeliest of these are investigated.", len(found), len(chosen))
 	var out bytes.Buffer
 	_, err = stream.Each(ctx, in, func(rec ndjson.Record) error {
 		line := rec.Bytes

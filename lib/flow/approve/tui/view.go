@@ -59,7 +59,7 @@ func (s *screen) lines() []string {
 		}
 	}
 	who := cmp.Or(text.Visible(s.Gate.By), "no name, so that you may not decide: --as NAME, or TRI_USER")
-	lines := []string{s.paint(bold, fit(fmt.Sprintf("tri  %d waiting  %s", waiting, who), s.width))}
+	lines := []string{s.paint(bold, fit(fmt.Sprintf("tri  %d waiting%s  %s", waiting, s.room(), who), s.width))}
 	list, detail := s.list(), s.detail()
 	if s.beside() {
 		for i := range list {
@@ -69,6 +69,14 @@ func (s *screen) lines() []string {
 		lines = append(append(append(lines, list...), strings.Repeat("─", s.width)), detail...)
 	}
 	return append(lines, s.foot()...)
+}
+
+// room names the chat that is shown, if it is only one.
+func (s *screen) room() string {
+	if s.Gate.Room == "" {
+		return ""
+	}
+	return " in " + text.Line(s.Gate.Room, mostName)
 }
 
 // list shows the rows around the current one.
@@ -83,7 +91,7 @@ func (s *screen) list() []string {
 		rows = append(rows, s.row(i, width))
 	}
 	if len(s.items) == 0 {
-		rows = append(rows, fit("nothing waits; this screen tells when something does", width))
+		rows = append(rows, fit("nothing waits"+s.room()+"; this screen tells when something does", width))
 	}
 	for len(rows) < height {
 		rows = append(rows, strings.Repeat(" ", width))
@@ -97,8 +105,8 @@ func (s *screen) row(i, width int) string {
 	if i == s.current {
 		mark = "> "
 	}
-	at, _ := time.Parse(time.RFC3339, it.Since) // Age shows ? for the zero time
-	state := it.Badge
+	at, _ := time.Parse(time.RFC3339, it.Since)    // Age shows ? for the zero time
+	state := text.Line(it.Badge, max(width/3, 20)) // the question needs room too
 	if !it.Waits() {
 		state = it.Note + s.grace(it)
 	}

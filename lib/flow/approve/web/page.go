@@ -59,7 +59,8 @@ func objected(v *verdict.Verdict) []verdict.Check {
 // sheet is the data of the template.
 type sheet struct {
 	Person  string
-	May     bool // the person may decide
+	May     bool   // the person may decide
+	Room    string // the only chat that is shown, "" for all
 	Seal    string
 	Folder  string // path prefix of all addresses of the page
 	Version int
@@ -105,7 +106,7 @@ func (s *server) render(w http.ResponseWriter, r *http.Request, id, said, fault 
 	}
 	sh := sheet{
 		Person: v.person, May: decision.PolicyOf(s.Gate.Config).Allows(v.person),
-		Seal: s.guard.seal(v.session), Folder: v.folder, Version: version,
+		Seal: s.guard.seal(v.session), Folder: v.folder, Version: version, Room: s.Gate.Room,
 		Said: said, Fault: fault, Open: id != "",
 	}
 	var current *approve.Item
