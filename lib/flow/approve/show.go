@@ -174,9 +174,9 @@ func (v View) Print(w io.Writer, now time.Time) error {
 		p.line("! %s", problem)
 	}
 	p.sentences(v.Sentences)
-	p.evidence(v.Evidence)
+	p.evidence(v)
 	if t := v.Thread; t != nil {
-		p.objections(t.ValidatorReturn)
+		p.objections(t.ValidatorReturn, v.About(0))
 		p.research(t.InvestigatorReturn)
 	}
 	if v.Kind == Parked {
@@ -289,13 +289,30 @@ func name(m thread.Message) string {
 	return m.SenderID
 }
 
-func (p *page) evidence(cited []Cited) {
-	if len(cited) > 0 {
+// About returns the sentences of the draft that a reference covers, by its number from 1; of 0, those that
+// several or none cover.
+func (v View) About(ref int) (about []verdict.Sentence) {
+	if v.Thread == nil || v.Thread.ValidatorReturn == nil {
+		return nil
+	}
+	for _, s := range v.Thread.ValidatorReturn.Sentences {
+		if s.Ref == ref || ref == 0 && s.Ref > len(v.Evidence) {
+			about = append(about, s)
+		}
+	}
+	return about
+}
+
+func (p *page) evidence(v View) {
+	if len(v.Evidence) > 0 {
 		p.head("Evidence")
 	}
-	for i, c := range cited {
+	for i, c := range v.Evidence {
 		p.line("  %d. %s (%s): %s%s", i+1, c.Ref, c.Kind, c.Result, before(": ", c.Note))
 		p.line("     for: %s", c.Claim)
+		for _, s := range v.About(i + 1) {
+			p.line("     draft, %s: %s", s.Label(), s.Text)
+		}
 		if c.Changed != "" {
 			p.line("     ! since then: %s", c.Changed)
 		}
@@ -317,14 +334,17 @@ func (p *page) sentences(all []verdict.Sentence) {
 	}
 }
 
-func (p *page) objections(v *verdict.Verdict) {
+// objections writes the verdict with its checks, and the sentences that stand with no evidence.
+func (p *page) objections(v *verdict.Verdict, sentences []verdict.Sentence) {
 	if v == nil {
 		p.head("Not validated")
 		return
 	}
 	p.head(fmt.Sprintf("Validation: %s, by %s: %s", v.Verdict, v.ValidatorModel, v.Badge()))
 	p.cost("  attack", v.Usage)
-	p.sentences(v.Sentences)
+	for _, s := range sentences {
+		p.line("  draft, %s: %s", s.Label(), s.Text)
+	}
 	for _, r := range v.Why() {
 		p.line("  - %s", r)
 	}
