@@ -67,7 +67,7 @@ func (d *demo) command(line string) {
 		} else if i > 0 {
 			shown += " "
 		}
-		if cut := strings.LastIndex(part, " "); cut > 0 && len(part) > width-10 {
+		if cut := strings.LastIndex(strings.TrimSuffix(part, " |"), " "); cut > 0 && len(part) > width-10 {
 			part = part[:cut] + " \\\n      " + part[cut+1:]
 		}
 		shown += part
