@@ -15,7 +15,6 @@ import (
 
 	"tri/lib/base/lazyregexp"
 	"tri/lib/base/sysexit"
-	"tri/lib/base/term"
 )
 
 // Duration is the value of a duration flag, in Go's syntax: 90s, 5m, 1h30m.
@@ -252,7 +251,7 @@ func wrapHelp(help string) string {
 			lists = lists || line == "Commands:" || line == "Options:"
 			continue
 		}
-		out = append(out, term.Wrap(strings.Join(paragraph, " "), helpWidth)...)
+		out = append(out, fill(strings.Join(paragraph, " "), helpWidth)...)
 		paragraph = nil
 		m := item.FindStringSubmatch(line)
 		if !lists || m == nil || utf8.RuneCountInString(line) <= helpWidth {
@@ -260,8 +259,25 @@ func wrapHelp(help string) string {
 			continue
 		}
 		indent := utf8.RuneCountInString(m[1])
-		broken := term.Wrap(m[2], helpWidth-indent)
+		broken := fill(m[2], helpWidth-indent)
 		out = append(out, m[1]+strings.Join(broken, "\n"+strings.Repeat(" ", indent)))
 	}
 	return strings.Join(append(out, paragraph...), "\n")
+}
+
+// fill breaks a text at spaces into lines of at most width characters. term.Wrap counts columns of any
+// script, for which each program would hold 400 KB of tables.
+func fill(text string, width int) (lines []string) {
+	for utf8.RuneCountInString(text) > width {
+		at := strings.LastIndexByte(text[:width+1], ' ')
+		if at <= 0 {
+			break
+		}
+		lines = append(lines, text[:at])
+		text = strings.TrimLeft(text[at:], " ")
+	}
+	if text == "" {
+		return lines
+	}
+	return append(lines, text)
 }
