@@ -28,9 +28,6 @@ func (s *sentence) contrary(against []*Text) string {
 		if why := e.typed(s); why != "" {
 			return why
 		}
-		if why := e.figured(s); why != "" {
-			return why
-		}
 		if why := e.counted(s); why != "" {
 			return why
 		}
@@ -69,21 +66,6 @@ func (t *Text) typed(s *sentence) string {
 				return fmt.Sprintf("says %s is not %s, %s has %q", name, m[2], t.at(p.line),
 					strings.TrimSpace(p.text))
 			}
-		}
-	}
-	return ""
-}
-
-// figured finds a sentence of other prose that says the same with another number.
-func (t *Text) figured(s *sentence) string {
-	if t.first > 0 || len(s.nums) != 1 {
-		return ""
-	}
-	for i := range t.sentences {
-		p := &t.sentences[i]
-		if len(p.nums) == 1 && alike(s, p) && s.nums[0].unit.dim == p.nums[0].unit.dim &&
-			!s.nums[0].same(p.nums[0]) {
-			return fmt.Sprintf("says %s, %s has %s", s.nums[0].text, t.place, p.nums[0].text)
 		}
 	}
 	return ""
