@@ -39,8 +39,6 @@ func Trace(text string, s safety.Sources, found []evidence.Finding) []Traced {
 		switch {
 		case to == "" && slices.Contains(asked, c):
 			to = "the question"
-		case to == "":
-			to = quotedAt(citation(c), near)
 		}
 		out = append(out, Traced{Place, citation(c), to})
 	}
@@ -180,17 +178,6 @@ func asked(s safety.Sources) []evidence.Place {
 		out = append(out, evidence.Citations(t)...)
 	}
 	return out
-}
-
-// quotedAt finds a citation verbatim in the evidence: a comment that cites another file's line.
-func quotedAt(c string, near []*evidence.Text) string {
-	for _, e := range near {
-		if i := strings.Index(e.String(), c); i >= 0 &&
-			!strings.ContainsAny(e.String()[i+len(c):min(i+len(c)+1, len(e.String()))], "0123456789") {
-			return e.Place()
-		}
-	}
-	return ""
 }
 
 // citedBy returns the reference that cites a place named in a draft; "" if some line of the place is in
