@@ -103,17 +103,6 @@ func where(t evidence.Token, s safety.Sources, near []*evidence.Text, found []ev
 	if t.Kind == evidence.Path && s.Exists != nil && s.Exists(t.Text) {
 		return "the codebase"
 	}
-	// The parts of a name may be in different cited places: a field in one, its type in another.
-	var all strings.Builder
-	for _, e := range near {
-		all.WriteString(e.String() + "\n")
-	}
-	for _, f := range found {
-		all.WriteString(f.Path + "\n" + f.Text + "\n")
-	}
-	if t.In(all.String()) {
-		return "several references"
-	}
 	return ""
 }
 
