@@ -19,7 +19,6 @@ type quantity struct {
 	values  []float64 // all readings of the digits: 0o600 is 600 and 384; for a product also its factors
 	total   float64   // of a product
 	exact   bool      // 64K: the prefix is explicit, so no other unit fits
-	per     float64   // for "twice a minute": the period in seconds; 0: none
 	unit    unit      // of values; none if not given
 	version string    // 1.2.3, 127.0.0.1: not a number
 	soft    bool      // "a day", "three": often not meant as a figure

@@ -54,22 +54,10 @@ func spelled(text string) []quantity {
 		}
 		q.at, q.end = at[i][0], at[k-1][1]
 		q.text = text[q.at:q.end]
-		q.per = period(q, w, k)
 		out = append(out, q)
 		i = k - 1
 	}
 	return out
-}
-
-// period returns the period in seconds of a rate such as "twice a minute"; 0 if it is not a rate.
-func period(q quantity, w []string, k int) float64 {
-	if q.unit.dim != noDim || k+1 >= len(w) || !oneOf[w[k]] || q.values[0] == 0 {
-		return 0
-	}
-	if u, ok := unitOf(w[k+1]); ok && u.dim == duration {
-		return u.scale / q.values[0]
-	}
-	return 0
 }
 
 // spelledNumber reads a number from the words at i. used is the number of words, 0 if there is no number.
