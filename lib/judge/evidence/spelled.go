@@ -13,8 +13,7 @@ var oneOf = map[string]bool{"a": true, "an": true, "per": true, "each": true, "e
 	"tiap": true, "un": true, "une": true, "una": true, "ein": true, "eine": true, "einer": true,
 	"um": true, "uma": true}
 
-// spelled lists the quantities that prose spells out: thirty seconds, half an hour, a minute and a half,
-// twice a day.
+// spelled lists the quantities that prose spells out: thirty seconds, half an hour.
 func spelled(text string) []quantity {
 	lower := strings.ToLower(text)
 	if len(lower) != len(text) {
@@ -47,10 +46,6 @@ func spelled(text string) []quantity {
 			}
 		} else if part || oneOf[w[i]] {
 			continue
-		}
-		if q.unit.dim != noDim && k+2 < len(w) && w[k] == "and" && w[k+1] == "a" && w[k+2] == "half" {
-			q.values[0] += 0.5
-			k += 3
 		}
 		q.at, q.end = at[i][0], at[k-1][1]
 		q.text = text[q.at:q.end]
