@@ -24,8 +24,6 @@ type section int
 const (
 	opener section = iota
 	smell
-	hedge
-	apology
 	certain
 	surer
 	shaky
@@ -59,7 +57,7 @@ const (
 )
 
 var sectionNames = [nSections]string{
-	"opener", "smell", "hedge", "apology", "certain", "surer", "shaky", "advice", "behind", "then", "change",
+	"opener", "smell", "certain", "surer", "shaky", "advice", "behind", "then", "change",
 	"rollback", "revert", "remove", "data",
 	"operate", "production", "act", "restrict", "customer", "handle", "secret", "weaken", "guard", "drift",
 	"doubt", "knowing", "self", "denial", "chance", "astray", "assured", "dispute",
@@ -329,24 +327,6 @@ func (r *reading) all(s section) (found []string) {
 		}
 	}
 	return found
-}
-
-// count returns the number of places in the text with a phrase of a section. Overlapping phrases, also of
-// two languages, count once.
-func (r *reading) count(s section) (n int) {
-	var all []span
-	for lang := range r.langs {
-		all = append(all, r.spans[s.of(lang)]...)
-	}
-	slices.SortFunc(all, func(a, b span) int { return a.from - b.from })
-	end := 0
-	for _, at := range all {
-		if at.from >= end {
-			n++
-		}
-		end = max(end, at.to)
-	}
-	return n
 }
 
 func (r *reading) quote(from, to int) string {

@@ -6,18 +6,11 @@ import (
 	"unicode/utf8"
 
 	"tri/lib/base/lazyregexp"
-	"tri/lib/base/text"
 	"tri/lib/judge/safety"
 	"tri/lib/record/draft"
 )
 
-const (
-	maxHedges    = 3  // in a draft, whatever its length
-	hedgeEvery   = 25 // words per permitted hedge
-	maxApologies = 1
-)
-
-// Smell lists phrases that make text read as written by a machine: offers of help, hedging, apologies,
+// Smell lists phrases that make text read as written by a machine: offers of help, apologies,
 // disclaimers. The phrases of all languages, also for the functions below, are in lexicon/. Code and
 // quoted lines are not checked: they are the codebase's words, not the writer's.
 func Smell(body string, s safety.Sources) []string {
@@ -31,12 +24,6 @@ func Smell(body string, s safety.Sources) []string {
 				found = append(found, r.quote(at.from, at.to+n))
 			}
 		}
-	}
-	if n := r.count(hedge); n > maxHedges && n*hedgeEvery > text.Words(own) {
-		found = append(found, "hedging in every sentence")
-	}
-	if r.count(apology) > maxApologies {
-		found = append(found, "more than one apology")
 	}
 	return found
 }
