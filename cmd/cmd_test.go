@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 
 // sourceTests read the tree and run no program.
 var sourceTests = []string{"TestLayers", "TestOnlyCliTalks", "TestMainsAreThin", "TestRooms",
-	"TestDocumentsNameWhatIsThere", "TestManLint"}
+	"TestDocumentsNameWhatIsThere", "TestManLint", "TestWidth"}
 
 // onlySources reports whether -run selects only tests in sourceTests: the programs need not be
 // built then, which takes most of the time.

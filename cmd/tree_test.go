@@ -1,6 +1,8 @@
 package cmd_test
 
 import (
+	"go/scanner"
+	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -8,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // floors are the folders of lib from the ground up (ARCHITECTURE.md, The rooms). A
@@ -198,4 +201,48 @@ func programs(t *testing.T) []string {
 		info, err := os.Stat(d)
 		return err != nil || !info.IsDir()
 	})
+}
+
+// TestWidth: no line of Go is wider than 110 columns, a tab taken as 4. String literals are not
+// counted, nor tables, records and addresses in comments.
+func TestWidth(t *testing.T) {
+	free := regexp.MustCompile(`^\s*//(\t| \{|go:|.*https?://)`)
+	err := filepath.WalkDir("..", func(path string, d os.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") {
+			return err
+		}
+		src, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for i, line := range strings.Split(withoutLiterals(src), "\n") {
+			width := utf8.RuneCountInString(strings.ReplaceAll(line, "\t", "    "))
+			if width > 110 && !free.MatchString(line) {
+				t.Errorf("%s:%d: %d columns", path, i+1, width)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// withoutLiterals returns source code without the text of its string literals.
+func withoutLiterals(src []byte) string {
+	file := token.NewFileSet().AddFile("", -1, len(src))
+	var s scanner.Scanner
+	s.Init(file, src, nil, 0)
+	code := slices.Clone(src)
+	for {
+		pos, tok, text := s.Scan()
+		if tok == token.EOF {
+			return strings.ReplaceAll(string(code), "\x00", "")
+		}
+		for i := range len(text) {
+			if at := file.Offset(pos) + i; tok == token.STRING && code[at] != '\n' {
+				code[at] = 0
+			}
+		}
+	}
 }

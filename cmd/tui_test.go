@@ -54,8 +54,8 @@ func TestScreen(t *testing.T) {
 		}()
 		await := func(want string) {
 			t.Helper()
-			for deadline :=
-				time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+			deadline := time.Now().Add(30 * time.Second)
+			for ; time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 				mu.Lock()
 				text := sequence.ReplaceAllString(seen.String(), "")
 				mu.Unlock()

@@ -30,38 +30,58 @@ the number in the list. Only team.approvers may decide; the first word counts.
   tri-approve redo 3f9a2c --note 'look at the client, not the server'`,
 	Schemas: []string{"decision"},
 	Commands: []cli.Program{
-		command("list", "[room]", "show what waits, oldest first", func(c *cli.Call, t *approve.Terminal) error { return t.List(c.Bool("all")) },
-			&cli.BoolFlag{Name: "all", Usage: "also what can be undone or reopened, or is being posted"}),
-		command("show", "id", "show everything that a decision rests on", func(c *cli.Call, t *approve.Terminal) error { return t.Show(c.Args[0]) }),
-		command("approve", "id", "say yes to a draft as it is", func(c *cli.Call, t *approve.Terminal) error { return t.Approve(c.Args[0]) }, sha, yes, noFile),
-		command("edit", "id", "say yes to another text in its place", func(c *cli.Call, t *approve.Terminal) error { return t.Edit(c.Args[0], c.String("text-file")) }, sha, yes, noFile,
-			&cli.StringFlag{Name: "text-file", Usage: "take the text from `FILE`, - for standard input, instead of $VISUAL or $EDITOR"}),
-		command("dismiss", "id", "post nothing", word(decision.Dismiss, "reason"), sha, note("reason", "why nothing is posted")),
-		command("redo", "id", "have it investigated again", word(decision.Redo, "note"), sha, note("note", "what to look at")),
-		command("escalate", "id", "have it looked into for longer", word(decision.Escalate, "note"), sha, note("note", "what to look at")),
-		command("answer", "id", "answer what you are asked", word(decision.Answer, "note"), sha, note("note", "the answer")),
-		command("reopen", "id", "have a dismissed or expired item investigated anew", func(c *cli.Call, t *approve.Terminal) error {
-			return t.Reopen(c.Args[0], c.String("note"))
-		}, note("note", "what to look at")),
-		command("undo", "id", "take a yes back, until it is posted", func(c *cli.Call, t *approve.Terminal) error { return t.Undo(c.Args[0]) }, sha),
-		command("tui", "[room]", "decide on a full screen, a key for each word", func(c *cli.Call, t *approve.Terminal) error {
-			return tui.Run(c.Context, tui.Options{Gate: t.Gate, In: c.In, Out: c.Out, Color: term.Colors(c.Out), Plain: c.Bool("plain")})
-		}, &cli.BoolFlag{Name: "plain", Usage: "go line by line, for a screen reader"}),
-		command("web", "[room]", "serve a page to decide on, on this machine alone", func(c *cli.Call, t *approve.Terminal) error {
-			return web.Serve(c.Context, web.Options{Gate: t.Gate, Say: c.Say, Now: time.Now})
-		}),
-		command("chat", "", "show cards in the operators' channel, and take what is said there", func(c *cli.Call, t *approve.Terminal) error {
-			return card.Run(c.Context, card.Options{Gate: t.Gate, Say: c.Say})
-		}),
-		command("notice", "add|list|revoke [name] [text]", "approve short texts that are posted at once", notices),
-		command("settle", "id posted|retry|drop", "say what became of a parked post", func(c *cli.Call, t *approve.Terminal) error { return t.Settle(c.Args[0], c.Args[1], c.String("note")) }, note("note", "how you know")),
+		command("list", "[room]", "show what waits, oldest first",
+			func(c *cli.Call, t *approve.Terminal) error { return t.List(c.Bool("all")) },
+			cli.Bool("all", "also what can be undone or reopened, or is being posted")),
+		command("show", "id", "show everything that a decision rests on",
+			func(c *cli.Call, t *approve.Terminal) error { return t.Show(c.Args[0]) }),
+		command("approve", "id", "say yes to a draft as it is",
+			func(c *cli.Call, t *approve.Terminal) error { return t.Approve(c.Args[0]) }, sha, yes, noFile),
+		command("edit", "id", "say yes to another text in its place",
+			func(c *cli.Call, t *approve.Terminal) error { return t.Edit(c.Args[0], c.String("text-file")) },
+			sha, yes, noFile,
+			cli.String("text-file",
+				"take the text from `FILE`, - for standard input, instead of $VISUAL or $EDITOR")),
+		command("dismiss", "id", "post nothing", word(decision.Dismiss, "reason"), sha,
+			note("reason", "why nothing is posted")),
+		command("redo", "id", "have it investigated again", word(decision.Redo, "note"), sha,
+			note("note", "what to look at")),
+		command("escalate", "id", "have it looked into for longer", word(decision.Escalate, "note"), sha,
+			note("note", "what to look at")),
+		command("answer", "id", "answer what you are asked", word(decision.Answer, "note"), sha,
+			note("note", "the answer")),
+		command("reopen", "id", "have a dismissed or expired item investigated anew",
+			func(c *cli.Call, t *approve.Terminal) error {
+				return t.Reopen(c.Args[0], c.String("note"))
+			}, note("note", "what to look at")),
+		command("undo", "id", "take a yes back, until it is posted",
+			func(c *cli.Call, t *approve.Terminal) error { return t.Undo(c.Args[0]) }, sha),
+		command("tui", "[room]", "decide on a full screen, a key for each word",
+			func(c *cli.Call, t *approve.Terminal) error {
+				return tui.Run(c.Context, tui.Options{Gate: t.Gate, In: c.In, Out: c.Out,
+					Color: term.Colors(c.Out), Plain: c.Bool("plain")})
+			}, cli.Bool("plain", "go line by line, for a screen reader")),
+		command("web", "[room]", "serve a page to decide on, on this machine alone",
+			func(c *cli.Call, t *approve.Terminal) error {
+				return web.Serve(c.Context, web.Options{Gate: t.Gate, Say: c.Say, Now: time.Now})
+			}),
+		command("chat", "", "show cards in the operators' channel, and take what is said there",
+			func(c *cli.Call, t *approve.Terminal) error {
+				return card.Run(c.Context, card.Options{Gate: t.Gate, Say: c.Say})
+			}),
+		command("notice", "add|list|revoke [name] [text]", "approve short texts that are posted at once",
+			notices),
+		command("settle", "id posted|retry|drop", "say what became of a parked post",
+			func(c *cli.Call, t *approve.Terminal) error {
+				return t.Settle(c.Args[0], c.Args[1], c.String("note"))
+			}, note("note", "how you know")),
 	},
 }
 
 var (
-	sha    = &cli.StringFlag{Name: "sha", Usage: "only if the draft's sha256 begins with `PREFIX`"}
-	noFile = &cli.BoolFlag{Name: "no-file", Usage: "do not keep the file of notes that was proposed with the draft"}
-	yes    = &cli.BoolFlag{Name: "yes", Usage: "do not ask"}
+	sha    = cli.String("sha", "only if the draft's sha256 begins with `PREFIX`")
+	noFile = cli.Bool("no-file", "do not keep the file of notes that was proposed with the draft")
+	yes    = cli.Bool("yes", "do not ask")
 )
 
 func note(name, of string) cli.Flag { return &cli.StringFlag{Name: name, Usage: "say `TEXT`: " + of} }
@@ -87,33 +107,29 @@ func word(kind, flag string) func(*cli.Call, *approve.Terminal) error {
 	}
 }
 
-func command(name, args, usage string, do func(*cli.Call, *approve.Terminal) error, flags ...cli.Flag) cli.Program {
+func command(name, args, usage string, do func(*cli.Call, *approve.Terminal) error,
+	flags ...cli.Flag) cli.Program {
 	flags = append(flags,
-		&cli.StringFlag{Name: "home", Usage: "keep everything in `DIR` (default $TRI_HOME or ~/.tri)"},
-		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"},
-		&cli.StringFlag{Name: "as", Usage: "decide as `NAME`", EnvVars: []string{"TRI_USER", "USER"}},
-		&cli.BoolFlag{Name: "json", Usage: "write records"})
+		cli.Home("keep everything in"), cli.Config(), cli.As("decide as"), cli.Bool("json", "write records"))
 	stays := name == "tui" || name == "web" || name == "chat"
-	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Stays: stays, Run: func(c *cli.Call) error {
-		home, err := durable.OpenHome(c.String("home"))
-		if err != nil {
-			return err
-		}
-		defer home.Close()
-		room := ""
-		if args == "[room]" && len(c.Args) > 0 {
-			room = c.Args[0]
-		}
-		cfg, err := config.ForHome(home.Dir(), c.String("config"))
-		if err != nil {
-			return err
-		}
-		return do(c, &approve.Terminal{
-			Gate: approve.Gate{
-				Home: home, Config: cfg, Policy: decision.PolicyIn(home.Dir(), c.String("config")),
-				By: c.String("as"), Via: "terminal", Room: room, Now: time.Now, NoFile: c.Bool("no-file"),
-			},
-			In: c.In, Out: c.Out, Err: c.Err, Say: c.Say, JSON: c.Bool("json"), Yes: c.Bool("yes"), SHA: c.String("sha"),
-		})
-	}}
+	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Stays: stays,
+		Run: func(c *cli.Call) error {
+			home, cfg, err := config.Home(durable.OpenHome, c.String("home"), c.String("config"))
+			if err != nil {
+				return err
+			}
+			defer home.Close()
+			room := ""
+			if args == "[room]" && len(c.Args) > 0 {
+				room = c.Args[0]
+			}
+			return do(c, &approve.Terminal{
+				Gate: approve.Gate{
+					Home: home, Config: cfg, Policy: decision.PolicyIn(home.Dir(), c.String("config")),
+					By: c.String("as"), Via: "terminal", Room: room, Now: time.Now, NoFile: c.Bool("no-file"),
+				},
+				In: c.In, Out: c.Out, Err: c.Err, Say: c.Say, JSON: c.Bool("json"), Yes: c.Bool("yes"),
+				SHA: c.String("sha"),
+			})
+		}}
 }

@@ -33,11 +33,10 @@ again; a post that had begun is looked for in the chat before it is made.
   tri restore /srv/tri <tri.tar.gz`,
 	Commands: []cli.Program{
 		{Name: "save", Usage: "write the home to standard output", Run: save,
-			Flags: []cli.Flag{&cli.StringFlag{Name: "home",
-				Usage: "keep `DIR` (default $TRI_HOME or ~/.tri)"}}},
+			Flags: []cli.Flag{cli.Home("keep")}},
 		{Name: "restore", Args: "dir", Usage: "make dir of the copy on standard input", Run: restore,
-			Flags: []cli.Flag{&cli.StringFlag{Name: "from-copy",
-				Usage: "make it of the copies of logs that tri-nats sub has in `DIR`"}}},
+			Flags: []cli.Flag{cli.String("from-copy",
+				"make it of the copies of logs that tri-nats sub has in `DIR`")}},
 	},
 }
 

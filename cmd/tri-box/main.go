@@ -39,41 +39,52 @@ or the beginning of a run's name or id. The task - is read from standard input.
 		task(box.Scout, "answer a question about the code"),
 		task(box.Plan, "plan a change"),
 		task(box.Fix, "make a change, as a patch"),
-		task(box.Review, "review a change", &cli.StringFlag{Name: "since", Usage: "review how the files differ from `COMMIT` (default HEAD)"}, &cli.StringFlag{Name: "of", Usage: "review the patch of the run `NAME`"},
-			&cli.BoolFlag{Name: "panel", Usage: "have the personas of tri-panel(1) review it, and write the discussion"}),
+		task(box.Review, "review a change",
+			cli.String("since", "review how the files differ from `COMMIT` (default HEAD)"),
+			cli.String("of", "review the patch of the run `NAME`"),
+			cli.Bool("panel", "have the personas of tri-panel(1) review it, and write the discussion")),
 		task(box.Benchmark, "measure something, in a copy that is thrown away"),
 		task(box.Ops, "look at a system with the commands of box.ops_commands"),
-		command("resume", "name [words]", "go on with a run that was interrupted", func(c *cli.Call, b *box.Box) error {
-			return b.Work(func() (*box.Run, error) { return b.Resume(c.Context, c.Args[0], strings.Join(c.Args[1:], " ")) })
-		}, json, verbose),
+		command("resume", "name [words]", "go on with a run that was interrupted",
+			func(c *cli.Call, b *box.Box) error {
+				words := strings.Join(c.Args[1:], " ")
+				return b.Work(func() (*box.Run, error) { return b.Resume(c.Context, c.Args[0], words) })
+			}, json, verbose),
 		command("merge", "name", "apply a run's patch to the checkout", func(c *cli.Call, b *box.Box) error {
-			return b.Merge(c.Context, c.Args[0], box.Merge{Check: c.Bool("check"), Yes: c.Bool("yes"), Exec: c.Bool("allow-exec"), Secrets: c.Bool("allow-secrets"), Branch: c.Bool("branch"), Pull: c.Bool("pr")})
-		}, &cli.BoolFlag{Name: "check", Usage: "show it and whether it applies, and change nothing"}, &cli.BoolFlag{Name: "yes", Usage: "do not ask"},
-			&cli.BoolFlag{Name: "allow-exec", Usage: "let files become programs"},
-			&cli.BoolFlag{Name: "allow-secrets", Usage: "let pass what looks like a secret"}, &cli.BoolFlag{Name: "branch", Usage: "make a branch of it, and leave the files as they are"},
-			&cli.BoolFlag{Name: "pr", Usage: "make a branch of it, and a pull request of that"}),
-		command("list", "", "show the runs, the newest first", func(c *cli.Call, b *box.Box) error { return b.List(c.Int("limit")) },
-			json, &cli.IntFlag{Name: "limit", Usage: "show at most `N`; 0 is all", Value: 20}),
-		command("show", "name", "show all of a run", func(c *cli.Call, b *box.Box) error { return b.Show(c.Args[0]) }, json),
-		command("tail", "name", "show what a run does, until it ends", func(c *cli.Call, b *box.Box) error { return b.Tail(c.Context, c.Args[0], c.Bool("once")) },
-			json, &cli.BoolFlag{Name: "once", Usage: "show what there is, and do not wait"}),
-		command("gc", "", "remove what nobody needs any more: worktrees, commands, unfinished files", func(c *cli.Call, b *box.Box) error {
-			return b.GC(c.Context, c.Duration("older"))
-		}, json, &cli.DurationFlag{Name: "older", Usage: "give up runs that have waited this `LONG` to be resumed or merged", Value: 7 * 24 * time.Hour}),
+			return b.Merge(c.Context, c.Args[0], box.Merge{Check: c.Bool("check"), Yes: c.Bool("yes"),
+				Exec: c.Bool("allow-exec"), Secrets: c.Bool("allow-secrets"), Branch: c.Bool("branch"),
+				Pull: c.Bool("pr")})
+		}, cli.Bool("check", "show it and whether it applies, and change nothing"),
+			cli.Bool("yes", "do not ask"), cli.Bool("allow-exec", "let files become programs"),
+			cli.Bool("allow-secrets", "let pass what looks like a secret"),
+			cli.Bool("branch", "make a branch of it, and leave the files as they are"),
+			cli.Bool("pr", "make a branch of it, and a pull request of that")),
+		command("list", "", "show the runs, the newest first",
+			func(c *cli.Call, b *box.Box) error { return b.List(c.Int("limit")) },
+			json, cli.Int("limit", "show at most `N`; 0 is all", 20)),
+		command("show", "name", "show all of a run",
+			func(c *cli.Call, b *box.Box) error { return b.Show(c.Args[0]) }, json),
+		command("tail", "name", "show what a run does, until it ends",
+			func(c *cli.Call, b *box.Box) error { return b.Tail(c.Context, c.Args[0], c.Bool("once")) },
+			json, cli.Bool("once", "show what there is, and do not wait")),
+		command("gc", "", "remove what nobody needs any more: worktrees, commands, unfinished files",
+			func(c *cli.Call, b *box.Box) error { return b.GC(c.Context, c.Duration("older")) },
+			json, &cli.DurationFlag{Name: "older",
+				Usage: "give up runs that have waited this `LONG` to be resumed or merged",
+				Value: 7 * 24 * time.Hour}),
 	},
 }
 
 var (
-	json    = &cli.BoolFlag{Name: "json", Usage: "write records"}
-	verbose = &cli.BoolFlag{Name: "verbose", Usage: "say on stderr each thing that the agent does"}
+	json    = cli.Bool("json", "write records")
+	verbose = cli.Bool("verbose", "say on stderr each thing that the agent does")
 )
 
 // command returns a command with the common flags. It checks the state of earlier runs first.
 func command(name, args, usage string, do func(*cli.Call, *box.Box) error, flags ...cli.Flag) cli.Program {
 	flags = append(flags,
-		&cli.StringFlag{Name: "dir", Usage: "work on the checkout that `DIR` lies in (default the current directory)"},
-		&cli.StringFlag{Name: "home", Usage: "look for config.yaml in `DIR` (default $TRI_HOME or ~/.tri)"},
-		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"})
+		cli.String("dir", "work on the checkout that `DIR` lies in (default the current directory)"),
+		cli.Home("look for config.yaml in"), cli.Config())
 	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Run: func(c *cli.Call) error {
 		dir := cmp.Or(c.String("home"), durable.DefaultDir())
 		cfg, err := config.ForHome(dir, c.String("config"))
@@ -85,8 +96,10 @@ func command(name, args, usage string, do func(*cli.Call, *box.Box) error, flags
 		if err := errors.Join(err1, err2); err != nil {
 			return err
 		}
-		b, err := box.Open(c.Context, cmp.Or(c.String("dir"), "."), box.Box{Config: cfg, Prompts: prompts, New: all.New, Now: time.Now, Pays: pays,
-			In: c.In, Out: c.Out, Err: c.Err, Say: c.Say, JSON: c.Bool("json"), Verbose: c.Bool("verbose"), Existing: args != "task"})
+		b, err := box.Open(c.Context, cmp.Or(c.String("dir"), "."),
+			box.Box{Config: cfg, Prompts: prompts, New: all.New, Now: time.Now, Pays: pays,
+				In: c.In, Out: c.Out, Err: c.Err, Say: c.Say, JSON: c.Bool("json"),
+				Verbose: c.Bool("verbose"), Existing: args != "task"})
 		if err != nil {
 			return err
 		}
@@ -97,18 +110,17 @@ func command(name, args, usage string, do func(*cli.Call, *box.Box) error, flags
 
 func task(kind, usage string, flags ...cli.Flag) cli.Program {
 	return command(kind, "task", usage, func(c *cli.Call, b *box.Box) error {
+		asked := box.Request{Type: kind, Task: c.Args[0], Since: c.String("since"), Of: c.String("of")}
 		if kind == box.Review && c.Bool("panel") {
-			return discuss(c, b)
+			return discuss(c, b, asked)
 		}
-		return b.Work(func() (*box.Run, error) {
-			return b.Start(c.Context, box.Request{Type: kind, Task: c.Args[0], Since: c.String("since"), Of: c.String("of")})
-		})
+		return b.Work(func() (*box.Run, error) { return b.Start(c.Context, asked) })
 	}, append(flags, json, verbose)...)
 }
 
 // discuss has personas review a change in place of an agent.
-func discuss(c *cli.Call, b *box.Box) error {
-	diff, base, err := b.Change(c.Context, box.Request{Type: box.Review, Task: c.Args[0], Since: c.String("since"), Of: c.String("of")})
+func discuss(c *cli.Call, b *box.Box, asked box.Request) error {
+	diff, base, err := b.Change(c.Context, asked)
 	if err != nil {
 		return err
 	}

@@ -32,12 +32,12 @@ fields that a hand-written record lacks are filled in.
   tri-classify --follow --out events-classified.ndjson events.ndjson`,
 	Schemas: []string{"classified-event", "event"},
 	Flags: []cli.Flag{
-		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"},
-		&cli.StringFlag{Name: "out", Usage: "append to `FILE` durably, and go on where it ends"},
-		&cli.StringFlag{Name: "after", Usage: "skip what `FILE`, the output of a later stage, already has"},
-		&cli.BoolFlag{Name: "follow", Usage: "wait for more at the end of the file"},
-		&cli.StringFlag{Name: "rejects", Usage: "append refused records to `FILE`"},
-		&cli.BoolFlag{Name: "explain", Usage: "write sentences for people instead of records"},
+		cli.Config(),
+		cli.String("out", "append to `FILE` durably, and go on where it ends"),
+		cli.String("after", "skip what `FILE`, the output of a later stage, already has"),
+		cli.Bool("follow", "wait for more at the end of the file"),
+		cli.String("rejects", "append refused records to `FILE`"),
+		cli.Bool("explain", "write sentences for people instead of records"),
 	},
 	Run: run,
 }

@@ -45,16 +45,13 @@ actionable one investigated and validated, and offers the draft to people
   tri-dispatch --rebuild                         make the threads from the log`,
 	Schemas: []string{"thread", "classified-event", "journal", "run", "spend", "todo"},
 	Stays:   true,
-	Flags: []cli.Flag{
-		&cli.StringFlag{Name: "home", Usage: "keep logs and threads in `DIR` (default $TRI_HOME or ~/.tri)"},
-		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"},
-		&cli.StringFlag{Name: "codebase", Usage: "read `DIR` where the configuration names no codebase", Value: "."},
-		&cli.BoolFlag{Name: "once", Usage: "end when the input has ended and every thread is at rest"},
-		&cli.BoolFlag{Name: "shadow", Usage: "offer nothing for posting; keep what people answered beside the draft"},
-		&cli.BoolFlag{Name: "rebuild", Usage: "fold the log of inputs again, mend the threads' files, and end"},
-		&cli.BoolFlag{Name: "json", Usage: "write records to a terminal, too"},
-		&cli.StringFlag{Name: "rejects", Usage: "append refused records to `FILE`"},
-	},
+	Flags: []cli.Flag{cli.Home("keep logs and threads in"), cli.Config(),
+		cli.StringOr("codebase", "read `DIR` where the configuration names no codebase", "."),
+		cli.Bool("once", "end when the input has ended and every thread is at rest"),
+		cli.Bool("shadow", "offer nothing for posting; keep what people answered beside the draft"),
+		cli.Bool("rebuild", "fold the log of inputs again, mend the threads' files, and end"),
+		cli.Bool("json", "write records to a terminal, too"),
+		cli.String("rejects", "append refused records to `FILE`")},
 	Run: start,
 }
 
@@ -68,7 +65,7 @@ func start(c *cli.Call) error {
 		if err == nil {
 			c.Say("%d threads, %d mended, %d unknown removed", done.Threads, done.Changed, done.Removed)
 			if done.Kept > 0 {
-				c.Say("%d left as they are: what their inputs refer to is gone (tri-report verify)", done.Kept)
+				c.Say("%d kept: what their inputs refer to is gone (tri-report verify)", done.Kept)
 			}
 		}
 		return err
@@ -80,16 +77,14 @@ func start(c *cli.Call) error {
 	if c.Bool("shadow") && cfg.Investigator.Agent == "search" { // it costs nothing, and nobody waits
 		cfg.Budget.InvestigationsPerDay, cfg.Budget.InvestigationsPerPersonPerDay = new(0), new(0)
 	}
-	prompts, err := prompt.Load(cfg.Dispatch.PromptsDir)
-	if err != nil {
-		return err
-	}
+	prompts, err0 := prompt.Load(cfg.Dispatch.PromptsDir)
 	cfg.Investigator.Home, cfg.Validator.Home = home.Dir(), home.Dir()
-	finder, err1 := supervise.Of(cfg.Investigator).Around(steer.Around(prompts)(all.New(cfg.Investigator, cfg.Sandbox)))
+	steered := steer.Around(prompts)
+	finder, err1 := supervise.Of(cfg.Investigator).Around(steered(all.New(cfg.Investigator, cfg.Sandbox)))
 	breaker, err2 := all.Supervised(cfg.Validator, cfg.Sandbox)
 	speaker, err3 := all.New(cfg.Voice.Model, cfg.Sandbox)
 	room, err4 := lens.Configured(home, cfg, prompts, all.Supervised)
-	if err := errors.Join(err1, err2, err3, err4); err != nil {
+	if err := errors.Join(err0, err1, err2, err3, err4); err != nil {
 		return err
 	}
 	words, err := voice.Of(cfg, speaker, prompts, &voice.Log{Home: home})
@@ -101,30 +96,36 @@ func start(c *cli.Call) error {
 		out = term.Lines(out, thread.MoveLine)
 	}
 	inv := investigate.New(finder, prompts, cfg, home.Dir())
-	val := &validate.Validator{Agent: breaker, Prompts: prompts, Secrets: append(cfg.Secrets(), room.Values()...), Room: room, Now: time.Now}
+	val := &validate.Validator{Agent: breaker, Prompts: prompts,
+		Secrets: append(cfg.Secrets(), room.Values()...), Room: room, Now: time.Now}
 	return dispatch.Run(c.Context, dispatch.Options{
 		Home: home, Config: cfg, Codebase: c.String("codebase"), Prompts: prompts,
 		Once: c.Bool("once"), Shadow: c.Bool("shadow"), Out: out, Say: c.Say, Now: time.Now,
-		Input:  stream.Input{Files: c.Args, Stdin: c.In, Follow: !c.Bool("once") && len(c.Args) > 0, Rejects: c.String("rejects"), Say: c.Say},
-		Second: speaker,
-		Long:   &longrun.Manager{Home: home, Config: cfg, Now: time.Now},
-		Investigate: func(ctx context.Context, t *thread.Thread, hints []dispatch.Hint, r *run.Run) (*draft.Return, error) {
+		Input: stream.Input{Files: c.Args, Stdin: c.In, Follow: !c.Bool("once") && len(c.Args) > 0,
+			Rejects: c.String("rejects"), Say: c.Say},
+		Second: speaker, Long: &longrun.Manager{Home: home, Config: cfg, Now: time.Now},
+		Investigate: func(ctx context.Context, t *thread.Thread, hints []dispatch.Hint,
+			r *run.Run) (*draft.Return, error) {
 			if t.Intent == thread.CodeChange {
-				return box.Patch(ctx, t, box.Box{Config: cfg, Prompts: prompts, New: all.New, Now: time.Now, Say: c.Say})
+				b := box.Box{Config: cfg, Prompts: prompts, New: all.New, Now: time.Now, Say: c.Say}
+				return box.Patch(ctx, t, b)
 			}
 			earlier, err := investigate.Continues(home, t)
 			if err != nil {
 				return nil, err
 			}
 			ret, err := inv.Run(ctx, investigate.Request{
-				Thread: t, Codebase: t.Codebase, Hints: hints, RunDir: r.Dir(), SessionID: r.SessionID, Hold: r.Hold(), Earlier: earlier,
+				Thread: t, Codebase: t.Codebase, Hints: hints, RunDir: r.Dir(), SessionID: r.SessionID,
+				Hold: r.Hold(), Earlier: earlier,
 			})
 			if err != nil {
 				return nil, err
 			}
-			return ret, words.Apply(ctx, ret, voice.Run{Dir: filepath.Join(r.Dir(), "voice"), SessionID: run.UUID(), Hold: r.Hold()})
+			return ret, words.Apply(ctx, ret,
+				voice.Run{Dir: filepath.Join(r.Dir(), "voice"), SessionID: run.UUID(), Hold: r.Hold()})
 		},
-		Validate: func(ctx context.Context, t *thread.Thread, others []dispatch.Hint, r *run.Run) (*verdict.Verdict, error) {
+		Validate: func(ctx context.Context, t *thread.Thread, others []dispatch.Hint,
+			r *run.Run) (*verdict.Verdict, error) {
 			return val.Thread(ctx, t, investigate.Question(t), others, r)
 		},
 		Waiting: func(n int) {

@@ -40,20 +40,20 @@ An ID is a run's, the key of its thread, the beginning of either, or latest.
 	Commands: []cli.Program{
 		command("start", "[key]", "have a thread's question, or that of a record on stdin, investigated",
 			start,
-			&cli.StringFlag{Name: "rubric", Usage: "read from `FILE` what the answer must meet"},
-			&cli.StringFlag{Name: "codebase", Usage: "read `DIR` instead of what the configuration names"}),
+			cli.String("rubric", "read from `FILE` what the answer must meet"),
+			cli.String("codebase", "read `DIR` instead of what the configuration names")),
 		command("list", "", "show all long runs", func(_ *cli.Call, o *longrun.Commands) error {
 			return o.Show()
 		}),
 		command("attach", "id", "show a run live", func(c *cli.Call, o *longrun.Commands) error {
 			return o.Watch(c.Context, c.Args[0], c.Bool("write"))
 		},
-			&cli.BoolFlag{Name: "write", Usage: "pass on what is typed: Control-C ends the run"}),
+			cli.Bool("write", "pass on what is typed: Control-C ends the run")),
 		command("poll", "[id ...]", "print the runs that have ended",
 			func(c *cli.Call, o *longrun.Commands) error {
 				return o.Ended(c.Context, c.Args, c.Bool("wait"))
 			},
-			&cli.BoolFlag{Name: "wait", Usage: "wait for those that are under way"}),
+			cli.Bool("wait", "wait for those that are under way")),
 		command("kill", "id", "end a run", func(c *cli.Call, o *longrun.Commands) error {
 			return o.End(c.Context, c.Args[0])
 		}),
@@ -93,23 +93,17 @@ func runner(c *cli.Call, o *longrun.Commands) error {
 
 func command(name, args, usage string, do func(*cli.Call, *longrun.Commands) error,
 	flags ...cli.Flag) cli.Program {
-	flags = append(flags,
-		&cli.StringFlag{Name: "home", Usage: "keep everything in `DIR` (default $TRI_HOME or ~/.tri)"},
-		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"})
+	flags = append(flags, cli.Home("keep everything in"), cli.Config())
 	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Run: func(c *cli.Call) error {
 		open := durable.OpenHome
 		if name == "start" {
 			open = durable.MakeHome
 		}
-		home, err := open(c.String("home"))
+		home, cfg, err := config.Home(open, c.String("home"), c.String("config"))
 		if err != nil {
 			return err
 		}
 		defer home.Close()
-		cfg, err := config.ForHome(home.Dir(), c.String("config"))
-		if err != nil {
-			return err
-		}
 		manager := &longrun.Manager{Home: home, Config: cfg, Now: time.Now}
 		return do(c, &longrun.Commands{Manager: manager, In: c.In, Out: c.Out, Say: c.Say,
 			By: cmp.Or(os.Getenv("TRI_USER"), os.Getenv("USER"), "somebody")})

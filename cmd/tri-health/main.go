@@ -31,9 +31,8 @@ With --watch it stays, and prints a line for each thing that is not as it was.
   tri-health --watch
   tri-health --json | jq -r 'select(.status == "fail") | .message'`,
 	Flags: []cli.Flag{
-		&cli.StringFlag{Name: "home", Usage: "look at `DIR` (default $TRI_HOME or ~/.tri)"},
-		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"},
-		&cli.BoolFlag{Name: "json", Usage: "write a record for each check"},
+		cli.Home("look at"), cli.Config(),
+		cli.Bool("json", "write a record for each check"),
 		cli.OptionalFlag("watch",
 			"look every 5 s, or so many (`[=SECONDS]`), until told to stop, and write what changes", "5"),
 	},

@@ -31,20 +31,26 @@ a hint, as long as those lines are unchanged. Only team.approvers change anythin
   tri-memory note 'retries stop at 5' retry.go:12`,
 	Schemas: []string{"memory"},
 	Commands: []cli.Program{
-		command("list", "", "show the entries, oldest first", func(_ *cli.Call, d *desk) error { return d.List() }),
+		command("list", "", "show the entries, oldest first",
+			func(_ *cli.Call, d *desk) error { return d.List() }),
 		command("why", "id", "show an entry: who approved it, when, and whether it is used", show),
 		command("recall", "[question]", "print what an investigation of the question would be given", recall,
-			&cli.StringFlag{Name: "platform", Usage: "ask as in a chat of `PLATFORM`", Value: "local"},
-			&cli.StringFlag{Name: "chat", Usage: "ask as in the chat `ID`; without it only notes are recalled"}),
-		command("verify", "", "name the entries that are not used since their lines changed; status 1 if any", verify),
-		command("themes", "", "name what entries of three days or more have in common", func(_ *cli.Call, d *desk) error { return d.Themes() }),
+			cli.StringOr("platform", "ask as in a chat of `PLATFORM`", "local"),
+			cli.String("chat", "ask as in the chat `ID`; without it only notes are recalled")),
+		command("verify", "", "name the entries that are not used since their lines changed; status 1 if any",
+			verify),
+		command("themes", "", "name what entries of three days or more have in common",
+			func(_ *cli.Call, d *desk) error { return d.Themes() }),
 		command("note", "text ref ...", "add an entry; a ref is a place in the codebase, as path:12-15", note,
-			&cli.StringFlag{Name: "category", Usage: strings.Join(record.Categories, ", "), Value: record.Decision}),
+			cli.StringOr("category", strings.Join(record.Categories, ", "), record.Decision)),
 		command("keep", "id", "use a proposed or quarantined entry", say(record.Keep, "kept")),
-		command("promote", "id", "make an entry a core lesson, which is recalled first", say(record.Promote, "promoted")),
+		command("promote", "id", "make an entry a core lesson, which is recalled first",
+			say(record.Promote, "promoted")),
 		command("forget", "id", "use an entry no more", say(record.Forget, "forgotten")),
-		command("export", "", "write the entries in use as Markdown", func(_ *cli.Call, d *desk) error { return d.Export() }),
-		command("import", "", "propose the entries of Markdown on standard input; each must be kept", propose),
+		command("export", "", "write the entries in use as Markdown",
+			func(_ *cli.Call, d *desk) error { return d.Export() }),
+		command("import", "", "propose the entries of Markdown on standard input; each must be kept",
+			propose),
 	},
 }
 
@@ -58,7 +64,8 @@ type desk struct {
 func show(c *cli.Call, d *desk) error { return d.Show(c.Args[0]) }
 
 func recall(c *cli.Call, d *desk) error {
-	return d.Recalled(c.Context, d.folder, c.String("platform"), c.String("chat"), strings.Join(c.Args, " "), c.In)
+	return d.Recalled(c.Context, d.folder, c.String("platform"), c.String("chat"), strings.Join(c.Args, " "),
+		c.In)
 }
 
 func verify(c *cli.Call, d *desk) error {
@@ -114,25 +121,19 @@ func propose(c *cli.Call, d *desk) error {
 }
 
 func command(name, args, usage string, do func(*cli.Call, *desk) error, flags ...cli.Flag) cli.Program {
-	flags = append(flags,
-		&cli.StringFlag{Name: "home", Usage: "read the logs in `DIR` (default $TRI_HOME or ~/.tri)"},
-		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"},
-		&cli.StringFlag{Name: "codebase", Usage: "`NAME` or folder of a codebase (default the first of the configuration)"},
-		&cli.StringFlag{Name: "as", Usage: "decide as `NAME`", EnvVars: []string{"TRI_USER", "USER"}},
-		&cli.BoolFlag{Name: "json", Usage: "write records"})
+	flags = append(flags, cli.Home("read the logs in"), cli.Config(),
+		cli.String("codebase", "`NAME` or folder of a codebase (default the first of the configuration)"),
+		cli.As("decide as"), cli.Bool("json", "write records"))
 	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Run: func(c *cli.Call) error {
-		home, err := durable.Open(c.String("home"))
+		home, cfg, err := config.Home(durable.Open, c.String("home"), c.String("config"))
 		if err != nil {
 			return err
 		}
 		defer home.Close()
-		cfg, err := config.ForHome(home.Dir(), c.String("config"))
-		if err != nil {
-			return err
-		}
 		return do(c, &desk{
-			Printer: memory.Printer{View: &memory.View{Home: home, Config: cfg}, Out: c.Out, JSON: c.Bool("json")},
-			by:      c.String("as"), policy: decision.PolicyOf(cfg),
+			Printer: memory.Printer{View: &memory.View{Home: home, Config: cfg}, Out: c.Out,
+				JSON: c.Bool("json")},
+			by: c.String("as"), policy: decision.PolicyOf(cfg),
 			folder: cmp.Or(cfg.Folder(c.String("codebase")), cfg.CodebaseFor("", ""), "."),
 		})
 	}}

@@ -16,7 +16,7 @@ import (
 
 func main() { cli.Main(program) }
 
-var home = &cli.StringFlag{Name: "home", Usage: "keep `DIR` (default $TRI_HOME or ~/.tri)"}
+var home = cli.Home("keep")
 
 var program = cli.Program{
 	Name:  "tri-nats",
@@ -31,35 +31,29 @@ on: ssh HOST starts here. Init writes a server's configuration and the keys.
   tri-nats work
   ssh build1 tri-nats work --stdio`,
 	Commands: []cli.Program{
-		{Name: "init", Usage: "write a server's configuration, keys and certificates", Run: setup, Flags: []cli.Flag{home,
-			&cli.StringSliceFlag{Name: "host", Usage: "make the server's certificate for `NAME`, besides localhost"},
-			&cli.IntFlag{Name: "workers", Usage: "make keys for `N` workers", Value: 2}}},
-		{Name: "pub", Args: "name ...", Usage: "send logs, or all", Run: pub, Stays: true, Flags: []cli.Flag{home,
-			&cli.BoolFlag{Name: "once", Usage: "end when all that the log has is acknowledged"}}},
-		{Name: "sub", Args: "name ...", Usage: "keep copies of logs, or of all", Run: sub, Stays: true, Flags: []cli.Flag{home,
-			&cli.StringFlag{Name: "out", Usage: "keep the copy in `FILE` (default NAME.ndjson of the home)"}}},
+		{Name: "init", Usage: "write a server's configuration, keys and certificates", Run: setup,
+			Flags: []cli.Flag{home,
+				cli.Strings("host", "make the server's certificate for `NAME`, besides localhost"),
+				cli.Int("workers", "make keys for `N` workers", 2)}},
+		{Name: "pub", Args: "name ...", Usage: "send logs, or all", Run: pub, Stays: true,
+			Flags: []cli.Flag{home, cli.Bool("once", "end when all that the log has is acknowledged")}},
+		{Name: "sub", Args: "name ...", Usage: "keep copies of logs, or of all", Run: sub, Stays: true,
+			Flags: []cli.Flag{home,
+				cli.String("out", "keep the copy in `FILE` (default NAME.ndjson of the home)")}},
 		{Name: "work", Usage: "run agents for the hub", Run: work, Stays: true, Flags: []cli.Flag{home,
-			&cli.StringFlag{Name: "name", Usage: "be shown as `NAME` (default the host's name)"},
-			&cli.IntFlag{Name: "slots", Usage: "run `N` jobs at once", Value: 1},
-			&cli.BoolFlag{Name: "stdio", Usage: "run the job whose order is the first line of standard input"}}},
-		{Name: "run", Usage: "have the job on standard input done by the workers", Run: run, Flags: []cli.Flag{home}},
-		{Name: "status", Usage: "show streams, the queue and the workers", Run: status, Flags: []cli.Flag{home,
-			&cli.BoolFlag{Name: "json", Usage: "print one JSON object"}}},
+			cli.String("name", "be shown as `NAME` (default the host's name)"),
+			cli.Int("slots", "run `N` jobs at once", 1),
+			cli.Bool("stdio", "run the job whose order is the first line of standard input")}},
+		{Name: "run", Usage: "have the job on standard input done by the workers", Run: run,
+			Flags: []cli.Flag{home}},
+		{Name: "status", Usage: "show streams, the queue and the workers", Run: status,
+			Flags: []cli.Flag{home, cli.Bool("json", "print one JSON object")}},
 	},
-}
-
-func place(c *cli.Call) (*durable.Home, *config.Config, error) {
-	h, err := durable.MakeHome(c.String("home"))
-	if err != nil {
-		return nil, nil, err
-	}
-	cfg, err := config.ForHome(h.Dir(), "")
-	return h, cfg, err
 }
 
 // open opens the home and connects to its server, unless there is only standard input.
 func open(c *cli.Call) (*durable.Home, *config.Config, *broker.Conn, error) {
-	h, cfg, err := place(c)
+	h, cfg, err := config.Home(durable.MakeHome, c.String("home"), "")
 	if err != nil || c.Bool("stdio") {
 		return h, cfg, nil, err
 	}
@@ -97,7 +91,8 @@ func sub(c *cli.Call) error {
 		return err
 	}
 	defer conn.Close()
-	return broker.Copies(c.Context, conn, c.Args, func(name string) string { return cmp.Or(c.String("out"), h.Path(name+".ndjson")) }, c.Say)
+	return broker.Copies(c.Context, conn, c.Args,
+		func(name string) string { return cmp.Or(c.String("out"), h.Path(name+".ndjson")) }, c.Say)
 }
 
 func work(c *cli.Call) error {
@@ -110,7 +105,8 @@ func work(c *cli.Call) error {
 		return w.Stdio(c.Context, c.In, c.Out)
 	}
 	defer conn.Close()
-	return (&worker.Queue{Worker: w, Conn: conn, Slots: c.Int("slots"), Say: c.Say}).Run(c.Context, cli.Version())
+	q := &worker.Queue{Worker: w, Conn: conn, Slots: c.Int("slots"), Say: c.Say}
+	return q.Run(c.Context, cli.Version())
 }
 
 func run(c *cli.Call) error {
@@ -123,11 +119,12 @@ func run(c *cli.Call) error {
 }
 
 func status(c *cli.Call) error {
-	h, cfg, err := place(c)
+	h, cfg, err := config.Home(durable.MakeHome, c.String("home"), "")
 	if err != nil {
 		return err
 	}
-	s, err := broker.StatusOf(c.Context, cfg.Nats, func(name string) string { return h.Path(name + ".ndjson") })
+	s, err := broker.StatusOf(c.Context, cfg.Nats,
+		func(name string) string { return h.Path(name + ".ndjson") })
 	if err != nil {
 		return err
 	}

@@ -35,19 +35,18 @@ posted. NAME is a name, a word of the role, or an id.
 	Commands: []cli.Program{
 		command("list", "", "show all personas", func(_ *cli.Call, k *panel.Keeper) error {
 			return k.List()
-		}, &cli.BoolFlag{Name: "json", Usage: "write records"}),
+		}, cli.Bool("json", "write records")),
 		command("show", "name", "print a persona", func(c *cli.Call, k *panel.Keeper) error {
 			return k.Show(c.Args[0], c.Bool("effective"))
 		},
-			&cli.BoolFlag{Name: "effective",
-				Usage: "print which agent and model answer for it, and what says so"}),
+			cli.Bool("effective", "print which agent and model answer for it, and what says so")),
 		command("new", "name role", "make a persona", func(c *cli.Call, k *panel.Keeper) error {
 			return k.New(c.Args[0], c.Args[1])
 		}),
 		command("edit", "name", "replace a persona by the one on standard input",
 			func(c *cli.Call, k *panel.Keeper) error {
 				return k.Edit(c.Args[0], c.String("active"))
-			}, &cli.StringFlag{Name: "active", Usage: "only set whether it is active: `YES` or no"}),
+			}, cli.String("active", "only set whether it is active: `YES` or no")),
 		command("import", "file", "add a persona, inactive; - is standard input",
 			func(c *cli.Call, k *panel.Keeper) error {
 				b, err := read(c)
@@ -63,19 +62,19 @@ posted. NAME is a name, a word of the role, or an id.
 		}),
 		command("compile", "name", "print a persona's prompt", func(c *cli.Call, k *panel.Keeper) error {
 			return k.Compile(c.Args[0], c.String("mode"), c.Bool("brief"))
-		}, &cli.StringFlag{Name: "mode", Usage: "for this `MODE` of its skill"},
-			&cli.BoolFlag{Name: "brief", Usage: "as a judge gets it"}),
+		}, cli.String("mode", "for this `MODE` of its skill"),
+			cli.Bool("brief", "as a judge gets it")),
 		command("key", "set|list|remove [name]", "keep a secret of a persona, encrypted",
 			func(c *cli.Call, k *panel.Keeper) error {
 				return k.Key(c.Args[0], cmp.Or(append(c.Args[1:], "")...))
 			}),
 		command("judge", "[file ...]", "have subjects judged", judge,
-			&cli.StringSliceFlag{Name: "lens",
-				Usage: "ask this lens about drafts, not those of the participants: `NAME`; repeatable"},
-			&cli.StringFlag{Name: "codebase",
-				Usage: "look lines up in `DIR` (default the configuration's first, else the current directory)"},
-			&cli.BoolFlag{Name: "again", Usage: "discuss anew what was discussed before"},
-			&cli.StringFlag{Name: "rejects", Usage: "append refused records to `FILE`"}),
+			cli.Strings("lens",
+				"ask this lens about drafts, not those of the participants: `NAME`; repeatable"),
+			cli.String("codebase",
+				"look lines up in `DIR` (default the configuration's first, else the current directory)"),
+			cli.Bool("again", "discuss anew what was discussed before"),
+			cli.String("rejects", "append refused records to `FILE`")),
 		command("offer", "", "ask people for what discussions of issues propose",
 			func(_ *cli.Call, k *panel.Keeper) error { return k.Offer() }),
 	},
@@ -94,18 +93,13 @@ func judge(c *cli.Call, k *panel.Keeper) error {
 func command(name, args, usage string, do func(*cli.Call, *panel.Keeper) error,
 	flags ...cli.Flag) cli.Program {
 	flags = append(flags,
-		&cli.StringFlag{Name: "home", Usage: "keep personas in `DIR` (default $TRI_HOME or ~/.tri)"},
-		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"})
+		cli.Home("keep personas in"), cli.Config())
 	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Run: func(c *cli.Call) error {
-		home, err := durable.MakeHome(c.String("home"))
+		home, cfg, err := config.Home(durable.MakeHome, c.String("home"), c.String("config"))
 		if err != nil {
 			return err
 		}
 		defer home.Close()
-		cfg, err := config.ForHome(home.Dir(), c.String("config"))
-		if err != nil {
-			return err
-		}
 		secrets, err := secret.Open(home, "")
 		if err != nil {
 			return err

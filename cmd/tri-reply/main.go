@@ -32,18 +32,15 @@ where that cannot tell, it is parked for tri-approve settle.
   tri-reply --once --local ~/chat    post to a chat in a folder, and end`,
 	Schemas: []string{"reply", "outbox-entry", "decision", "signal", "signal-done"},
 	Flags: []cli.Flag{
-		&cli.StringFlag{Name: "home", Usage: "keep everything in `DIR` (default $TRI_HOME or ~/.tri)"},
-		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"},
-		&cli.StringFlag{Name: "local", Usage: "post to the chat in `DIR`, whatever the configuration says"},
-		&cli.BoolFlag{Name: "once", Usage: "end when nothing is left to post"},
-		&cli.BoolFlag{Name: "follow", Usage: "wait for more approvals (the default)"},
-		&cli.StringFlag{Name: "test",
-			Usage: "post a fixed test message to `CHAT`, an id or a configured name, and end"},
-		&cli.StringFlag{Name: "platform", Usage: "with --test: on `NAME`, where several are configured"},
-		&cli.StringFlag{Name: "as", Usage: "with --test: send as `NAME`",
-			EnvVars: []string{"TRI_USER", "USER"}},
-		&cli.BoolFlag{Name: "yes", Usage: "with --test: do not ask"},
-		&cli.BoolFlag{Name: "json", Usage: "with --test: write a record"},
+		cli.Home("keep everything in"), cli.Config(),
+		cli.String("local", "post to the chat in `DIR`, whatever the configuration says"),
+		cli.Bool("once", "end when nothing is left to post"),
+		cli.Bool("follow", "wait for more approvals (the default)"),
+		cli.String("test", "post a fixed test message to `CHAT`, an id or a configured name, and end"),
+		cli.String("platform", "with --test: on `NAME`, where several are configured"),
+		cli.As("with --test: send as"),
+		cli.Bool("yes", "with --test: do not ask"),
+		cli.Bool("json", "with --test: write a record"),
 	},
 	Stays: true,
 	Run:   run,
@@ -59,15 +56,11 @@ func run(c *cli.Call) error {
 	case test != "" && (c.Bool("once") || c.Bool("follow")):
 		return cli.Usagef("--test excludes --once and --follow")
 	}
-	home, err := durable.OpenHome(c.String("home"))
+	home, cfg, err := config.Home(durable.OpenHome, c.String("home"), c.String("config"))
 	if err != nil {
 		return err
 	}
 	defer home.Close()
-	cfg, err := config.ForHome(home.Dir(), c.String("config"))
-	if err != nil {
-		return err
-	}
 	cfg.Chat.Local.Dir = cmp.Or(c.String("local"), cfg.Chat.Local.Dir)
 	sinks, err := sinks.Open(cfg)
 	if err != nil {

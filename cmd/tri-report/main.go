@@ -65,7 +65,7 @@ var program = cli.Program{
 					return t, err
 				}
 				return t.Page(), nil
-			}, &cli.BoolFlag{Name: "html", Usage: "write a page for a browser"}),
+			}, cli.Bool("html", "write a page for a browser")),
 		command("trust", "", "say whether automatic replies are earned, and what is missing",
 			func(_ *cli.Call, d *sample.Desk) (printer, error) {
 				return report.Trust(d.Home, d.Config, d.Now)
@@ -80,7 +80,7 @@ var program = cli.Program{
 			func(c *cli.Call, d *sample.Desk) (printer, error) {
 				return d.Diff(c.Context, c.Args[0], c.Args[1:], c.Int("limit"))
 			},
-			&cli.IntFlag{Name: "limit", Usage: "show the newest `N` changes, 0 all", Value: 20}),
+			cli.Int("limit", "show the newest `N` changes, 0 all", 20)),
 		command("audit", "", "label a random sample of the dropped messages and print misses per 100",
 			func(c *cli.Call, d *sample.Desk) (printer, error) {
 				return d.Audit(c.Context, sample.Order{Window: c.Duration("window"), Sample: c.Int("sample"),
@@ -88,11 +88,11 @@ var program = cli.Program{
 			}, &cli.DurationFlag{Name: "window",
 				Usage: "draw from the last `TIME` of the history, 0 from all",
 				Value: 7 * 24 * time.Hour},
-			&cli.IntFlag{Name: "sample", Usage: "draw `N` messages", Value: 100},
+			cli.Int("sample", "draw `N` messages", 100),
 			&cli.Int64Flag{Name: "seed",
 				Usage: "draw by `N` (default that of the last label, else by the clock)"},
-			&cli.StringFlag{Name: "as", Usage: "label as `NAME`", EnvVars: []string{"TRI_USER", "USER"}},
-			&cli.BoolFlag{Name: "no-ask", Usage: "only print what the labels say"}),
+			cli.As("label as"),
+			cli.Bool("no-ask", "only print what the labels say")),
 	},
 }
 
@@ -111,9 +111,8 @@ func since(name, usage string, back time.Duration,
 func command(name, args, usage string, run func(*cli.Call, *sample.Desk) (printer, error),
 	flags ...cli.Flag) cli.Program {
 	return cli.Program{Name: name, Args: args, Usage: usage, Flags: append(flags,
-		&cli.StringFlag{Name: "home", Usage: "read the logs in `DIR` (default $TRI_HOME or ~/.tri)"},
-		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"},
-		&cli.BoolFlag{Name: "json", Usage: "write records"},
+		cli.Home("read the logs in"), cli.Config(),
+		cli.Bool("json", "write records"),
 	), Run: func(c *cli.Call) error {
 		debug.SetGCPercent(300) // it allocates much, keeps little, and ends soon
 		home, cfg, err := report.Home(c.String("home"), c.String("config"))

@@ -27,13 +27,12 @@ started through this program too, which stands at the inner end of their walls.
   tri-sandbox --write . -- go test ./...
   tri-sandbox --reach api.example.com:443 . -- curl https://api.example.com/`,
 	Flags: []cli.Flag{
-		&cli.BoolFlag{Name: "write",
-			Usage: "let the command change what is below DIR, but for Git's own files"},
-		&cli.StringSliceFlag{Name: "reach", Usage: "let it dial `HOST:PORT`; may be repeated"},
-		&cli.StringSliceFlag{Name: "hide", Usage: "hide `NAME` below DIR; may be repeated"},
-		&cli.StringSliceFlag{Name: "read", Usage: "let it read `PATH` as well; may be repeated"},
-		&cli.BoolFlag{Name: "probe", Usage: "try what an injected program would, and print what got through"},
-		&cli.StringFlag{Name: "home", Usage: "its HOME, which it may write: `FOLDER` (default: its /tmp)"},
+		cli.Bool("write", "let the command change what is below DIR, but for Git's own files"),
+		cli.Strings("reach", "let it dial `HOST:PORT`; may be repeated"),
+		cli.Strings("hide", "hide `NAME` below DIR; may be repeated"),
+		cli.Strings("read", "let it read `PATH` as well; may be repeated"),
+		cli.Bool("probe", "try what an injected program would, and print what got through"),
+		cli.String("home", "its HOME, which it may write: `FOLDER` (default: its /tmp)"),
 	},
 	Run: func(c *cli.Call) error {
 		if len(c.Args) == 2 && c.Args[0] == sandbox.InnerArg {

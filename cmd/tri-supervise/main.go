@@ -34,9 +34,9 @@ output ends. What a stage says goes to logs/STAGE.log of the home.
 	Stays: true,
 	Commands: []cli.Program{
 		command("run", "", "run the pipeline until told to stop", run,
-			&cli.BoolFlag{Name: "detach", Usage: "go on without a terminal, once every stage is ready"}),
+			cli.Bool("detach", "go on without a terminal, once every stage is ready")),
 		command("status", "", "show each stage", status,
-			&cli.BoolFlag{Name: "json", Usage: "write a record"}),
+			cli.Bool("json", "write a record")),
 		command("restart", "stage", "end a stage and start it again",
 			func(c *cli.Call, h *durable.Home) error { return supervise.Restart(h, c.Args[0]) }),
 		command("stop", "", "end the pipeline, and wait until it has",
@@ -47,8 +47,7 @@ output ends. What a stage says goes to logs/STAGE.log of the home.
 func command(name, args, usage string, do func(*cli.Call, *durable.Home) error,
 	flags ...cli.Flag) cli.Program {
 	flags = append(flags,
-		&cli.StringFlag{Name: "home", Usage: "the pipeline of `DIR` (default $TRI_HOME or ~/.tri)"},
-		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"})
+		cli.Home("the pipeline of"), cli.Config())
 	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Run: func(c *cli.Call) error {
 		home, err := durable.OpenHome(c.String("home"))
 		if err != nil {

@@ -29,14 +29,18 @@ thread's key, or a message of the task. Only team.approvers may speak to one.
   tri-task redirect 3f9a2c41 'only the auth service'`,
 	Schemas: []string{"task", "decision", "todo"},
 	Commands: []cli.Program{
-		command("list", "", "show open tasks, oldest first", list, &cli.BoolFlag{Name: "all", Usage: "also closed ones"}),
+		command("list", "", "show open tasks, oldest first", list, cli.Bool("all", "also closed ones")),
 		command("show", "id", "show a task: question, steps, result, cost", show),
-		command("tail", "id", "show the steps of a task until it rests", tail, &cli.BoolFlag{Name: "once", Usage: "only what there is"}),
+		command("tail", "id", "show the steps of a task until it rests", tail,
+			cli.Bool("once", "only what there is")),
 		command("tell", "id text", "add to what is asked", say(decision.Tell, "told")),
 		command("redirect", "id text", "replace what is asked", say(decision.Redirect, "redirected")),
-		command("branch", "id text", "ask something else beside it, in a task of its own", say(decision.Branch, "branched")),
-		command("cancel", "id [reason]", "end the work; nothing is posted", say(decision.Cancel, "cancelled")),
-		command("reject", "id [reason]", "dismiss it, whether it has a draft or not; nothing is posted", say(decision.Dismiss, "rejected")),
+		command("branch", "id text", "ask something else beside it, in a task of its own",
+			say(decision.Branch, "branched")),
+		command("cancel", "id [reason]", "end the work; nothing is posted",
+			say(decision.Cancel, "cancelled")),
+		command("reject", "id [reason]", "dismiss it, whether it has a draft or not; nothing is posted",
+			say(decision.Dismiss, "rejected")),
 		command("todo", "[verb] [text]", "show people's lists, or add, done or undo an entry", todos),
 	},
 }
@@ -61,7 +65,8 @@ func list(c *cli.Call, d *desk) error {
 }
 
 func todos(c *cli.Call, d *desk) error {
-	return todo.Do(todo.Desk{Home: d.Home, By: d.gate.By, Policy: d.Policy, Decide: d.gate.Todo, JSON: c.Bool("json"), Now: d.Now, Out: c.Out}, c.Args)
+	return todo.Do(todo.Desk{Home: d.Home, By: d.gate.By, Policy: d.Policy, Decide: d.gate.Todo,
+		JSON: c.Bool("json"), Now: d.Now, Out: c.Out}, c.Args)
 }
 
 func show(c *cli.Call, d *desk) error {
@@ -104,26 +109,21 @@ func say(kind, done string) func(*cli.Call, *desk) error {
 
 func command(name, args, usage string, do func(*cli.Call, *desk) error, flags ...cli.Flag) cli.Program {
 	flags = append(flags,
-		&cli.StringFlag{Name: "home", Usage: "keep everything in `DIR` (default $TRI_HOME or ~/.tri)"},
-		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"},
-		&cli.StringFlag{Name: "as", Usage: "decide as `NAME`", EnvVars: []string{"TRI_USER", "USER"}},
-		&cli.BoolFlag{Name: "json", Usage: "write records"})
-	p := cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Stays: name == "tail", Run: func(c *cli.Call) error {
-		home, err := durable.Open(c.String("home"))
-		if err != nil {
-			return err
-		}
-		defer home.Close()
-		cfg, err := config.ForHome(home.Dir(), c.String("config"))
-		if err != nil {
-			return err
-		}
-		policy := decision.PolicyIn(home.Dir(), c.String("config"))
-		return do(c, &desk{
-			View: &task.View{Home: home, Policy: decision.PolicyOf(cfg), Now: time.Now},
-			gate: approve.Gate{Home: home, Config: cfg, Policy: policy, By: c.String("as"), Via: "terminal", Now: time.Now},
-		})
-	}}
+		cli.Home("keep everything in"), cli.Config(), cli.As("decide as"), cli.Bool("json", "write records"))
+	p := cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Stays: name == "tail",
+		Run: func(c *cli.Call) error {
+			home, cfg, err := config.Home(durable.Open, c.String("home"), c.String("config"))
+			if err != nil {
+				return err
+			}
+			defer home.Close()
+			policy := decision.PolicyIn(home.Dir(), c.String("config"))
+			return do(c, &desk{
+				View: &task.View{Home: home, Policy: decision.PolicyOf(cfg), Now: time.Now},
+				gate: approve.Gate{Home: home, Config: cfg, Policy: policy, By: c.String("as"),
+					Via: "terminal", Now: time.Now},
+			})
+		}}
 	if name != "list" {
 		p.Complete = complete
 	}

@@ -30,10 +30,10 @@ never touched. No model is asked.
   tri-thread --follow --out events-threaded.ndjson events.ndjson`,
 	Schemas: []string{"event"},
 	Flags: []cli.Flag{
-		&cli.StringFlag{Name: "out", Usage: "append to `FILE` durably, and go on where it ends"},
-		&cli.StringFlag{Name: "after", Usage: "skip what `FILE`, the output of a later stage, already has"},
-		&cli.BoolFlag{Name: "follow", Usage: "wait for more at the end of the file"},
-		&cli.StringFlag{Name: "rejects", Usage: "append refused records to `FILE`"},
+		cli.String("out", "append to `FILE` durably, and go on where it ends"),
+		cli.String("after", "skip what `FILE`, the output of a later stage, already has"),
+		cli.Bool("follow", "wait for more at the end of the file"),
+		cli.String("rejects", "append refused records to `FILE`"),
 	},
 	Run: run,
 }

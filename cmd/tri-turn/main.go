@@ -24,11 +24,11 @@ turn_why: one person in one conversation, nobody else of it in between, at most
   tri-turn --follow --out events-turns.ndjson events-threaded.ndjson`,
 	Schemas: []string{"event", "turn"},
 	Flags: []cli.Flag{
-		&cli.BoolFlag{Name: "turns", Usage: "print closed turns instead of events"},
-		&cli.StringFlag{Name: "out", Usage: "append to `FILE` durably, and go on where it ends"},
-		&cli.StringFlag{Name: "after", Usage: "skip what `FILE`, the output of a later stage, already has"},
-		&cli.BoolFlag{Name: "follow", Usage: "wait for more at the end of the file"},
-		&cli.StringFlag{Name: "rejects", Usage: "append refused records to `FILE`"},
+		cli.Bool("turns", "print closed turns instead of events"),
+		cli.String("out", "append to `FILE` durably, and go on where it ends"),
+		cli.String("after", "skip what `FILE`, the output of a later stage, already has"),
+		cli.Bool("follow", "wait for more at the end of the file"),
+		cli.String("rejects", "append refused records to `FILE`"),
 	},
 	Run: run,
 }

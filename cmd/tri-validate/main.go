@@ -35,17 +35,16 @@ the evidence or in the question. Status 0: all passed. 1: some did not.
   tri-drill returns.ndjson | tri-validate --code-only | tri-drill --score`,
 	Schemas: []string{"verdict", "return"},
 	Flags: []cli.Flag{
-		&cli.StringFlag{Name: "home", Usage: "look for config.yaml in `DIR` (default $TRI_HOME or ~/.tri)"},
-		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of the home's config.yaml"},
-		&cli.StringFlag{Name: "codebase",
-			Usage: "look citations up in `DIR` (default the configuration's first, else the current directory)"},
-		&cli.BoolFlag{Name: "code-only", Usage: "ask no second agent, whatever is configured"},
-		&cli.StringFlag{Name: "agent",
-			Usage: "ask the agent `NAME`, see tri-agent(7), or none, instead of the configuration's"},
-		&cli.StringSliceFlag{Name: "lens",
-			Usage: "also ask the lens `NAME` of a persona (tri-panel list) about what passes; repeatable"},
-		&cli.StringFlag{Name: "keep", Usage: "keep prompts and transcripts below `DIR`"},
-		&cli.StringFlag{Name: "rejects", Usage: "append refused records to `FILE`"},
+		cli.Home("look for config.yaml in"), cli.Config(),
+		cli.String("codebase",
+			"look citations up in `DIR` (default the configuration's first, else the current directory)"),
+		cli.Bool("code-only", "ask no second agent, whatever is configured"),
+		cli.String("agent",
+			"ask the agent `NAME`, see tri-agent(7), or none, instead of the configuration's"),
+		cli.Strings("lens",
+			"also ask the lens `NAME` of a persona (tri-panel list) about what passes; repeatable"),
+		cli.String("keep", "keep prompts and transcripts below `DIR`"),
+		cli.String("rejects", "append refused records to `FILE`"),
 	},
 	Run: judge,
 }
@@ -62,7 +61,7 @@ func judge(c *cli.Call) error {
 	asked := *cfg // lenses ask the configured agent, whoever else attacks
 	cfg.Validator.Agent = cmp.Or(c.String("agent"), cfg.Validator.Agent, "none")
 	if cfg.Validator.Agent == "search" {
-		return cli.Usagef("search finds lines and cannot judge; a validator is none, or an agent with a model")
+		return cli.Usagef("search cannot judge; a validator is none, or an agent with a model")
 	}
 	if !c.Bool("code-only") {
 		if v.Agent, err = all.New(cfg.Validator, cfg.Sandbox); err != nil {

@@ -20,8 +20,7 @@ import (
 
 func main() { cli.Main(program) }
 
-var program = cli.Program{
-	Name:  "tri",
+var program = cli.Program{Name: "tri",
 	Usage: "set up, try out, and run the tools by their short names",
 	Args:  "command [arg ...]",
 	Help: `tri NAME runs tri-NAME, which stands beside it or on PATH, with everything behind
@@ -34,28 +33,27 @@ the name.
   tri logs -f                       what its stages say
   tri report why 142                the same as tri-report why 142`,
 	Rest: true, Commands: []cli.Program{initCommand, demoCommand, tryCommand, logsCommand, helpCommand},
-	Run: func(c *cli.Call) error { return subcommand.Exec(c.Args) }, Complete: func(c *cli.Call) error { return subcommand.Complete(c.Out, c.Args) },
+	Run:      func(c *cli.Call) error { return subcommand.Exec(c.Args) },
+	Complete: func(c *cli.Call) error { return subcommand.Complete(c.Out, c.Args) },
 }
 
-var initCommand = cli.Program{Name: "init", Args: "[platform]", Usage: "ask a few questions and write a configuration",
+var initCommand = cli.Program{Name: "init", Args: "[platform]",
+	Usage: "ask a few questions and write a configuration",
 	Help: `With a platform (slack, discord, …), prints how an app or bot is made there: the
 steps, the exact scopes, the manifest. Then asks on a terminal what its options do
 not say; elsewhere, and with --yes, takes the defaults; writes the configuration,
 where there is none yet, and looks at it as tri-health does.`,
-	Flags: []cli.Flag{
-		&cli.StringFlag{Name: "home", Usage: "begin in `DIR` (default $TRI_HOME or ~/.tri)"},
-		&cli.StringFlag{Name: "local-dir", Usage: "keep the local chat in `DIR`"},
-		&cli.StringFlag{Name: "mattermost-url", Usage: "reach the server at `URL`"},
-		&cli.StringSliceFlag{Name: "chat", Usage: "watch the chat with `ID` (repeatable; default all)"},
-		&cli.StringSliceFlag{Name: "codebase", Usage: "answer from `DIR` (repeatable)"},
-		&cli.StringFlag{Name: "agent", Usage: "investigate with `NAME`: search, claude, or api: a model on this machine"},
-		&cli.StringSliceFlag{Name: "approver", Usage: "let `NAME` approve (repeatable)"},
-		&cli.StringFlag{Name: "language", Usage: "the operator's, as `CODE`"},
-		&cli.StringFlag{Name: "history", Usage: "read the export `FILE` for the reports: how long answers took before"},
-		&cli.BoolFlag{Name: "yes", Usage: "do not ask, take the defaults"}, &cli.BoolFlag{Name: "force", Usage: "replace a configuration that is there"},
-	},
-	Run: initialize,
-}
+	Flags: []cli.Flag{cli.Home("begin in"), cli.String("local-dir", "keep the local chat in `DIR`"),
+		cli.String("mattermost-url", "reach the server at `URL`"),
+		cli.Strings("chat", "watch the chat with `ID` (repeatable; default all)"),
+		cli.Strings("codebase", "answer from `DIR` (repeatable)"),
+		cli.String("agent", "investigate with `NAME`: search, claude, or api: a model on this machine"),
+		cli.Strings("approver", "let `NAME` approve (repeatable)"),
+		cli.String("language", "the operator's, as `CODE`"),
+		cli.String("history", "read the export `FILE` for the reports: how long answers took before"),
+		cli.Bool("yes", "do not ask, take the defaults"),
+		cli.Bool("force", "replace a configuration that is there")},
+	Run: initialize}
 
 func initialize(c *cli.Call) error {
 	home, err := durable.MakeHome(c.String("home"))
@@ -75,8 +73,8 @@ func initialize(c *cli.Call) error {
 	}
 	a := setup.Answers{
 		Platform: platform, LocalDir: c.String("local-dir"), MattermostURL: c.String("mattermost-url"),
-		Chats: c.Strings("chat"), Codebases: c.Strings("codebase"), Agent: c.String("agent"), Approvers: c.Strings("approver"), Language: c.String("language"),
-	}
+		Chats: c.Strings("chat"), Codebases: c.Strings("codebase"), Agent: c.String("agent"),
+		Approvers: c.Strings("approver"), Language: c.String("language")}
 	in := c.In
 	if !term.Is(in) || c.Bool("yes") {
 		in = nil
@@ -91,50 +89,52 @@ func initialize(c *cli.Call) error {
 	return health.Print(c.Out, health.Run(c.Context, health.Options{Dir: home.Dir(), Now: time.Now}))
 }
 
-var demoCommand = cli.Program{Name: "demo", Args: "[turns|inbox|machines]", Stays: true, Usage: "show the whole path on this machine, in a minute",
-	Flags: []cli.Flag{
-		&cli.StringFlag{Name: "dir", Usage: "leave everything in `DIR`", Value: "demo"},
-		&cli.StringFlag{Name: "codebase", Usage: "ask about the code in `DIR`", Value: "."},
-		&cli.BoolFlag{Name: "yes", Usage: "approve without asking"},
-	},
+var demoCommand = cli.Program{Name: "demo", Args: "[turns|inbox|machines]", Stays: true,
+	Usage: "show the whole path on this machine, in a minute",
+	Flags: []cli.Flag{cli.StringOr("dir", "leave everything in `DIR`", "demo"),
+		cli.StringOr("codebase", "ask about the code in `DIR`", "."),
+		cli.Bool("yes", "approve without asking")},
 	Run: func(c *cli.Call) error {
 		return demo.Run(c.Context, demo.Options{
-			Part: cmp.Or(c.Args...), Dir: c.String("dir"), Codebase: c.String("codebase"), Yes: c.Bool("yes"), Bin: subcommand.Dir(),
-			Terminal: term.Is(c.In) && term.Is(c.Out), In: c.In, Out: c.Out, Err: c.Err,
+			Part: cmp.Or(c.Args...), Dir: c.String("dir"), Codebase: c.String("codebase"), Yes: c.Bool("yes"),
+			Bin: subcommand.Dir(), Terminal: term.Is(c.In) && term.Is(c.Out),
+			In: c.In, Out: c.Out, Err: c.Err,
 		})
 	},
 }
 
-var tryCommand = cli.Program{Name: "try", Args: "export", Usage: "draft answers to the questions of an exported history, in shadow",
+var tryCommand = cli.Program{Name: "try", Args: "export",
+	Usage: "draft answers to the questions of an exported history, in shadow",
 	Help: `Reads an export as tri-watch export does, filters it, drafts answers to the messages
 that most probably ask something, and writes a page that shows each question, what
 people answered then, and the draft with its verdict. Nothing is posted.
 
   tri try slack.zip --codebase ~/src/shop`,
-	Flags: []cli.Flag{
-		&cli.StringFlag{Name: "dir", Usage: "leave everything in `DIR`", Value: "trial"},
-		&cli.StringFlag{Name: "codebase", Usage: "answer from the code in `DIR`", Value: "."},
-		&cli.StringFlag{Name: "agent", Usage: "investigate with `NAME`", Value: "search"}, &cli.IntFlag{Name: "limit", Usage: "draft at most `N` answers", Value: 40},
-	},
+	Flags: []cli.Flag{cli.StringOr("dir", "leave everything in `DIR`", "trial"),
+		cli.StringOr("codebase", "answer from the code in `DIR`", "."),
+		cli.StringOr("agent", "investigate with `NAME`", "search"),
+		cli.Int("limit", "draft at most `N` answers", 40)},
 	Run: func(c *cli.Call) error {
 		return demo.Try(c.Context, demo.Trial{
-			Options: demo.Options{Dir: c.String("dir"), Codebase: c.String("codebase"), Bin: subcommand.Dir(), Terminal: term.Is(c.Out), Out: c.Out, Err: c.Err},
-			Export:  c.Args[0], Agent: c.String("agent"), Limit: c.Int("limit"),
+			Options: demo.Options{Dir: c.String("dir"), Codebase: c.String("codebase"), Bin: subcommand.Dir(),
+				Terminal: term.Is(c.Out), Out: c.Out, Err: c.Err},
+			Export: c.Args[0], Agent: c.String("agent"), Limit: c.Int("limit"),
 		})
 	},
 }
 
-var logsCommand = cli.Program{Name: "logs", Args: "[stage ...]", Usage: "show what the stages of the pipeline say", Stays: true,
-	Flags: []cli.Flag{
-		&cli.StringFlag{Name: "home", Usage: "of the pipeline in `DIR` (default $TRI_HOME or ~/.tri)"},
-		&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on with what comes"},
-		&cli.IntFlag{Name: "lines", Usage: "show the last `N` lines of each", Value: 10},
-	},
+var logsCommand = cli.Program{Name: "logs", Args: "[stage ...]",
+	Usage: "show what the stages of the pipeline say", Stays: true,
+	Flags: []cli.Flag{cli.Home("of the pipeline in"),
+		&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "show new lines, too"},
+		cli.Int("lines", "show the last `N` lines of each", 10)},
 	Run: func(c *cli.Call) error {
 		dir := filepath.Join(cmp.Or(c.String("home"), durable.DefaultDir()), "logs")
-		return logs.Show(c.Context, c.Out, logs.Options{Dir: dir, Stages: c.Args, Lines: c.Int("lines"), Follow: c.Bool("follow")})
+		return logs.Show(c.Context, c.Out, logs.Options{Dir: dir, Stages: c.Args, Lines: c.Int("lines"),
+			Follow: c.Bool("follow")})
 	},
 }
 
-var helpCommand = cli.Program{Name: "help", Args: "[command]", Usage: "list the tools, or show how one is used",
-	Run: func(c *cli.Call) error { return subcommand.Help(c.Out, c.Args) }}
+var helpCommand = cli.Program{Name: "help", Args: "[command]",
+	Usage: "list the tools, or show how one is used",
+	Run:   func(c *cli.Call) error { return subcommand.Help(c.Out, c.Args) }}

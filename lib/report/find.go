@@ -49,7 +49,8 @@ type found struct {
 	classified []event.Classified
 }
 
-// locate is find, also by the id of an item or of its draft, or the beginning of one: the item's first message.
+// locate is find, also by the id of an item or of its draft, or the beginning of one: the item's
+// first message.
 func locate(h *durable.Home, cfg *config.Config, id string) (*found, error) {
 	f, err := find(h, id)
 	if !errors.Is(err, ErrUnknown) {

@@ -92,7 +92,8 @@ func (m *Metrics) posts(h *durable.Home, _ *config.Config, _ time.Time) error {
 }
 
 func (m *Metrics) logs(h *durable.Home, _ *config.Config, _ time.Time) error {
-	for _, name := range []string{eventsLog, classifiedLog, dispatchLog, decision.LogName, repliesLog, spendLog} {
+	for _, name := range []string{eventsLog, classifiedLog, dispatchLog, decision.LogName, repliesLog,
+		spendLog} {
 		info, err := h.Root().Stat(name)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return sysexit.With(sysexit.IO, err)

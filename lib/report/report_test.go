@@ -110,7 +110,8 @@ func TestWhyByKey(t *testing.T) {
 	shared := b.say("93", "", "ben", "and both?", event.Actionable, "question:ends-with-mark")
 	facts := &thread.Facts{QuestionType: "technical_qa", Codebase: "/src", Tier: 1}
 	b.take(shared)
-	b.input(thread.Input{Key: shared.Key(), Event: shared, Facts: facts, Beside: &thread.Beside{Key: shared.Key() + "~2"}})
+	b.input(thread.Input{Key: shared.Key(), Event: shared, Facts: facts,
+		Beside: &thread.Beside{Key: shared.Key() + "~2"}})
 	b.input(thread.Input{Key: shared.Key() + "~2", Event: shared, Facts: facts})
 	b.fold()
 	for key, content := range map[string]string{"local.dev.2": "hm", "local.dev.20": "what is the limit?",

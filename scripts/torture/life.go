@@ -208,7 +208,8 @@ func (l *life) cut() (*told, error) {
 // freeze stops everything that runs on the machine.
 func (l *life) freeze() error {
 	last := -1
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	deadline := time.Now().Add(20 * time.Second)
+	for ; time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		pids, err := l.processes()
 		if err != nil {
 			return err

@@ -245,7 +245,8 @@ func (t *telling) kill(id string, wrapper *exec.Cmd) {
 	if name := []string{"", "words.ndjson", "heard.ndjson", "checkpoint.json",
 		"raw/stream.jsonl"}[t.rng.IntN(5)]; name != "" {
 		was, _ := os.Stat(filepath.Join(dir, name)) // not there yet
-		for end := time.Now().Add(50 * time.Millisecond); time.Now().Before(end); time.Sleep(100 * time.Microsecond) {
+		end := time.Now().Add(50 * time.Millisecond)
+		for ; time.Now().Before(end); time.Sleep(100 * time.Microsecond) {
 			now, err := os.Stat(filepath.Join(dir, name))
 			if err == nil && (was == nil || now.Size() != was.Size() || now.ModTime() != was.ModTime()) {
 				break

@@ -343,7 +343,8 @@ func FuzzRead(f *testing.F) {
 				continue
 			}
 			r := &run{c: &Client{}, task: agent.Task{Schema: []byte(`{}`)}}
-			if _, err := json.Marshal(d.body(question{"m", 1, []message{rep.message, {Role: "user"}}, nil})); err != nil {
+			if _, err := json.Marshal(d.body(question{"m", 1, []message{rep.message, {Role: "user"}},
+				nil})); err != nil {
 				t.Errorf("what was read cannot be said: %v", err)
 			}
 			if len(rep.Calls) < maxCalls {

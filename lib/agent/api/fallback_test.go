@@ -99,8 +99,8 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// TestKeysNowhere: no file of a run, no prompt, no event and no error has a key, in five encodings, though the
-// endpoints repeat it.
+// TestKeysNowhere: no file of a run, no prompt, no event and no error has a key, in five encodings,
+// though the endpoints repeat it.
 func TestKeysNowhere(t *testing.T) {
 	each(t, func(t *testing.T, api string) {
 		b := newBench(t, api, say{tool: "read_file", input: `{"path":"retry.go"}`},

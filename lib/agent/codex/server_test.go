@@ -83,7 +83,8 @@ take; ok 5; turn started 2 inProgress; user append; agent second; turn completed
 	}
 }
 
-// TestCancelled: the turn in progress is interrupted, words that wait begin no other, and what it used is known.
+// TestCancelled: the turn in progress is interrupted, words that wait begin no other, and what it
+// used is known.
 func TestCancelled(t *testing.T) {
 	begin := time.Now()
 	res, said, _, err := served(t, `agent so far; say append; take; ok 4; say cancel; take; ok 5

@@ -59,8 +59,8 @@ var kinds = []struct {
 	{asksWhere, lazyregexp.New(`(?i)\bwhere(?: can (?:i|we) find| do (?:i|we|you) find|'s| is| are| was| does| do) (.+?)(?: (?:(?:get |gets )?(?:defined|declared|implemented|located|written)|live|lives|come from|sit|sits))?$`)},
 }
 
-// abroad recognize loose forms, and questions in other languages (de, es, fr, id, pt), whose grammar is not known
-// here: the name asked about must be as code writes it.
+// abroad recognize loose forms, and questions in other languages (de, es, fr, id, pt), whose grammar
+// is not known here: the name asked about must be as code writes it.
 var abroad = []struct {
 	asks
 	pattern *lazyregexp.Pattern

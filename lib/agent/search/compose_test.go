@@ -193,8 +193,8 @@ func TestNotComposed(t *testing.T) {
 	}
 }
 
-// TestListQuotesEnd: a short place of a list is quoted to its end, with the answer; a longer one has dots where
-// it continues.
+// TestListQuotesEnd: a short place of a list is quoted to its end, with the answer; a longer one has
+// dots where it continues.
 func TestListQuotesEnd(t *testing.T) {
 	dir := t.TempDir()
 	page := ".Sh EXIT STATUS\nThe exit status says how the filter ends.\n.Bl\n.It 0\nDone.\n.It 1\nThe answer is no.\n" +

@@ -84,7 +84,8 @@ func Open(ctx context.Context, cfg config.Nats, name string,
 		}
 		return nil, fmt.Errorf("connect to %s: %w", cfg.URL, err)
 	}
-	c := &Conn{nc: nc, replicas: cfg.Replicas, key: own, Lease: time.Duration(cfg.LeaseS * float64(time.Second))}
+	c := &Conn{nc: nc, replicas: cfg.Replicas, key: own,
+		Lease: time.Duration(cfg.LeaseS * float64(time.Second))}
 	if err := suits(nc); err != nil {
 		nc.Close()
 		return nil, err

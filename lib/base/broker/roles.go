@@ -34,8 +34,9 @@ const (
 // Rights are the subjects that a role may publish and subscribe to, besides its own inbox.
 type Rights struct{ Publish, Subscribe []string }
 
-// RightsOf returns the rights of a role, on a machine with a public key. A worker can neither write a log
-// nor read one, nor read what other workers found or are told; a machine that watches reads and writes its own two logs; a copy writes nothing.
+// RightsOf returns the rights of a role, on a machine with a public key. A worker can neither
+// write a log nor read one, nor read what other workers found or are told; a machine that watches reads
+// and writes its own two logs; a copy writes nothing.
 func RightsOf(role, public string) Rights {
 	read := func(names ...string) (subjects []string) {
 		for _, n := range names {

@@ -133,7 +133,9 @@ func pointer(name, prefix string) (string, error) {
 
 // formatOf reads the setting that selects the object format.
 func formatOf(ctx context.Context, common string) (string, error) {
-	out, err := git(ctx, call{dir: common, args: []string{"config", "--file", filepath.Join(common, "config"), "--no-includes", "--default", "sha1", "--get", "extensions.objectformat"}})
+	out, err := git(ctx, call{dir: common,
+		args: []string{"config", "--file", filepath.Join(common, "config"), "--no-includes", "--default",
+			"sha1", "--get", "extensions.objectformat"}})
 	if err != nil {
 		return "", sysexit.With(sysexit.Data, fmt.Errorf("read format of %q: %w", common, err))
 	}

@@ -37,8 +37,8 @@ type Input struct {
 	// Window is how many bytes before After are read again for Stage.Warm.
 	Window int64
 
-	// Mend is called with a record that Prepare, or the fn of Each, refused, and why. It returns the line to take in
-	// its place, or the error to report. May be nil.
+	// Mend is called with a record that Prepare, or the fn of Each, refused, and why. It returns
+	// the line to take in its place, or the error to report. May be nil.
 	Mend func(rec ndjson.Record, cause error) ([]byte, error)
 
 	Rejects string                           // refused records are appended to this file; "": not saved

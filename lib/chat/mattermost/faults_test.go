@@ -153,7 +153,8 @@ func TestDeadSocket(t *testing.T) {
 	e := hear(t, c, nil)
 	w.server.Mute(true)
 	id := w.Say(w.chats[0], "ana", "", "into the void")
-	for deadline := time.Now().Add(30 * time.Second); w.server.Requests("websocket") < 2; time.Sleep(time.Millisecond) {
+	deadline := time.Now().Add(30 * time.Second)
+	for ; w.server.Requests("websocket") < 2; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("still on the dead connection")
 		}

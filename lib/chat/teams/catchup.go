@@ -42,8 +42,8 @@ func (l *listening) catchUp(ctx context.Context) error {
 			}
 			until := now.Add(overlap)
 			if l.swept {
-				// Newer messages may still arrive live; the second makes up for the fractions that a Date header
-				// lacks.
+				// Newer messages may still arrive live; the second makes up for the fractions that
+				// a Date header lacks.
 				until = now.Add(time.Second - min(grace, l.o.Sweep/10))
 			}
 			return slices.DeleteFunc(all, func(m found) bool { return m.changed().After(until) }), nil

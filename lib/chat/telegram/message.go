@@ -76,7 +76,8 @@ type message struct {
 	MovedTo int64 `json:"migrate_to_chat_id"`
 }
 
-// origin says who wrote a forwarded message (core.telegram.org/bots/api#messageorigin): one of the fields is set.
+// origin says who wrote a forwarded message (core.telegram.org/bots/api#messageorigin): one of the
+// fields is set.
 type origin struct {
 	User   *user  `json:"sender_user"`
 	Hidden string `json:"sender_user_name"` // of a user who does not want to be linked

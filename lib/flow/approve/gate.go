@@ -250,8 +250,10 @@ func (g *Gate) ended(st *decision.Standing) *Item {
 		sum = st.Offer.DraftSHA256 // as while it waited, so that its ID is the same
 	}
 	return &Item{
-		Kind: Ended, Key: st.Key, Cycle: st.Cycle, DraftSHA256: sum, Platform: t.Platform, ChatName: t.ChatName,
-		Who: cmp.Or(t.OriginalSenderName, t.OriginalSenderID), Question: question(t), Since: st.Decision.At,
+		Kind: Ended, Key: st.Key, Cycle: st.Cycle, DraftSHA256: sum, Platform: t.Platform,
+		ChatName: t.ChatName,
+		Who:      cmp.Or(t.OriginalSenderName, t.OriginalSenderID),
+		Question: question(t), Since: st.Decision.At,
 		Note: "by " + strings.TrimSuffix(st.Decision.By+": "+st.Decision.Note, ": "), thread: t,
 		standing: &now,
 	}

@@ -105,8 +105,8 @@ func (g *Gate) cited(t *thread.Thread) []Cited {
 			cited[i].Commit = ref.Receipt.Commit
 		}
 		f := evidence.Resolve(root, repo, ref)
-		cited[i].Result, cited[i].Note, cited[i].Start, cited[i].Lines = verdict.Label(f.Result, f.Note), f.Note,
-			f.Start, f.Lines
+		cited[i].Result, cited[i].Note = verdict.Label(f.Result, f.Note), f.Note
+		cited[i].Start, cited[i].Lines = f.Start, f.Lines
 		ok, why, err := evidence.StillStands(root, repo, ref)
 		switch {
 		case err != nil:

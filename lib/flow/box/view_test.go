@@ -65,7 +65,8 @@ func stop(t *testing.T, cmd *exec.Cmd) {
 	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(20 * time.Second); !run.ProcessOf(cmd.Process.Pid).Stopped(); time.Sleep(time.Millisecond) {
+	deadline := time.Now().Add(20 * time.Second)
+	for ; !run.ProcessOf(cmd.Process.Pid).Stopped(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("it does not stop")
 		}

@@ -245,7 +245,8 @@ func (d *demo) declined(ctx context.Context, t *thread.Thread) error {
 	if err := d.line("ana ~%s: 👎", got.ClarifyMessageID); err != nil {
 		return err
 	}
-	got, err = d.until(ctx, t.Messages[0].Content, func(t *thread.Thread) bool { return t.Status == thread.Closed })
+	got, err = d.until(ctx, t.Messages[0].Content,
+		func(t *thread.Thread) bool { return t.Status == thread.Closed })
 	if err != nil {
 		return err
 	}

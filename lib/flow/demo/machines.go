@@ -164,7 +164,7 @@ func (d *demo) on(ctx context.Context, m *machine) error {
 		m.cmd.Env = append(m.cmd.Env, "TRI_HOME="+filepath.Join(filepath.Dir(d.home), m.name))
 	}
 	m.cmd.Stdout, m.cmd.Stderr = said, said
-	m.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a key of the terminal ends the demo, which ends it
+	m.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // ^C ends the demo, which ends it
 	return start([]*exec.Cmd{m.cmd})
 }
 

@@ -10,8 +10,9 @@ import (
 	"tri/lib/record/thread"
 )
 
-// TestBranch: an operator's branch is an item of its own, which answers what the operator asked, and replies to
-// the asker's message; the first item, its draft and its asker's words stay as they are.
+// TestBranch: an operator's branch is an item of its own, which answers what the operator asked,
+// and replies to the asker's message; the first item, its draft and its asker's words stay as they
+// are.
 func TestBranch(t *testing.T) {
 	b := newBench(t)
 	b.add("1", "ana", "", event.Actionable, "why does the Fence tokenizer drop a rune?")

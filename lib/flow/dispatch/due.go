@@ -44,7 +44,8 @@ func (d *Dispatcher) do(t *thread.Thread) error {
 	return nil
 }
 
-// startRuns starts queued runs, as far as there is room, and then what the subscribers want of an empty queue.
+// startRuns starts queued runs, as far as there is room, and then what the subscribers want of an
+// empty queue.
 func (d *Dispatcher) startRuns(ctx context.Context) error {
 	for progress := true; progress; {
 		progress = false

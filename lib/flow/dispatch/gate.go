@@ -69,8 +69,9 @@ func (g *gate) read(b []byte) (r decision.Record, counts, moves bool, err error)
 	}
 }
 
-// offer appends the offer of a draft, and returns it. If the offer exists already and is open, it returns that
-// one: a dispatcher may have been killed just after writing it. It returns nil if there is none.
+// offer appends the offer of a draft, and returns it. If the offer exists already and is open, it
+// returns that one: a dispatcher may have been killed just after writing it. It returns nil if
+// there is none.
 func (g *gate) offer(t *thread.Thread) (*decision.Record, error) {
 	r := record(t)
 	if g.Shadow {

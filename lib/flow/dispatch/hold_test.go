@@ -37,7 +37,8 @@ func TestHold(t *testing.T) {
 	}
 	types := func(who string, until float64) {
 		t.Helper()
-		text, err := json.Marshal([]presence.Typing{{Platform: "matrix", ChatID: "c", UserID: who, Kind: "typing", ExpiresAt: at(until)}})
+		text, err := json.Marshal([]presence.Typing{{Platform: "matrix", ChatID: "c", UserID: who,
+			Kind: "typing", ExpiresAt: at(until)}})
 		if err := errors.Join(err, home.MkdirAll(presence.Folder),
 			home.Swap(presence.Folder+"/x.json", text)); err != nil {
 			t.Fatal(err)

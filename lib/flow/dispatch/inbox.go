@@ -21,8 +21,8 @@ import (
 	"tri/lib/record/todo"
 )
 
-// want sets in the facts what a message of a person wants of an inbox. A remark in a thread, or beside what is
-// only passed on, wants nothing.
+// want sets in the facts what a message of a person wants of an inbox. A remark in a thread, or beside
+// what is only passed on, wants nothing.
 func (r *rules) want(f *thread.Facts, e *event.Classified, second string, o Options) {
 	if e.Sender.Type == "bot" || f.Own || f.NeverMind || e.Deleted ||
 		!o.Config.IsInbox(e.Platform, e.ChatID) {
@@ -38,8 +38,9 @@ func (r *rules) want(f *thread.Facts, e *event.Classified, second string, o Opti
 		return
 	}
 	f.Want = thread.Want{
-		Intent: in.Name, IntentScore: in.Score, IntentNext: in.Next, IntentMargin: in.Margin, IntentReasons: in.Reasons,
-		AutonomyLevel: 2, Large: in.Large, Minutes: o.Config.Inbox.Minutes(in.Name),
+		Intent: in.Name, IntentScore: in.Score, IntentNext: in.Next, IntentMargin: in.Margin,
+		IntentReasons: in.Reasons, AutonomyLevel: 2, Large: in.Large,
+		Minutes: o.Config.Inbox.Minutes(in.Name),
 	}
 	if in.Name == intent.Reminder {
 		if at, ok := intent.When(e.Content, o.Config.Inbox.In(o.Now())); ok {
@@ -62,9 +63,9 @@ func messageOf(e *event.Classified) intent.Message {
 		Elsewhere: len(e.Mentions) > 0 && !e.IsBotMention}
 }
 
-// alone reports whether a message is a request to an inbox that begins an item of its own, without the earlier
-// messages of its turn: what one person wants in a row are different things there. A conversation that only
-// tri-thread has found is then not its own.
+// alone reports whether a message is a request to an inbox that begins an item of its own, without
+// the earlier messages of its turn: what one person wants in a row are different things there. A
+// conversation that only tri-thread has found is then not its own.
 func alone(e *event.Classified, f *thread.Facts) bool {
 	if f.Intent == "" || f.Intent == intent.Other || e.ReplyToID != "" {
 		return false
@@ -292,8 +293,8 @@ func (i *inbox) posted(r *outbox.Reply) {
 	}
 }
 
-// declined returns the input of a reaction that says no: of the asker, on a clarifying question that waits for
-// an answer or on a posted answer. wait is true if the post is not known yet.
+// declined returns the input of a reaction that says no: of the asker, on a clarifying question
+// that waits for an answer or on a posted answer. wait is true if the post is not known yet.
 func (i *inbox) declined(a *event.Action) (in *thread.Input, wait bool, err error) {
 	p, ok := i.posts[message{a.Platform, a.ChatID, a.MessageID}]
 	if !ok {

@@ -120,7 +120,8 @@ func TestOneTurn(t *testing.T) {
 	}
 }
 
-// TestInboxKilled: a dispatcher that is killed behind each durable step of an inbox loses and doubles nothing.
+// TestInboxKilled: a dispatcher that is killed behind each durable step of an inbox loses and doubles
+// nothing.
 func TestInboxKilled(t *testing.T) {
 	killed := errors.New("killed")
 	for _, at := range []string{"todo", "reminded", "offer"} {

@@ -91,8 +91,8 @@ func (n *notices) tick(now time.Time) ([]thread.Input, error) {
 		}
 		delete(n.opened, in)
 		t := &thread.Thread{Key: o.event.Key(), Platform: o.event.Platform, ChatID: o.event.ChatID,
-			ThreadID: o.event.Root(), OriginalMessageID: o.event.MessageID, OriginalSenderID: o.event.Sender.ID,
-			Cycle: 1}
+			ThreadID: o.event.Root(), OriginalMessageID: o.event.MessageID,
+			OriginalSenderID: o.event.Sender.ID, Cycle: 1}
 		if err := n.ask(t, notice.More, o.event.MessageID, o.event.MessageID, o.event.Content,
 			notice.Holes{}); err != nil {
 			return nil, err

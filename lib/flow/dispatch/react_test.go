@@ -182,7 +182,8 @@ func (b *bench) second(o Options) error {
 	return d.tick(o.Now())
 }
 
-// TestAnswerMarkedWrong: the asker's reaction to an answer is noted once, nobody else's is, and a rebuild has it.
+// TestAnswerMarkedWrong: the asker's reaction to an answer is noted once, nobody else's is, and a
+// rebuild has it.
 func TestAnswerMarkedWrong(t *testing.T) {
 	b := newBench(t)
 	b.add("1", "ana", "", event.Actionable, "why does it fail?")

@@ -83,7 +83,8 @@ func (r *rules) operators(e *event.Classified) bool {
 	return r.chat.ChatID != "" && e.Platform == r.chat.Platform && e.ChatID == r.chat.ChatID
 }
 
-// facts returns what the rules find in an event. second is the intent that a model prefers, "" if none was asked.
+// facts returns what the rules find in an event. second is the intent that a model prefers, "" if none
+// was asked.
 func (r *rules) facts(e *event.Classified, second string, o Options) (*thread.Facts, error) {
 	f := &thread.Facts{QuestionType: thread.Other, Tier: 1, ExpectedMin: 5}
 	f.Own = e.Sender.Type == "bot" && e.Sender.ID != "" && slices.Contains(r.own, e.Sender.ID)

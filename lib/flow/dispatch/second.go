@@ -19,7 +19,8 @@ import (
 )
 
 // second asks a small model which of the two best intents of the rules a message of an inbox has, where they
-// are close. It runs where events are read, so that a slow model delays no other input. A nil one asks nothing.
+// are close. It runs where events are read, so that a slow model delays no other input. A nil one asks
+// nothing.
 type second struct {
 	Options
 	book *budget.Book

@@ -122,8 +122,8 @@ func manager(t *testing.T, terminal string, deep ...string) *Manager {
 			if _, err := d.Kill(context.Background(), e.RunID, "test"); err != nil {
 				t.Error(err)
 			}
-			for deadline :=
-				time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+			deadline := time.Now().Add(20 * time.Second)
+			for ; time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 				if busy, err := run.Held(d.Home, e.RunID); !busy || err != nil {
 					break // the folder is about to be removed
 				}

@@ -205,8 +205,8 @@ func (a *Answers) anchor(dir string) error {
 	return nil
 }
 
-// Begin completes the answers, writes the configuration and returns it. If there is a configuration already, that is
-// reported before anything is asked.
+// Begin completes the answers, writes the configuration and returns it. If there is a configuration
+// already, that is reported before anything is asked.
 func Begin(h *durable.Home, a Answers, at Around, force bool, in io.Reader,
 	out io.Writer) (*config.Config, error) {
 	if h.Exists(FileName) && !force {
@@ -261,8 +261,8 @@ func account() string {
 //go:embed members.txt
 var members string
 
-// Steps writes the setup steps of the platform in args, if any, or the page for members. done is true if there is nothing else to
-// do: a configuration exists and is not to be replaced.
+// Steps writes the setup steps of the platform in args, if any, or the page for members. done is
+// true if there is nothing else to do: a configuration exists and is not to be replaced.
 func Steps(h *durable.Home, args []string, force bool, w io.Writer) (platform string, done bool, err error) {
 	if len(args) == 0 {
 		return "", false, nil

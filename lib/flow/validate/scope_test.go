@@ -217,7 +217,9 @@ func TestAgentCannotBeAsked(t *testing.T) {
 
 // TestRead takes from an agent what an agent may say.
 func TestRead(t *testing.T) {
-	v, err := read([]byte(answer(t, map[string]any{"checks": []any{map[string]any{"name": "x"}}, "validator_model": "me", "validated_at": "now", "usage": map[string]any{}, "drill": map[string]any{}})))
+	v, err := read([]byte(answer(t, map[string]any{"checks": []any{map[string]any{"name": "x"}},
+		"validator_model": "me", "validated_at": "now", "usage": map[string]any{},
+		"drill": map[string]any{}})))
 	if err != nil || v.Checks != nil || v.ValidatorModel != "" || v.ValidatedAt != "" || v.Usage != nil ||
 		v.Drill != nil {
 		t.Errorf("%+v, %v", v, err)

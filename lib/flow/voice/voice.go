@@ -72,7 +72,8 @@ type Run struct {
 }
 
 // Apply words and cuts the draft of ret. An earlier approved answer, and a return without a draft, stay
-// as they are, and so does everything without a voice. The error is ctx's, or of the disk: what the agent does wrong is recorded in ret.Voice.
+// as they are, and so does everything without a voice. The error is ctx's, or of the disk: what the
+// agent does wrong is recorded in ret.Voice.
 func (v *Voice) Apply(ctx context.Context, ret *draft.Return, r Run) error {
 	if v == nil || ret.Before != nil || strings.TrimSpace(ret.DraftReply) == "" {
 		return nil

@@ -12,9 +12,9 @@ import (
 	"tri/lib/chat"
 )
 
-// lockSource takes a lock on the source's app for this machine, across homes: a platform that spreads an app's
-// events over its connections would give each of two watchers only a part. The kernel releases the lock
-// when its holder dies.
+// lockSource takes a lock on the source's app for this machine, across homes: a platform that
+// spreads an app's events over its connections would give each of two watchers only a part. The
+// kernel releases the lock when its holder dies.
 func lockSource(s chat.Source) (unlock func(), err error) {
 	app, ok := s.(chat.App)
 	if !ok {

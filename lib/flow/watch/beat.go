@@ -77,7 +77,8 @@ func (b *heartbeat) linkOf(platform string) func(up bool) {
 	}
 }
 
-// setConnected sets ConnectedSince: null if any platform is not connected, otherwise the latest of their times.
+// setConnected sets ConnectedSince: null if any platform is not connected, otherwise the latest of
+// their times.
 func (is *Heartbeat) setConnected() {
 	is.ConnectedSince = nil
 	for _, at := range is.Platforms {

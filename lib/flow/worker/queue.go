@@ -44,8 +44,8 @@ type Queue struct {
 // Run takes jobs until ctx ends, and finishes those in hand.
 func (q *Queue) Run(ctx context.Context, version string) error {
 	stop, err := q.Conn.Answer(func() []byte {
-		p := broker.Presence{Worker: q.Worker.Name, Version: version, Slots: q.Slots, Running: int(q.busy.Load()),
-			Codebases: []string{}}
+		p := broker.Presence{Worker: q.Worker.Name, Version: version, Slots: q.Slots,
+			Running: int(q.busy.Load()), Codebases: []string{}}
 		for _, b := range q.Worker.Config.Codebases {
 			p.Codebases = append(p.Codebases, b.Name)
 		}

@@ -70,7 +70,8 @@ func TestManyPhrases(t *testing.T) {
 	if err := l.add(choices(3)+" "+choices(1667), anywhere); err == nil {
 		t.Error("5001 are taken")
 	}
-	if _, err := New(Options{Config: config.Classifier{QuestionKeywords: []string{strings.Repeat("x", maxLine+1)}}}); err == nil {
+	if _, err := New(Options{Config: config.Classifier{QuestionKeywords: []string{strings.Repeat("x",
+		maxLine+1)}}}); err == nil {
 		t.Error("a keyword that is too long is taken")
 	}
 }

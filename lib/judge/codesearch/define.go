@@ -132,8 +132,8 @@ func (x *Index) saying(text string) []Use {
 	return all
 }
 
-// phrase returns the places of sources that have the words of a question one behind the other, in a text or as
-// part of a name: for a question of words that each say nothing.
+// phrase returns the places of sources that have the words of a question one behind the other, in a
+// text or as part of a name: for a question of words that each say nothing.
 func (x *Index) phrase(question string, limit int) []Hit {
 	words := strings.Fields(strings.Trim(clean(question), "\"'`?!. "))
 	if len(words) < 2 || len(words) > 6 {

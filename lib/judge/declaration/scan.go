@@ -198,8 +198,8 @@ func (s *scan) statement(i int) (raw, masked []byte, n int) {
 	return raw[lead:], masked[lead:], n
 }
 
-// continues reports whether the statement continues at line i: with its result, its conditions, or the brace of
-// its body.
+// continues reports whether the statement continues at line i: with its result, its conditions, or
+// the brace of its body.
 func (s *scan) continues(i int, masked []byte) bool {
 	if s.indented || i >= len(s.masked) || bytes.ContainsAny(masked, "{;}") {
 		return false

@@ -1,5 +1,6 @@
 // Package recall chooses what of a team's memory helps with a question: entries for the same readers whose
-// cited lines are unchanged, ranked by words. An entry is a hint: a draft that uses it must cite the lines anew.
+// cited lines are unchanged, ranked by words. An entry is a hint: a draft that uses it must cite
+// the lines anew.
 package recall
 
 import (

@@ -160,7 +160,8 @@ func TestEvasions(t *testing.T) {
 		"decimal":      strings.Join(decimal, " "),
 		"halves":       "first " + own[:11] + " then " + own[11:],
 		"Cyrillic":     strings.NewReplacer("o", "о", "e", "е", "a", "а").Replace(own),
-		"base64 twice": base64.StdEncoding.EncodeToString([]byte(base64.StdEncoding.EncodeToString([]byte(own)))), "reversed": backwards(own), "spaced": strings.Join(strings.Split(own, ""), " "),
+		"base64 twice": base64.StdEncoding.EncodeToString([]byte(base64.StdEncoding.EncodeToString([]byte(own)))),
+		"reversed":     backwards(own), "spaced": strings.Join(strings.Split(own, ""), " "),
 	} {
 		if len(secrets("It is "+text+" here", []string{own})) == 0 {
 			t.Errorf("a secret of ours in %s is not found", name)

@@ -279,7 +279,8 @@ func decoded(text string) []string {
 		}
 	}
 	for _, m := range b32Run.FindAllString(text, maxRuns) {
-		if b, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.ToUpper(strings.TrimRight(m, "="))); err == nil {
+		m = strings.ToUpper(strings.TrimRight(m, "="))
+		if b, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(m); err == nil {
 			add(string(b))
 		}
 	}

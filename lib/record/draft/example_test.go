@@ -13,5 +13,6 @@ func ExampleReturn_Check() {
 		DraftReply:             "It is 5.", DraftLanguage: "en"}
 	fmt.Println(r.Check())
 	// Output:
-	// return: evidence_refs: is empty; without evidence confidence is low; investigator_round: is 0, want 1 to 9
+	// return: evidence_refs: is empty; without evidence confidence is low; investigator_round: is
+	// 0, want 1 to 9
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // Derive returns new entries for an approved text that goes to target, cut where the approval says and
-// into parts of at most limit characters (0: any). Text, target and key of a post depend only on these arguments; an
-// entry's file only records its progress.
+// into parts of at most limit characters (0: any). Text, target and key of a post depend only on
+// these arguments; an entry's file only records its progress.
 func Derive(approved *decision.Record, target *decision.Target, limit int) []*Entry {
 	texts := parts(approved, limit)
 	all := make([]*Entry, len(texts))

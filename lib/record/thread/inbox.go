@@ -115,8 +115,8 @@ func (t *Thread) noted(at string, n *Noted) {
 	t.rest(at, n.Badge, n.Why)
 }
 
-// askedAsker is called when a reply was posted. It reports whether that was a question to the asker, whose answer
-// the item then waits for.
+// askedAsker is called when a reply was posted. It reports whether that was a question to the
+// asker, whose answer the item then waits for.
 func (t *Thread) askedAsker(at, posted string) bool {
 	if t.ClarifyQuestion == nil || t.ClarifyMessageID != "" {
 		return false

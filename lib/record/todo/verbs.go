@@ -26,8 +26,8 @@ type Desk struct {
 	Out    io.Writer
 }
 
-// Do carries out a command of a desk: nothing or "list" shows the open entries of all people, "add" adds an entry, "done"
-// and "undo" change the one whose id begins with the next word.
+// Do carries out a command of a desk: nothing or "list" shows the open entries of all people, "add"
+// adds an entry, "done" and "undo" change the one whose id begins with the next word.
 func Do(d Desk, args []string) error {
 	if len(args) == 0 || args[0] == "list" && len(args) == 1 {
 		l, err := d.list()

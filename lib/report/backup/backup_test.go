@@ -408,11 +408,13 @@ func promoted(t *testing.T, h *durable.Home, n int) {
 		if st != nil && st.Approved() {
 			t.Errorf("%d decisions: %s would be posted", n, key)
 		}
-		if claimed := state.Claim(id) != nil; claimed != (parked[key] || known[id]) || parked[key] && known[id] {
+		claimed := state.Claim(id) != nil
+		if claimed != (parked[key] || known[id]) || parked[key] && known[id] {
 			t.Errorf("%d decisions: %s: claimed %v, parked %v, replied %v", n, key, claimed, parked[key], known[id])
 		}
 	}
-	// offers and approvals come before claims: replied is decided from the ninth line on, claimed there or not
+	// offers and approvals come before claims: replied is decided from the ninth line on, claimed
+	// there or not
 	if id := decision.ID("replied", 1, decision.Sum("replied")); n >= 8 && state.Claim(id) == nil {
 		t.Errorf("%d decisions: a post with a line has no claim", n)
 	}

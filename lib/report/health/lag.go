@@ -33,8 +33,8 @@ const (
 )
 
 // lag reports how far the classifier is behind the log of events (or behind tri-thread and
-// tri-turn, if they run in between), and the dispatcher behind the classifier. Both are measured in the events' own
-// log, by seq.
+// tri-turn, if they run in between), and the dispatcher behind the classifier. Both are measured in
+// the events' own log, by seq.
 func (x *examination) lag() {
 	events, err := x.home.Root().Open(eventsName)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,5 +1,5 @@
-// Package memory shows what a team's memory holds: entries with the state of their cited lines, what helps with
-// a question, themes, and the entries as Markdown.
+// Package memory shows what a team's memory holds: entries with the state of their cited lines,
+// what helps with a question, themes, and the entries as Markdown.
 package memory
 
 import (

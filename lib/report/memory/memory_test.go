@@ -86,8 +86,8 @@ func (w *world) recalled(t *testing.T, chat, question string) (ids []string) {
 	return ids
 }
 
-// TestStaleIsNotRecalled: of 300 answers, half are edited away under them: none of those is recalled, and each of the
-// others is, although its line has moved.
+// TestStaleIsNotRecalled: of 300 answers, half are edited away under them: none of those is
+// recalled, and each of the others is, although its line has moved.
 func TestStaleIsNotRecalled(t *testing.T) {
 	const n = 300
 	w := newWorld(t, n)
@@ -120,8 +120,9 @@ func TestStaleIsNotRecalled(t *testing.T) {
 	}
 }
 
-// TestOnlyApprovals: 200 hostile texts as questions, unapproved answers, refusals and approved answers: none of
-// the first three becomes an entry that is used, and an approved instruction is quarantined until a person keeps it.
+// TestOnlyApprovals: 200 hostile texts as questions, unapproved answers, refusals and approved
+// answers: none of the first three becomes an entry that is used, and an approved instruction is
+// quarantined until a person keeps it.
 func TestOnlyApprovals(t *testing.T) {
 	w := newWorld(t, 200)
 	for i := range 200 {
@@ -179,7 +180,8 @@ func TestReaders(t *testing.T) {
 	}
 }
 
-// TestImport: an export reads back as proposals, which are used once a person keeps them; broken lines are named.
+// TestImport: an export reads back as proposals, which are used once a person keeps them; broken
+// lines are named.
 func TestImport(t *testing.T) {
 	w := newWorld(t, 2)
 	h, err := durable.MakeHome(t.TempDir())

@@ -112,7 +112,8 @@ func (v *View) Show(name string) (*Task, error) {
 }
 
 // Find returns the one task that name identifies: by its UUID, its key or the id of its
-// draft in tri-approve, or a prefix of one of at least three characters, or by the id of one of its messages. Open tasks come before closed ones.
+// draft in tri-approve, or a prefix of one of at least three characters, or by the id of one of its
+// messages. Open tasks come before closed ones.
 func (v *View) Find(name string) (*Task, error) {
 	tasks, err := v.All(true)
 	if err != nil {

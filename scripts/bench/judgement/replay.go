@@ -129,7 +129,8 @@ func (r *replay) due(t *thread.Thread, now float64) {
 		r.offers++
 		r.waits = append(r.waits, now-r.last[t.Key])
 		r.posts = append(r.posts, thread.Input{At: stamp(now + untilPosted), Key: t.Key,
-			Reply: &outbox.Reply{Key: t.Key, Cycle: t.Cycle, DraftSHA256: t.DraftSHA256, Outcome: outbox.Posted}})
+			Reply: &outbox.Reply{Key: t.Key, Cycle: t.Cycle, DraftSHA256: t.DraftSHA256,
+				Outcome: outbox.Posted}})
 	}
 }
 
@@ -208,7 +209,8 @@ func (r *replay) posted(p thread.Input) {
 	}
 	r.decisions++
 	r.apply(thread.Input{At: p.At, Key: p.Key, Decision: &decision.Record{N: r.decisions,
-		Kind: decision.Approve, Key: p.Key, Cycle: t.Cycle, At: p.At, DraftSHA256: t.DraftSHA256, By: "ana"}}, seconds(p.At))
+		Kind: decision.Approve, Key: p.Key, Cycle: t.Cycle, At: p.At, DraftSHA256: t.DraftSHA256,
+		By: "ana"}}, seconds(p.At))
 	p.Reply.PostedMessageID = fmt.Sprint("post ", r.decisions)
 	r.apply(p, seconds(p.At))
 }
@@ -305,8 +307,8 @@ func replayPart(out io.Writer, in inputs) error {
 			}
 			fmt.Fprintf(out, "  runs of %3.0f s: %-26s %4d runs, %7.0f s (%+3.0f%%), %3d offers, "+
 				"wait p50 %4.0f p95 %5.0f s, held p50 %.1f p95 %.1f s, at most %d words\n", length, p.name,
-				sum.investigate, sum.seconds, 100*(sum.seconds/base-1), sum.offers, rank(sum.waits, 50), rank(sum.waits, 95),
-				rank(sum.held, 50), rank(sum.held, 95), sum.longest)
+				sum.investigate, sum.seconds, 100*(sum.seconds/base-1), sum.offers,
+				rank(sum.waits, 50), rank(sum.waits, 95), rank(sum.held, 50), rank(sum.held, 95), sum.longest)
 		}
 	}
 	return nil

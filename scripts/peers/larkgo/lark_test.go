@@ -182,12 +182,14 @@ func TestGo(t *testing.T) {
 		}
 	}
 	got, err := api.Message.List(ctx,
-		im.NewListMessageReqBuilder().ContainerIdType("chat").ContainerId(dev).StartTime("1").SortType("ByCreateTimeAsc").PageSize(50).Build())
+		im.NewListMessageReqBuilder().ContainerIdType("chat").ContainerId(dev).StartTime("1").
+			SortType("ByCreateTimeAsc").PageSize(50).Build())
 	if err != nil || !got.Success() || len(got.Data.Items) != 1 || *got.Data.Items[0].Body.Content == "" {
 		t.Fatalf("list: %v %s", err, larkcore.Prettify(got))
 	}
 	got, err = api.Message.List(ctx,
-		im.NewListMessageReqBuilder().ContainerIdType("thread").ContainerId(*got.Data.Items[0].ThreadId).PageSize(50).Build())
+		im.NewListMessageReqBuilder().ContainerIdType("thread").ContainerId(*got.Data.Items[0].ThreadId).
+			PageSize(50).Build())
 	if err != nil || !got.Success() || len(got.Data.Items) != 3 || !*got.Data.Items[1].Deleted {
 		t.Fatalf("list of the topic: %v %s", err, larkcore.Prettify(got))
 	}
@@ -196,7 +198,9 @@ func TestGo(t *testing.T) {
 		t.Errorf("get: %v %s", err, larkcore.Prettify(one))
 	}
 	react, err := api.MessageReaction.Create(ctx,
-		im.NewCreateMessageReactionReqBuilder().MessageId(root).Body(im.NewCreateMessageReactionReqBodyBuilder().ReactionType(im.NewEmojiBuilder().EmojiType("OK").Build()).Build()).Build())
+		im.NewCreateMessageReactionReqBuilder().MessageId(root).
+			Body(im.NewCreateMessageReactionReqBodyBuilder().ReactionType(im.NewEmojiBuilder().
+				EmojiType("OK").Build()).Build()).Build())
 	if err != nil || !react.Success() || *react.Data.ReactionId == "" {
 		t.Errorf("react: %v %s", err, larkcore.Prettify(react))
 	}
@@ -252,7 +256,8 @@ func TestTogether(t *testing.T) {
 	root := s.Say(dev, "ou_ana", "", "where?")
 	api := newClient(s)
 	said, err := api.Message.Reply(ctx,
-		im.NewReplyMessageReqBuilder().MessageId(root).Body(im.NewReplyMessageReqBodyBuilder().MsgType("text").Content(`{"text":"here"}`).ReplyInThread(true).Build()).Build())
+		im.NewReplyMessageReqBuilder().MessageId(root).Body(im.NewReplyMessageReqBodyBuilder().
+			MsgType("text").Content(`{"text":"here"}`).ReplyInThread(true).Build()).Build())
 	if err != nil || !said.Success() {
 		t.Fatalf("%v %s", err, larkcore.Prettify(said))
 	}

@@ -39,9 +39,11 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		path == "/"+Tenant+"/v2.0/.well-known/openid-configuration":
 		answer(w, 200, M{"issuer": "https://api.botframework.com", "jwks_uri": s.URL + "/keys"})
 	case path == "/keys":
-		answer(w, 200, M{"keys": []M{{"kty": "RSA", "use": "sig", "kid": KeyID, "n": base64.RawURLEncoding.EncodeToString(s.Key.N.Bytes()),
-			"e":            base64.RawURLEncoding.EncodeToString(big.NewInt(int64(s.Key.E)).Bytes()),
-			"endorsements": []string{"msteams"}}}})
+		answer(w, 200,
+			M{"keys": []M{{"kty": "RSA", "use": "sig", "kid": KeyID,
+				"n":            base64.RawURLEncoding.EncodeToString(s.Key.N.Bytes()),
+				"e":            base64.RawURLEncoding.EncodeToString(big.NewInt(int64(s.Key.E)).Bytes()),
+				"endorsements": []string{"msteams"}}}})
 	case s.revoked || r.Header.Get("Authorization") != fmt.Sprintf("Bearer token-%d", s.token):
 		refuse(w, http.StatusUnauthorized, "InvalidAuthenticationToken")
 	case s.roll(s.faults.Busy):

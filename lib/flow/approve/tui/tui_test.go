@@ -512,11 +512,13 @@ func TestReopen(t *testing.T) {
 	}
 }
 
-// TestNothingToApprove: a thread without a draft, or with one that was not offered, is not approved or edited.
+// TestNothingToApprove: a thread without a draft, or with one that was not offered, is not approved
+// or edited.
 func TestNothingToApprove(t *testing.T) {
 	d := newDesk(t)
 	text := "It is 5."
-	for i, th := range []thread.Thread{{DraftPending: &text, DraftSHA256: decision.Sum(text)}, {InvestigatorError: "nothing found"}} {
+	for i, th := range []thread.Thread{{DraftPending: &text, DraftSHA256: decision.Sum(text)},
+		{InvestigatorError: "nothing found"}} {
 		th.Key, th.Platform, th.Status, th.Cycle = fmt.Sprint("local.dev.", i), "local", thread.PendingUser, 1
 		th.StartedAt = noon.Format(time.RFC3339)
 		if err := th.Save(d.home); err != nil {
