@@ -25,6 +25,9 @@ func (d *desk) sync() error {
 	var ask []notify.Signal
 	live := map[string]*approve.Item{}
 	for _, it := range items {
+		if it.Kind == approve.Ended {
+			continue // the decision is what its card shows
+		}
 		live[it.Name()] = it
 		ask = append(ask, d.deal(it)...)
 	}
