@@ -2,6 +2,7 @@ package draft_test
 
 import (
 	"fmt"
+	"strings"
 
 	"tri/lib/record/draft"
 )
@@ -11,8 +12,11 @@ func ExampleReturn_Check() {
 	r := &draft.Return{Confidence: "high", ConfidenceReason: "it is a constant",
 		SummaryForOrchestrator: "The limit is 5.",
 		DraftReply:             "It is 5.", DraftLanguage: "en"}
-	fmt.Println(r.Check())
+	for fault := range strings.SplitSeq(r.Check().Error(), "; ") {
+		fmt.Println(fault)
+	}
 	// Output:
-	// return: evidence_refs: is empty; without evidence confidence is low; investigator_round: is
-	// 0, want 1 to 9
+	// return: evidence_refs: is empty
+	// without evidence confidence is low
+	// investigator_round: is 0, want 1 to 9
 }
