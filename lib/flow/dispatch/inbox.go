@@ -105,7 +105,7 @@ func newInbox(d *Dispatcher) *inbox {
 }
 
 // starting returns what is done instead of the run of an item of an inbox. It is repeated after a kill, with
-// the same effect: an entry is named after the run.
+// the same effect: an entry is named after the run, and a done names it.
 func (i *inbox) starting(j *job, t *thread.Thread) (*thread.Input, error) {
 	if j.kind != run.Investigate || t.Intent == "" {
 		return nil, nil
@@ -158,13 +158,16 @@ func (i *inbox) complete(n *thread.Noted, line todo.Line, t *thread.Thread) (*th
 	if err := i.list.Refresh(i.Home); err != nil {
 		return nil, err
 	}
+	n.Why = "an entry is done"
+	if i.list.Has(n.RunID) { // before a kill
+		return i.input(t, n), nil
+	}
 	e, ok := i.list.Meant(line.By, wordsOf(t))
 	if !ok {
 		n.Badge, n.Why = "nothing found", "no open entry of the asker is meant"
 		return i.input(t, n), nil
 	}
-	line.ID, line.Kind = e.ID, todo.Done
-	n.Why = "an entry is done"
+	line.ID, line.Kind, line.Run = e.ID, todo.Done, n.RunID
 	if err := i.list.Append(i.Home, line); err != nil {
 		return nil, err
 	}

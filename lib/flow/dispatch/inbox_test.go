@@ -151,6 +151,11 @@ func TestInboxKilled(t *testing.T) {
 		b.add("2", "ana", "", event.Ambient, "remind me in 2 hours to call the bank")
 		b.add("3", "ana", "", event.Ambient, "build a new feature for exporting reports as pdf")
 		live()
+		b.add("4", "ana", "", event.Ambient, "add bread to my list")
+		live()
+		deaths = 0
+		b.add("5", "ana", "", event.Ambient, "check off task 1") // then bread is task 1
+		live()
 		b.act("add", "t-000000000001", "eggs")
 		now, deaths = now.Add(3*time.Hour), 0
 		live()
@@ -163,9 +168,12 @@ func TestInboxKilled(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if got := b.todos(); len(strings.Fields(got)) != 4 || strings.Count(got, "told") != 1 ||
-			len(cards) != 1 {
+		if got := b.todos(); len(strings.Fields(got)) != 6 || strings.Count(got, "told") != 1 ||
+			strings.Count(got, "done") != 1 || len(cards) != 1 {
 			t.Errorf("killed at %s: todos %q, cards %v", at, got, cards)
+		}
+		if th := b.thread("5"); th.Status != thread.Closed {
+			t.Errorf("killed at %s: the done is %s: %s", at, th.Status, th.Badge)
 		}
 		if n, _ := b.offers("3"); n != 1 {
 			t.Errorf("killed at %s: %d offers", at, n)

@@ -46,7 +46,8 @@ type Line struct {
 	Due       string `json:"due,omitempty"` // RFC 3339: a reminder
 	Key       string `json:"key,omitempty"` // of the item that added it
 	MessageID string `json:"message_id,omitempty"`
-	N         int64  `json:"n,omitempty"` // of the decision that it carries out
+	Run       string `json:"run,omitempty"` // of a done: the run of an item that it was appended instead of
+	N         int64  `json:"n,omitempty"`   // of the decision that it carries out
 }
 
 // Entry is one entry of the list.
@@ -59,8 +60,9 @@ type Entry struct {
 // List is the fold of the log: all entries, the oldest first.
 type List struct {
 	Entries []Entry
-	N       int64 // of the last decision that it has
-	off     int64 // bytes of the log that it has
+	N       int64           // of the last decision that it has
+	runs    map[string]bool // Run of its lines
+	off     int64           // bytes of the log that it has
 }
 
 // MaxText is the maximum length of an entry, in bytes.
@@ -114,6 +116,12 @@ func (l *List) fold(r io.ReaderAt) error {
 func (l *List) apply(line Line) {
 	e := l.Get(line.ID)
 	l.N = max(l.N, line.N)
+	if line.Run != "" {
+		if l.runs == nil {
+			l.runs = map[string]bool{}
+		}
+		l.runs[line.Run] = true
+	}
 	switch {
 	case line.Kind == Add && e == nil:
 		l.Entries = append(l.Entries, Entry{Line: line})
@@ -126,6 +134,9 @@ func (l *List) apply(line Line) {
 		e.Told = true
 	}
 }
+
+// Has reports whether a line was appended instead of a run.
+func (l *List) Has(run string) bool { return l.runs[run] }
 
 // Get returns the entry of an id, nil if there is none.
 func (l *List) Get(id string) *Entry {
