@@ -249,7 +249,7 @@ func TestNotKept(t *testing.T) {
 	o.Investigate = func(context.Context, *thread.Thread, []Hint, *run.Run) (*draft.Return, error) {
 		return nil, fmt.Errorf("%w: %w", agent.ErrNotKept, syscall.ENOSPC)
 	}
-	if err := Run(t.Context(), o); !errors.Is(err, agent.ErrNotKept) {
+	if err := quick(t, o); !errors.Is(err, agent.ErrNotKept) {
 		t.Errorf("got %v", err)
 	}
 	b.run()
