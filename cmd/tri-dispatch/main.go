@@ -1,5 +1,4 @@
-// Tri-dispatch takes classified events and moves threads from question to
-// checked draft.
+// Tri-dispatch takes classified events and moves threads from question to checked draft.
 package main
 
 import (
@@ -63,10 +62,7 @@ func start(c *cli.Call) error {
 	if c.Bool("rebuild") {
 		done, err := dispatch.Rebuild(home)
 		if err == nil {
-			c.Say("%d threads, %d mended, %d unknown removed", done.Threads, done.Changed, done.Removed)
-			if done.Kept > 0 {
-				c.Say("%d kept: what their inputs refer to is gone (tri-report verify)", done.Kept)
-			}
+			c.Say("%s", done)
 		}
 		return err
 	}
@@ -74,7 +70,7 @@ func start(c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	if c.Bool("shadow") && cfg.Investigator.Agent == "search" { // it costs nothing, and nobody waits
+	if c.Bool("shadow") && cfg.Investigator.Agent == "search" { // it costs nothing
 		cfg.Budget.InvestigationsPerDay, cfg.Budget.InvestigationsPerPersonPerDay = new(0), new(0)
 	}
 	prompts, err0 := prompt.Load(cfg.Dispatch.PromptsDir)
@@ -95,6 +91,7 @@ func start(c *cli.Call) error {
 	if !c.Bool("json") {
 		out = term.Lines(out, thread.MoveLine)
 	}
+	fixes := box.Box{Config: cfg, Prompts: prompts, New: all.New, Now: time.Now, Say: c.Say}
 	inv := investigate.New(finder, prompts, cfg, home.Dir())
 	val := &validate.Validator{Agent: breaker, Prompts: prompts,
 		Secrets: append(cfg.Secrets(), room.Values()...), Room: room, Now: time.Now}
@@ -104,26 +101,7 @@ func start(c *cli.Call) error {
 		Input: stream.Input{Files: c.Args, Stdin: c.In, Follow: !c.Bool("once") && len(c.Args) > 0,
 			Rejects: c.String("rejects"), Say: c.Say},
 		Second: speaker, Long: &longrun.Manager{Home: home, Config: cfg, Now: time.Now},
-		Investigate: func(ctx context.Context, t *thread.Thread, hints []dispatch.Hint,
-			r *run.Run) (*draft.Return, error) {
-			if t.Intent == thread.CodeChange {
-				b := box.Box{Config: cfg, Prompts: prompts, New: all.New, Now: time.Now, Say: c.Say}
-				return box.Patch(ctx, t, b)
-			}
-			earlier, err := investigate.Continues(home, t)
-			if err != nil {
-				return nil, err
-			}
-			ret, err := inv.Run(ctx, investigate.Request{
-				Thread: t, Codebase: t.Codebase, Hints: hints, RunDir: r.Dir(), SessionID: r.SessionID,
-				Hold: r.Hold(), Earlier: earlier,
-			})
-			if err != nil {
-				return nil, err
-			}
-			return ret, words.Apply(ctx, ret,
-				voice.Run{Dir: filepath.Join(r.Dir(), "voice"), SessionID: run.UUID(), Hold: r.Hold()})
-		},
+		Investigate: investigates(home, inv, words, fixes),
 		Validate: func(ctx context.Context, t *thread.Thread, others []dispatch.Hint,
 			r *run.Run) (*verdict.Verdict, error) {
 			return val.Thread(ctx, t, investigate.Question(t), others, r)
@@ -137,4 +115,25 @@ func start(c *cli.Call) error {
 			return val.ByCode().Run(ctx, validate.ForThread(t, investigate.Question(t)))
 		},
 	})
+}
+
+// investigates returns what drafts an answer to a thread, or for a change of code a patch.
+func investigates(home *durable.Home, inv *investigate.Investigator, words *voice.Voice,
+	b box.Box) func(context.Context, *thread.Thread, []dispatch.Hint, *run.Run) (*draft.Return, error) {
+	return func(ctx context.Context, t *thread.Thread, hints []dispatch.Hint, r *run.Run) (*draft.Return, error) {
+		if t.Intent == thread.CodeChange {
+			return box.Patch(ctx, t, b)
+		}
+		earlier, err := investigate.Continues(home, t)
+		if err != nil {
+			return nil, err
+		}
+		ret, err := inv.Run(ctx, investigate.Request{Thread: t, Codebase: t.Codebase, Hints: hints,
+			RunDir: r.Dir(), SessionID: r.SessionID, Hold: r.Hold(), Earlier: earlier})
+		if err != nil {
+			return nil, err
+		}
+		return ret, words.Apply(ctx, ret,
+			voice.Run{Dir: filepath.Join(r.Dir(), "voice"), SessionID: run.UUID(), Hold: r.Hold()})
+	}
 }

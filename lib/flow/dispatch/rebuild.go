@@ -20,6 +20,15 @@ type Rebuilt struct {
 	Kept    int // files left unchanged, since the text of an input is gone
 }
 
+// String says in a line what was done, and what could not be.
+func (r Rebuilt) String() string {
+	said := fmt.Sprintf("%d threads, %d mended, %d unknown removed", r.Threads, r.Changed, r.Removed)
+	if r.Kept > 0 {
+		said += fmt.Sprintf("; %d kept: what their inputs refer to is gone (tri-report verify)", r.Kept)
+	}
+	return said
+}
+
 // Rebuild folds the journal from its beginning and makes the threads' files match it. On an undamaged home
 // it changes nothing.
 func Rebuild(h *durable.Home) (Rebuilt, error) {
