@@ -275,35 +275,12 @@ func (s *Server) sync(w http.ResponseWriter, r *http.Request) {
 			if len(filter.Room.Rooms) > 0 && !slices.Contains(filter.Room.Rooms, room) {
 				continue
 			}
-			var events []M
-			first := 0
-			limited := false
-			for i := len(s.events) - 1; i >= since; i-- {
-				if s.events[i].Room != room {
-					continue
-				}
-				if len(events) == limit {
-					limited = true
-					break
-				}
-				events, first = append(events, s.events[i].json()), s.events[i].n
-			}
-			slices.Reverse(events)
-			if len(events) > 0 {
-				join[room] = M{"timeline": M{"events": events, "limited": limited,
-					"prev_batch": fmt.Sprintf("t%d", first-1)}}
+			if page := s.timeline(room, since, limit); page != nil {
+				join[room] = M{"timeline": page}
 			}
 		}
 		if slices.Contains(filter.Room.Ephemeral.Types, "m.typing") {
-			for room, users := range s.typing { // each list is sent once: there is one client
-				of, ok := join[room].(M)
-				if !ok {
-					of = M{}
-				}
-				of["ephemeral"] = M{"events": []M{{"type": "m.typing", "content": M{"user_ids": users}}}}
-				join[room] = of
-			}
-			clear(s.typing)
+			s.addTyping(join)
 		}
 		cut := len(join) > 0 && s.roll(s.faults.Cut)
 		next, news := fmt.Sprintf("s%d", len(s.events)), s.news
@@ -323,6 +300,43 @@ func (s *Server) sync(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+}
+
+// timeline returns a room's newest events after a position, at most limit, or nil if it has none. The caller
+// holds the lock.
+func (s *Server) timeline(room string, since, limit int) M {
+	var events []M
+	first := 0
+	limited := false
+	for i := len(s.events) - 1; i >= since; i-- {
+		if s.events[i].Room != room {
+			continue
+		}
+		if len(events) == limit {
+			limited = true
+			break
+		}
+		events, first = append(events, s.events[i].json()), s.events[i].n
+	}
+	if len(events) == 0 {
+		return nil
+	}
+	slices.Reverse(events)
+	return M{"events": events, "limited": limited, "prev_batch": fmt.Sprintf("t%d", first-1)}
+}
+
+// addTyping adds to each room who types there. Each list is sent once: there is one client. The caller
+// holds the lock.
+func (s *Server) addTyping(join M) {
+	for room, users := range s.typing {
+		of, ok := join[room].(M)
+		if !ok {
+			of = M{}
+		}
+		of["ephemeral"] = M{"events": []M{{"type": "m.typing", "content": M{"user_ids": users}}}}
+		join[room] = of
+	}
+	clear(s.typing)
 }
 
 // messages returns the events before a token, newest first.
