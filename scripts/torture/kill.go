@@ -94,8 +94,8 @@ func (w *world) rage(stages []*stage, more *disturber) (map[string]int, error) {
 	return deaths, more.calm(stages)
 }
 
-// types has somebody's typing indicator hold for up to a second. What the filters say in a batch, in
-// which nobody types, has to be the same (checkBatch).
+// types sends typing indicators for up to a second. A batch without any has to be filtered to the same
+// output (checkBatch).
 func (w *world) types() error {
 	now := time.Now()
 	text, err := json.Marshal([]presence.Typing{{Platform: w.options.chat, ChatID: "dev", Kind: "typing",

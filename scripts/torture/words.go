@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -11,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,7 +23,6 @@ import (
 	limits "tri/lib/agent/supervise"
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
-	"tri/lib/record/draft"
 	record "tri/lib/record/run"
 )
 
@@ -398,97 +395,4 @@ func trusting(ctx context.Context, a agent.Agent, t *agent.Task) (agent.Agent, e
 		})
 	}()
 	return a, nil
-}
-
-var wordMark = regexp.MustCompile(`WORD-\d+-\d+`)
-
-// wordsAgent is an agent program: its answer is the words that it has seen. kind native speaks as
-// Claude Code with stream-json; its session is saved one call late, so that what it acknowledged
-// last is lost when it is killed.
-func wordsAgent(kind string) error {
-	pause := func() { time.Sleep(time.Duration(3+rand.IntN(20)) * time.Millisecond) }
-	in := bufio.NewReader(os.Stdin)
-	kind, returns := strings.CutSuffix(kind, "-return")
-	answer := func(seen []string) string {
-		said := strings.Join(seen, " ")
-		if !returns {
-			return said
-		}
-		// plain values
-		b, _ := json.Marshal(draft.Return{Confidence: "low", ConfidenceReason: "r",
-			SummaryForOrchestrator: "s", DraftReply: said + " .",
-			DraftLanguage: "en", EvidenceRefs: []draft.Ref{}, OpenQuestions: []string{},
-			InvestigatorRound: 1})
-		return string(b)
-	}
-	if kind == "legs" {
-		text, err := in.ReadString(0)
-		for range 3 {
-			pause()
-		}
-		fmt.Println(answer(wordMark.FindAllString(text, -1)))
-		if text == "" {
-			return err
-		}
-		return nil
-	}
-	session, resume := "", false
-	for i, a := range os.Args[:len(os.Args)-1] {
-		if a == "--resume" || a == "--session-id" {
-			session, resume = os.Args[i+1], a == "--resume"
-		}
-	}
-	file := filepath.Join(os.Getenv("HOME"), "session-"+session)
-	saved, err := os.ReadFile(file)
-	if resume && err != nil {
-		fmt.Println(`{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["No conversation found"]}`)
-		os.Exit(1)
-	}
-	type said struct {
-		Type, UUID string
-		Message    struct{ Content string }
-	}
-	heard := make(chan said, 100)
-	go func() {
-		for {
-			line, err := in.ReadBytes('\n')
-			if err != nil {
-				os.Exit(0)
-			}
-			var s said
-			if json.Unmarshal(line, &s) == nil && s.Type == "user" {
-				heard <- s
-			}
-		}
-	}()
-	seen := strings.Fields(string(saved))
-	fmt.Printf(`{"type":"system","subtype":"init","model":"m","session_id":%q}`+"\n", session)
-	take := func(s said) {
-		seen = append(seen, wordMark.FindAllString(s.Message.Content, -1)...)
-		if s.UUID != "" {
-			fmt.Printf(`{"type":"command_lifecycle","command_uuid":%q,"state":"started"}`+"\n", s.UUID)
-		}
-	}
-	for {
-		take(<-heard)
-		for range 3 {
-			pause()
-			if err := os.WriteFile(file+".new", []byte(strings.Join(seen, " ")), 0o600); err != nil {
-				return err
-			}
-			for more := true; more; {
-				select {
-				case s := <-heard:
-					take(s)
-				default:
-					more = false
-				}
-			}
-			fmt.Println(`{"type":"assistant","message":{"id":"a","content":[{"type":"tool_use","name":"Read","input":{"file_path":"x"}}]}}`)
-			if err := os.Rename(file+".new", file); err != nil {
-				return err
-			}
-		}
-		fmt.Printf(`{"type":"result","subtype":"success","is_error":false,"result":%q}`+"\n", answer(seen))
-	}
 }
