@@ -20,7 +20,7 @@ import (
 	"tri/lib/report/task"
 )
 
-// Metric is one sample. Of what has a name of a person, a chat or a thread there is none.
+// Metric is one sample. No label names a person, a chat or a thread.
 type Metric struct {
 	Name   string      `json:"name"`
 	Labels [][2]string `json:"labels,omitempty"`

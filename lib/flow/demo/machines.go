@@ -224,7 +224,7 @@ func (d *demo) lose(ctx context.Context, all []*machine) error {
 	return d.after(ctx, t, all[2])
 }
 
-// busy waits until a worker has the run, other than the one that had it.
+// busy waits until another worker has the run.
 func (d *demo) busy(ctx context.Context, all []*machine, not *machine) (*machine, error) {
 	for {
 		if t, err := d.item(said); err == nil && t != nil && t.InvestigatorError != "" {

@@ -21,7 +21,7 @@ type notices struct {
 	store  *store
 	latest map[place][]spoken // who spoke in a chat lately, up to two
 	asked  map[string]bool    // by this process, whether or not it has read them back yet
-	opened map[place]opening  // greetings in inboxes, behind which nobody has spoken
+	opened map[place]opening  // greetings in inboxes after which their writer has been silent
 }
 
 // spoken is one message of a chat.

@@ -182,7 +182,7 @@ func (b *bench) second(o Options) error {
 	return d.tick(o.Now())
 }
 
-// TestAnswerMarkedWrong: the asker's reaction to an answer is noted once, nobody else's is, and a
+// TestAnswerMarkedWrong: the asker's reaction to an answer is noted once, no other person's is, and a
 // rebuild has it.
 func TestAnswerMarkedWrong(t *testing.T) {
 	b := newBench(t)

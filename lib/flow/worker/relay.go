@@ -97,7 +97,7 @@ func (r *Relay) wait(ctx context.Context, data []byte, canceled <-chan struct{})
 		case <-r.news:
 		case <-canceled:
 			canceled, ended = nil, time.Now()
-			// a job that stays in the queue has a result later, which nobody reads
+			// a job that stays in the queue has a result later, which is not read
 			_ = r.hub.Withdraw(ctx, r.order.ID)
 		}
 	}

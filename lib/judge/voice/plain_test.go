@@ -66,7 +66,7 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// Each courtesy is one that the validator takes for a canned phrase.
+// The validator takes each courtesy for a canned phrase.
 func TestCourtesyIsCanned(t *testing.T) {
 	for _, s := range []string{"Great question!", "That's an excellent question.", "Thanks for asking!",
 		"I hope this helps.", "Let me know if you have any questions.", "Feel free to ask.",

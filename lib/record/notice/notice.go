@@ -21,7 +21,7 @@ const MaxForm = 120
 const (
 	Begun  = "begun"  // work on a question has begun
 	Status = "status" // somebody asked how it goes
-	More   = "more"   // somebody only greeted, and says nothing more
+	More   = "more"   // a writer greeted, and then said nothing
 )
 
 // Forms are the texts that are proposed for approval. A team may approve others.

@@ -123,7 +123,7 @@ func claim(h *durable.Home, now time.Time) error {
 	return cut(h, repliesName, end)
 }
 
-// cutJournal cuts the journal before the first line that names one that is not there. The result of a
+// cutJournal cuts the journal before the first line that names an event which is missing. The result of a
 // run that is missing is of the time before the logs were sent, and no reason.
 func cutJournal(h *durable.Home) error {
 	r := journal.NewReader(h)

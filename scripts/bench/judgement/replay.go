@@ -36,7 +36,7 @@ const (
 // policy is how a dispatcher treats what is said while it works.
 type policy struct {
 	name        string
-	tells       bool    // a run is told, and ended when nobody needs it; what is stale is not validated
+	tells       bool    // words reach a run, which ends when it is not due; stale drafts are not validated
 	hold, most  float64 // before a run
 	run, aWord  float64 // what an investigation and a word cost
 	investigate int
