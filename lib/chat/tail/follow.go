@@ -16,7 +16,6 @@ import (
 	nx "github.com/nxadm/tail"
 	"golang.org/x/sys/unix"
 
-	"tri/lib/base/follow"
 	"tri/lib/chat"
 	"tri/lib/record/event"
 )
@@ -232,8 +231,7 @@ func (l *log) live(ctx context.Context, f *os.File) error {
 		name, closer := handle(f)
 		defer closer()
 		var err error
-		if t, err = follow.Open(name, follow.Options{Offset: l.pos.Offset, Poll: l.o.Poll ||
-			l.missed > 1}); err != nil {
+		if t, err = follow(name, l.pos.Offset, l.o.Poll || l.missed > 1); err != nil {
 			return nil // the next tick tries again
 		}
 		in = t.Lines

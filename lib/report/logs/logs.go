@@ -13,12 +13,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/nxadm/tail"
-
-	"tri/lib/base/follow"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
 )
@@ -33,9 +29,10 @@ type Options struct {
 
 const (
 	ending   = ".log"
-	maxShown = 4096        // characters of a line
-	maxBack  = 1 << 20     // bytes of a log that are searched for its last lines
-	newEvery = time.Second // interval of checks for new stages
+	rotated  = ".1"    // after ending; for a moment, a log that is rotated has this name only
+	maxShown = 4096    // characters of a line
+	maxBack  = 1 << 20 // bytes of a log that are searched for its last lines, and of the longest line
+	interval = time.Second / 4
 )
 
 // Show writes the last lines of the logs, each after the name of its stage if there are several,
@@ -45,16 +42,28 @@ func Show(ctx context.Context, w io.Writer, o Options) error {
 	if err != nil {
 		return err
 	}
-	s := &show{Options: o, w: w, named: len(o.Stages) != 1, from: map[string]int64{}}
+	s := &show{Options: o, w: w, named: len(o.Stages) != 1}
+	defer s.close()
 	for _, name := range names {
-		if err := s.last(name); err != nil {
+		if err := s.last(s.add(name)); err != nil {
 			return err
 		}
 	}
 	if !o.Follow {
 		return nil
 	}
-	return s.follow(ctx, names)
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if err := s.step(); err != nil {
+			return err
+		}
+	}
 }
 
 // names returns the stages whose logs are shown.
@@ -69,7 +78,8 @@ func (o *Options) names() ([]string, error) {
 	}
 	var all []string
 	for _, e := range entries {
-		if name, ok := strings.CutSuffix(e.Name(), ending); ok && e.Type().IsRegular() {
+		name, ok := strings.CutSuffix(strings.TrimSuffix(e.Name(), rotated), ending)
+		if ok && e.Type().IsRegular() && !slices.Contains(all, name) {
 			all = append(all, name)
 		}
 	}
@@ -88,117 +98,162 @@ func (o *Options) names() ([]string, error) {
 type show struct {
 	Options
 	named bool
-	from  map[string]int64 // offset after the lines shown
-
-	mu sync.Mutex
-	w  io.Writer
+	w     io.Writer
+	logs  []*log
 }
 
-func (s *show) path(name string) string { return filepath.Join(s.Dir, name+ending) }
+// log is one stage's log as far as it was shown.
+type log struct {
+	name string
+	file *os.File // nil while there is none
+	at   int64    // offset of what was not read yet
+	rest []byte   // of a line without its end
+}
 
-func (s *show) print(name, line string) error {
-	line = text.Cut(text.Visible(strings.TrimRight(line, "\r")), maxShown)
-	if s.named {
-		line = name + ": " + line
+func (s *show) add(name string) *log {
+	l := &log{name: name}
+	s.logs = append(s.logs, l)
+	return l
+}
+
+func (s *show) close() {
+	for _, l := range s.logs {
+		_ = l.file.Close() // opened for reading only; nil is an error, too
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, err := io.WriteString(s.w, line+"\n"); err != nil {
+}
+
+func (s *show) path(l *log) string { return filepath.Join(s.Dir, l.name+ending) }
+
+// open opens the log, from its start, and reports whether there is one. While a log is rotated, there is
+// none.
+func (s *show) open(l *log) (bool, error) {
+	f, err := os.Open(s.path(l))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, sysexit.With(sysexit.IO, err)
+	}
+	l.file, l.at, l.rest = f, 0, nil
+	return true, nil
+}
+
+func (s *show) print(l *log, line []byte) error {
+	shown := text.Cut(text.Visible(strings.TrimRight(string(line), "\r")), maxShown)
+	if s.named {
+		shown = l.name + ": " + shown
+	}
+	if _, err := io.WriteString(s.w, shown+"\n"); err != nil {
 		return sysexit.With(sysexit.IO, err)
 	}
 	return nil
 }
 
 // last shows the last complete lines of a log.
-func (s *show) last(name string) error {
-	f, err := os.Open(s.path(name))
-	if err != nil {
-		return sysexit.With(sysexit.IO, err)
+func (s *show) last(l *log) error {
+	if ok, err := s.open(l); !ok {
+		return err
 	}
-	defer f.Close()
-	info, err := f.Stat()
+	info, err := l.file.Stat()
 	if err != nil {
 		return sysexit.With(sysexit.IO, err)
 	}
 	from := max(0, info.Size()-maxBack)
 	b := make([]byte, info.Size()-from)
-	n, err := f.ReadAt(b, from)
+	n, err := l.file.ReadAt(b, from)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return sysexit.With(sysexit.IO, err)
 	}
 	end := bytes.LastIndexByte(b[:n], '\n') + 1
-	s.from[name] = from + int64(end)
-	lines := strings.Split(string(b[:end]), "\n")
+	l.at = from + int64(end)
+	lines := bytes.Split(b[:end], []byte{'\n'})
 	lines = lines[:len(lines)-1]
 	for _, line := range lines[max(0, len(lines)-s.Lines):] {
-		if err := s.print(name, line); err != nil {
+		if err := s.print(l, line); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// follow shows new lines of the logs, and, if all are shown, of stages that start later.
-func (s *show) follow(ctx context.Context, names []string) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	defer cancel(nil)
-	begin := func(name string) {
-		wg.Go(func() {
-			if err := s.one(ctx, name); err != nil {
-				cancel(err)
-			}
-		})
+// step shows what was written since the last step, and, if all logs are shown, finds those of stages that
+// have started since. It compares files instead of asking for notifications, and so has no moment in which
+// a line, a rotation or a missing file could be overlooked.
+func (s *show) step() error {
+	now, err := s.names()
+	if err != nil {
+		now = nil // being rotated
 	}
-	for _, name := range names {
-		begin(name)
+	for _, name := range now {
+		if !slices.ContainsFunc(s.logs, func(l *log) bool { return l.name == name }) {
+			s.add(name)
+		}
 	}
-	look := time.NewTicker(newEvery)
-	defer look.Stop()
+	for _, l := range s.logs {
+		if err := s.more(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// more shows the new lines of a log: of the open file, and, when another one has its name, of that.
+func (s *show) more(l *log) error {
 	for {
-		select {
-		case <-ctx.Done():
-			if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
+		if l.file == nil {
+			if ok, err := s.open(l); !ok {
 				return err
 			}
+		}
+		named, err := os.Stat(s.path(l)) // before the reading, so that what a rotated file got last is read
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return sysexit.With(sysexit.IO, err)
+		}
+		is, err1 := l.file.Stat()
+		if err1 != nil {
+			return sysexit.With(sysexit.IO, err1)
+		}
+		if is.Size() < l.at {
+			l.at, l.rest = 0, nil // cut
+		}
+		if err := s.read(l); err != nil {
+			return err
+		}
+		if err != nil || os.SameFile(is, named) {
 			return nil
-		case <-look.C:
 		}
-		now, err := s.names()
-		if err != nil {
-			continue // being rotated
-		}
-		for _, name := range now {
-			if !slices.Contains(names, name) {
-				names = append(names, name)
-				begin(name)
+		if len(l.rest) > 0 {
+			if err := s.print(l, l.rest); err != nil {
+				return err
 			}
 		}
+		_ = l.file.Close() // opened for reading only
+		l.file = nil
 	}
 }
 
-// one follows one log by its name, since it is rotated when it is long. It polls: the library
-// misses lines written between its read and its request for notifications.
-func (s *show) one(ctx context.Context, name string) error {
-	t, err := follow.Open(s.path(name), follow.Options{Offset: s.from[name], ReOpen: true, Poll: true})
-	if err != nil {
-		return sysexit.With(sysexit.IO, err)
-	}
-	defer func() { _ = t.Stop() }() // opened for reading only
+// read shows the complete lines of the open file from at on. A line longer than maxBack is shown in parts.
+func (s *show) read(l *log) error {
+	b := make([]byte, 32<<10)
 	for {
-		var line *tail.Line
-		var ok bool
-		select {
-		case <-ctx.Done():
+		n, err := l.file.ReadAt(b, l.at)
+		l.at += int64(n)
+		l.rest = append(l.rest, b[:n]...)
+		for {
+			line, rest, whole := bytes.Cut(l.rest, []byte{'\n'})
+			if !whole && len(line) < maxBack {
+				break
+			}
+			l.rest = rest
+			if err := s.print(l, line); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
 			return nil
-		case line, ok = <-t.Lines:
 		}
-		if !ok {
-			return sysexit.With(sysexit.IO, fmt.Errorf("follow %q: %w", s.path(name), t.Err()))
-		}
-		if err := s.print(name, line.Text); err != nil {
-			return err
+		if err != nil {
+			return sysexit.With(sysexit.IO, err)
 		}
 	}
 }

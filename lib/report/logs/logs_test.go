@@ -3,8 +3,10 @@ package logs
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -91,5 +93,81 @@ func TestFollow(t *testing.T) {
 	cancel()
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestRotation: a rotation at any moment neither ends the follower, nor costs or repeats a line: between the
+// two names no file is there, a rotated file gets lines after it was read, and a log is cut.
+func TestRotation(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "watch.log")
+	rotate := func() {
+		if err := os.Rename(name, name+".1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(t, name, "one\n")
+	out := new(bytes.Buffer)
+	s := &show{Options: Options{Dir: dir, Lines: 5}, w: out}
+	defer s.close()
+	if err := s.last(s.add("watch")); err != nil {
+		t.Fatal(err)
+	}
+	step := func(want string) {
+		t.Helper()
+		out.Reset()
+		if err := s.step(); err != nil || out.String() != want {
+			t.Fatalf("%q, %v, want %q", out, err, want)
+		}
+	}
+	if out.String() != "one\n" {
+		t.Fatalf("%q", out)
+	}
+	step("")
+	put(t, name, "two\n")
+	rotate()
+	step("two\n") // the file is there under its other name only
+	if names, err := (&Options{Dir: dir, Stages: []string{"watch"}}).names(); err != nil {
+		t.Error(names, err)
+	}
+	step("")
+	put(t, name+".1", "three\nfo")
+	step("three\n")
+	put(t, name+".1", "ur")
+	put(t, name, "five\nsi")
+	step("four\nfive\n")
+	put(t, name, "x\n")
+	rotate()
+	put(t, name, "seven\n")
+	step("six\nseven\n")
+	if err := os.Truncate(name, 0); err != nil {
+		t.Fatal(err)
+	}
+	step("")
+	put(t, name, "eight\n")
+	step("eight\n")
+	put(t, name, strings.Repeat("x", maxBack+1))
+	step(strings.Repeat("x", maxShown-1) + "…\n")
+	put(t, name, "\nnine\n")
+	out.Reset()
+	if err := s.step(); err != nil || !strings.HasSuffix(out.String(), "\nnine\n") {
+		t.Errorf("%q, %v", out, err)
+	}
+}
+
+// TestMissing: a log that is being rotated at the start, and a stage that starts later, are shown once they
+// are there.
+func TestMissing(t *testing.T) {
+	dir := t.TempDir()
+	out := new(bytes.Buffer)
+	s := &show{Options: Options{Dir: dir}, w: out, named: true}
+	defer s.close()
+	if err := errors.Join(s.last(s.add("watch")), s.step()); err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(dir, "watch.log"), "one\n")
+	put(t, filepath.Join(dir, "reply.log"), "two\n")
+	if err := s.step(); err != nil || out.String() != "watch: one\nreply: two\n" {
+		t.Errorf("%q, %v", out, err)
 	}
 }

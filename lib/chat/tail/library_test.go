@@ -1,4 +1,4 @@
-package follow
+package tail
 
 import (
 	"fmt"
@@ -13,13 +13,13 @@ import (
 // process inside the library, it is known before.
 func TestNotices(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "log")
-	if Notices(name) {
+	if notices(name) {
 		t.Error("a file that is not there gives notices")
 	}
 	if err := os.WriteFile(name, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if !Notices(name) {
+	if !notices(name) {
 		t.Skip("this machine has no inotify instance left")
 	}
 	var was syscall.Rlimit
@@ -34,13 +34,13 @@ func TestNotices(t *testing.T) {
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: 3, Max: was.Max}); err != nil {
 		t.Fatal(err)
 	}
-	if Notices(name) {
+	if notices(name) {
 		t.Error("without a descriptor left there are notices")
 	}
 }
 
-// TestOpen: whole lines come, with the offset behind each, from the offset on.
-func TestOpen(t *testing.T) {
+// TestFollowFile: whole lines come, with the offset behind each, from the offset on.
+func TestFollowFile(t *testing.T) {
 	for _, poll := range []bool{false, true} {
 		name := filepath.Join(t.TempDir(), "log")
 		f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
@@ -49,7 +49,7 @@ func TestOpen(t *testing.T) {
 		}
 		defer f.Close()
 		fmt.Fprint(f, "one\ntwo\nth")
-		x, err := Open(name, Options{Offset: 4, Poll: poll})
+		x, err := follow(name, 4, poll)
 		if err != nil {
 			t.Fatal(err)
 		}
