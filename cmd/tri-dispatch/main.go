@@ -120,7 +120,8 @@ func start(c *cli.Call) error {
 // investigates returns what drafts an answer to a thread, or for a change of code a patch.
 func investigates(home *durable.Home, inv *investigate.Investigator, words *voice.Voice,
 	b box.Box) func(context.Context, *thread.Thread, []dispatch.Hint, *run.Run) (*draft.Return, error) {
-	return func(ctx context.Context, t *thread.Thread, hints []dispatch.Hint, r *run.Run) (*draft.Return, error) {
+	return func(ctx context.Context, t *thread.Thread, hints []dispatch.Hint,
+		r *run.Run) (*draft.Return, error) {
 		if t.Intent == thread.CodeChange {
 			return box.Patch(ctx, t, b)
 		}
