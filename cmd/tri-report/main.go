@@ -84,13 +84,14 @@ var program = cli.Program{
 		command("audit", "", "label a random sample of the dropped messages and print misses per 100",
 			func(c *cli.Call, d *sample.Desk) (printer, error) {
 				return d.Audit(c.Context, sample.Order{Window: c.Duration("window"), Sample: c.Int("sample"),
-					Seed: c.Int64("seed"), Ask: !c.Bool("no-ask")})
+					Seed: c.Int64("seed"), Ask: !c.Bool("no-ask"), Actionable: c.Bool("actionable")})
 			}, &cli.DurationFlag{Name: "window",
 				Usage: "draw from the last `TIME` of the history, 0 from all",
 				Value: 7 * 24 * time.Hour},
 			cli.Int("sample", "draw `N` messages", 100),
 			&cli.Int64Flag{Name: "seed",
 				Usage: "draw by `N` (default that of the last label, else by the clock)"},
+			cli.Bool("actionable", "draw from the messages taken for actionable"),
 			cli.As("label as"),
 			cli.Bool("no-ask", "only print what the labels say")),
 	},

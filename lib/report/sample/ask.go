@@ -27,7 +27,7 @@ type Reader struct {
 // errQuit means that the person quits.
 var errQuit = errors.New("quit")
 
-const keys = "y it needed an answer   n rightly dropped   s cannot tell   u undo   q quit"
+const keys = "y it needed an answer   n it needed none   s cannot tell   u undo   q quit"
 
 // Label shows each message of the sample without a label and stores the person's answers, until all
 // have one or the person quits.

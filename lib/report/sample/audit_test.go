@@ -150,6 +150,31 @@ func TestAudit(t *testing.T) {
 	}
 }
 
+// TestAuditActionable: what was taken for actionable is sampled by itself, and its labels are no misses of
+// the dropped messages.
+func TestAuditActionable(t *testing.T) {
+	h := home(t, 20)
+	log, err := h.ReadFile(classifiedLog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := strings.Replace(string(log), `"classification":"ambient"`, `"classification":"actionable"`, 4)
+	if err := h.Replace(classifiedLog, []byte(asked)); err != nil {
+		t.Fatal(err)
+	}
+	d, _ := desk(t, h, strings.NewReader("y\nn\nn\ny\n"))
+	e, err := d.Audit(context.Background(), Order{Sample: 9, Seed: 7, Ask: true, Actionable: true})
+	if err != nil || e.Of != "actionable" || e.Frame != 4 || e.Labels != 4 || e.Misses != 2 || e.Target != 0 {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if e, err := Labelled(h, time.Time{}); err != nil || e.Labels != 0 || e.Misses != 0 {
+		t.Errorf("they count as dropped: %+v, %v", e, err)
+	}
+	if e, err := d.Audit(context.Background(), Order{Sample: 99}); err != nil || e.Frame != 16 || e.Labels != 0 {
+		t.Errorf("%+v, %v", e, err)
+	}
+}
+
 // TestWindow: the sample is drawn from the newest part of the history only.
 func TestWindow(t *testing.T) {
 	d, _ := desk(t, home(t, 200), nil)

@@ -52,9 +52,11 @@ type Order struct {
 	Sample int
 	Seed   int64 // 0: that of the last label, else from the clock
 	Ask    bool
+	// Actionable draws from the messages taken for actionable, not from the dropped ones.
+	Actionable bool
 }
 
-// Audit draws a sample of dropped messages, lets a person label those without a label, and returns
+// Audit draws a sample of messages, lets a person label those without a label, and returns
 // the estimate.
 func (d *Desk) Audit(ctx context.Context, o Order) (Estimate, error) {
 	if o.Sample < 1 || o.Window < 0 {
@@ -65,7 +67,7 @@ func (d *Desk) Audit(ctx context.Context, o Order) (Estimate, error) {
 	if err != nil {
 		return Estimate{}, err
 	}
-	s, err := Draw(ctx, d.Home, labels, o.Window, o.Seed, d.Now.UnixNano(), o.Sample)
+	s, err := Draw(ctx, d.Home, labels, o, d.Now.UnixNano())
 	if err != nil {
 		return Estimate{}, err
 	}

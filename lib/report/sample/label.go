@@ -14,15 +14,15 @@ import (
 // File is the log of labels in the home. It is append-only.
 const File = "labels.ndjson"
 
-// Labels of a dropped message.
+// Labels of a message.
 const (
-	Miss  = "actionable" // it should have been investigated
-	Right = "dropped"    // correctly dropped
+	Miss  = "actionable" // it needs an answer
+	Right = "dropped"    // it needs none
 	Skip  = "skip"       // cannot be decided
 	Undo  = "undo"       // revokes the message's last label
 )
 
-// Label is one line of labels.ndjson: a person's label of a dropped message, with the parameters of
+// Label is one line of labels.ndjson: a person's label of a message, with the parameters of
 // the sample, so that the estimate can be repeated.
 type Label struct {
 	At                string `json:"at"` // RFC 3339
@@ -35,7 +35,7 @@ type Label struct {
 	Label             string `json:"label"`
 	Seed              int64  `json:"seed"`  // of the random order
 	Rank              int    `json:"rank"`  // in that order, from 1
-	Frame             int    `json:"frame"` // how many dropped messages the sample was drawn from
+	Frame             int    `json:"frame"` // how many messages the sample was drawn from
 	Sample            int    `json:"sample"`
 }
 

@@ -16,15 +16,15 @@ func Labelled(h *durable.Home, from time.Time) (Estimate, error) {
 	}
 	var newest Label
 	for _, l := range labels.all {
-		if l.At > newest.At {
+		if l.At > newest.At && dropped(l.Classification) {
 			newest = l
 		}
 	}
-	e := Estimate{Version: newest.ClassifierVersion, Seed: newest.Seed, Frame: newest.Frame,
+	e := Estimate{Of: Right, Version: newest.ClassifierVersion, Seed: newest.Seed, Frame: newest.Frame,
 		Sample: newest.Sample, Target: target}
 	for _, l := range labels.all {
 		at, err := time.Parse(time.RFC3339, l.At)
-		if l.Seed != e.Seed || l.ClassifierVersion != e.Version || err != nil || at.Before(from) {
+		if !dropped(l.Classification) || l.Seed != e.Seed || l.ClassifierVersion != e.Version || err != nil || at.Before(from) {
 			continue
 		}
 		switch l.Label {

@@ -26,15 +26,17 @@ type drop struct {
 	at                      int    // index in its chat, for the context
 }
 
-// Sample is a simple random sample, without replacement, of the messages that the filter dropped.
+// Sample is a simple random sample, without replacement, of the messages that the filter dropped, or of
+// those that it took for actionable.
 // The order is a hash of seed and message, so that the same seed draws the same messages again
 // after a pause, and a new message has the same chance as all others.
 type Sample struct {
 	Version string // of the filter
 	Seed    int64
 	Since   time.Time // time of the oldest message in the frame
-	Frame   int       // number of dropped messages in the frame
-	Others  int       // dropped by another version of the filter and left out
+	Frame   int       // number of messages in the frame
+	Others  int       // of another version of the filter and left out
+	asked   bool      // of actionable messages
 	drops   []drop    // the sample, in random order
 	chats   map[string][]line
 }
@@ -47,12 +49,11 @@ type line struct {
 // maxShown is how much of a message is kept for showing, in bytes.
 const maxShown = 2000
 
-// Draw reads the results of a home's filter and draws n of the messages dropped in window before
-// the newest one; 0 means all time. If seed is 0, that of the filter's last label is used, or, if
-// there is none, fresh. Messages of programs and deleted ones are excluded: the former are not
+// Draw reads the results of a home's filter and draws o.Sample of the messages dropped, or taken for
+// actionable, in o.Window before the newest one. If o.Seed is 0, that of the filter's last label is used,
+// or, if there is none, fresh. Messages of programs and deleted ones are excluded: the former are not
 // questions, the latter cannot be judged any more.
-func Draw(ctx context.Context, h *durable.Home, labels *Labels, window time.Duration, seed, fresh int64,
-	n int) (*Sample, error) {
+func Draw(ctx context.Context, h *durable.Home, labels *Labels, o Order, fresh int64) (*Sample, error) {
 	if !h.Exists(classifiedLog) {
 		err := sysexit.With(sysexit.NoInput, errors.New("audit: the home has no "+classifiedLog))
 		return nil, sysexit.Hint(err, "tri-classify --out writes it")
@@ -70,16 +71,16 @@ func Draw(ctx context.Context, h *durable.Home, labels *Labels, window time.Dura
 	if status, _ := sysexit.Of(err); err != nil && status != sysexit.Data {
 		return nil, err
 	}
-	s := &Sample{Version: f.version, Seed: seed, chats: map[string][]line{}}
-	if window > 0 {
-		s.Since = f.newest.Add(-window)
+	s := &Sample{Version: f.version, Seed: o.Seed, asked: o.Actionable, chats: map[string][]line{}}
+	if o.Window > 0 {
+		s.Since = f.newest.Add(-o.Window)
 	}
-	if last, ok := labels.last[s.Version]; ok && seed == 0 {
+	if last, ok := labels.last[s.Version]; ok && o.Seed == 0 {
 		s.Seed = last.Seed
-	} else if seed == 0 {
+	} else if o.Seed == 0 {
 		s.Seed = fresh
 	}
-	s.draw(&f, n)
+	s.draw(&f, o.Sample)
 	return s, nil
 }
 
@@ -126,7 +127,7 @@ func (s *Sample) draw(f *frame, n int) {
 		chat := m.platform + "\x00" + m.chat
 		s.chats[chat] = append(s.chats[chat], m.line)
 		at, err := time.Parse(time.RFC3339, m.at)
-		if !dropped(m.class) || m.gone || !s.Since.IsZero() && (err != nil || at.Before(s.Since)) {
+		if dropped(m.class) == s.asked || m.class == "" || m.gone || !s.Since.IsZero() && (err != nil || at.Before(s.Since)) {
 			continue
 		}
 		if m.version != s.Version {
@@ -161,16 +162,17 @@ func (s *Sample) around(d *drop, before, after int) (list []line, self int) {
 type Estimate struct {
 	Version string  `json:"classifier_version"`
 	Seed    int64   `json:"seed"`
-	Frame   int     `json:"frame"`    // number of dropped messages in the frame
+	Of      string  `json:"of"`       // "dropped" or "actionable" messages
+	Frame   int     `json:"frame"`    // number of these
 	Sample  int     `json:"sample"`   // messages to label
 	Labels  int     `json:"labelled"` // without the skipped
-	Misses  int     `json:"misses"`
+	Misses  int     `json:"misses"`   // that the filter had wrong
 	Skipped int     `json:"skipped"`
-	Rate    float64 `json:"misses_per_100"` // of the dropped messages
+	Rate    float64 `json:"misses_per_100"` // of these messages
 	Low     float64 `json:"low_per_100"`    // exact 95% bounds
 	High    float64 `json:"high_per_100"`
-	Others  int     `json:"other_versions"` // dropped messages of other versions, left out
-	Target  float64 `json:"target_per_100"`
+	Others  int     `json:"other_versions"` // messages of other versions, left out
+	Target  float64 `json:"target_per_100,omitempty"`
 }
 
 // target is the maximum rate of acceptance criterion AC-11, in percent.
@@ -179,8 +181,11 @@ const target = 1
 // Estimate counts the labels in the order of drawing up to the first message without one: only
 // these are a simple random sample. A skipped message counts as not drawn.
 func (s *Sample) Estimate(labels *Labels) Estimate {
-	e := Estimate{Version: s.Version, Seed: s.Seed, Frame: s.Frame, Sample: len(s.drops), Others: s.Others,
-		Target: target}
+	e := Estimate{Version: s.Version, Seed: s.Seed, Of: Right, Frame: s.Frame, Sample: len(s.drops),
+		Others: s.Others, Target: target}
+	if s.asked {
+		e.Of, e.Target = Miss, 0
+	}
 	for i := range s.drops {
 		l, ok := labels.of(s.Version, &s.drops[i])
 		if !ok {
@@ -190,7 +195,8 @@ func (s *Sample) Estimate(labels *Labels) Estimate {
 		case Skip:
 			e.Skipped++
 			continue
-		case Miss:
+		case e.Of:
+		default:
 			e.Misses++
 		}
 		e.Labels++
@@ -214,11 +220,19 @@ func (e *Estimate) judge() {
 // String returns the estimate as text.
 func (e Estimate) String() string {
 	if e.Labels == 0 {
-		return fmt.Sprintf("no labels yet; %d dropped messages to draw from", e.Frame)
+		return fmt.Sprintf("no labels yet; %d %s messages to draw from", e.Frame, e.Of)
 	}
-	text := fmt.Sprintf("%d misses in %d of %d dropped messages: %.1f per 100, 95%% interval %.1f to %.1f; the bar is %d\n",
-		e.Misses, e.Labels, e.Frame, e.Rate, e.Low, e.High, target)
+	what := "misses"
+	if e.Target == 0 {
+		what = "that needed no answer"
+	}
+	text := fmt.Sprintf("%d %s in %d of %d %s messages: %.1f per 100, 95%% interval %.1f to %.1f",
+		e.Misses, what, e.Labels, e.Frame, e.Of, e.Rate, e.Low, e.High)
+	if e.Target > 0 {
+		text += fmt.Sprintf("; the bar is %d\n", target)
+	}
 	switch {
+	case e.Target == 0:
 	case e.High <= target:
 		text += "met: even the upper bound is below the bar"
 	case e.Low > target:
@@ -227,11 +241,11 @@ func (e Estimate) String() string {
 		text += "open: the interval holds the bar; label more (--sample)"
 	}
 	if e.Skipped > 0 {
-		text += fmt.Sprintf("\n%d skipped; were all of them misses, it would be %.1f per 100", e.Skipped,
+		text += fmt.Sprintf("\n%d skipped; were all of them wrong, it would be %.1f per 100", e.Skipped,
 			100*float64(e.Misses+e.Skipped)/float64(e.Labels+e.Skipped))
 	}
 	if e.Others > 0 {
-		text += fmt.Sprintf("\n%d messages dropped by earlier versions of the rules are left out", e.Others)
+		text += fmt.Sprintf("\n%d messages classified by earlier versions of the rules are left out", e.Others)
 	}
 	return text
 }
