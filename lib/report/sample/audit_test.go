@@ -170,7 +170,8 @@ func TestAuditActionable(t *testing.T) {
 	if e, err := Labelled(h, time.Time{}); err != nil || e.Labels != 0 || e.Misses != 0 {
 		t.Errorf("they count as dropped: %+v, %v", e, err)
 	}
-	if e, err := d.Audit(context.Background(), Order{Sample: 99}); err != nil || e.Frame != 16 || e.Labels != 0 {
+	e, err = d.Audit(context.Background(), Order{Sample: 99})
+	if err != nil || e.Frame != 16 || e.Labels != 0 {
 		t.Errorf("%+v, %v", e, err)
 	}
 }

@@ -24,7 +24,8 @@ func Labelled(h *durable.Home, from time.Time) (Estimate, error) {
 		Sample: newest.Sample, Target: target}
 	for _, l := range labels.all {
 		at, err := time.Parse(time.RFC3339, l.At)
-		if !dropped(l.Classification) || l.Seed != e.Seed || l.ClassifierVersion != e.Version || err != nil || at.Before(from) {
+		if !dropped(l.Classification) ||
+			l.Seed != e.Seed || l.ClassifierVersion != e.Version || err != nil || at.Before(from) {
 			continue
 		}
 		switch l.Label {

@@ -127,7 +127,8 @@ func (s *Sample) draw(f *frame, n int) {
 		chat := m.platform + "\x00" + m.chat
 		s.chats[chat] = append(s.chats[chat], m.line)
 		at, err := time.Parse(time.RFC3339, m.at)
-		if dropped(m.class) == s.asked || m.class == "" || m.gone || !s.Since.IsZero() && (err != nil || at.Before(s.Since)) {
+		if dropped(m.class) == s.asked || m.class == "" || m.gone ||
+			!s.Since.IsZero() && (err != nil || at.Before(s.Since)) {
 			continue
 		}
 		if m.version != s.Version {
