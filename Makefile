@@ -31,8 +31,8 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
 # nightly all of them.
 RACE = ./lib/base/... ./lib/record/... ./lib/chat/session ./lib/agent/supervise ./lib/flow/supervise
 
-# On a machine that is busy with other things a package may take long.
-TEST = $(GO) test -timeout 60m -p 4
+# On a machine that is busy with other things a package may take long. TRI_BIN: the programs under test.
+TEST = TRI_BIN=$(CURDIR)/$(OUT) $(GO) test -timeout 60m -p 4
 
 all:
 	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -tags urfave_cli_no_docs -ldflags '$(LDFLAGS)' -o $(OUT) ./cmd/...
@@ -43,7 +43,7 @@ demo: all
 check: all lint
 	$(TEST) -short $(TESTFLAGS) ./...
 	$(TEST) -short -race $(TESTFLAGS) $(RACE)
-	cd scripts && TORTURE_BIN=$(CURDIR)/$(OUT) $(TEST) -short $(TESTFLAGS) ./...
+	cd scripts && $(TEST) -short $(TESTFLAGS) ./...
 
 nightly: check
 	scripts/vulnerable

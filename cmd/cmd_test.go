@@ -42,21 +42,25 @@ func onlySources(run string) bool {
 	return true
 }
 
-// withPrograms builds every program and puts the folder first on PATH.
+// withPrograms puts the folder of the programs first on PATH: TRI_BIN, where make has just built them, or one
+// that it builds.
 func withPrograms(m *testing.M) int {
-	bin, err := os.MkdirTemp("", "tri")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(bin)
-	build := exec.Command("go", "build", "-o", bin+"/", "./...")
-	if os.Getenv("GOCOVERDIR") != "" {
-		build.Args = slices.Insert(build.Args, 2, "-cover", "-coverpkg=tri/...")
-	}
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
-		return 1
+	bin := os.Getenv("TRI_BIN")
+	if cover := os.Getenv("GOCOVERDIR") != ""; bin == "" || cover {
+		var err error
+		if bin, err = os.MkdirTemp("", "tri"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer os.RemoveAll(bin)
+		build := exec.Command("go", "build", "-o", bin+"/", "./...")
+		if cover {
+			build.Args = slices.Insert(build.Args, 2, "-cover", "-coverpkg=tri/...")
+		}
+		if out, err := build.CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
+			return 1
+		}
 	}
 	if err := needed("bash", "jq", "mandoc", "tmux", "strace", "git", "bwrap"); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -10,7 +10,7 @@ import (
 // that make has built.
 func TestBudgets(t *testing.T) {
 	var table strings.Builder
-	over, err := run(&table, "../..", os.Getenv("TORTURE_BIN"), false)
+	over, err := run(&table, "../..", os.Getenv("TRI_BIN"), false)
 	if err != nil {
 		t.Fatal(err)
 	}

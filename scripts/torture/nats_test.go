@@ -22,7 +22,7 @@ import (
 // serve starts the real server with the configuration of tri-nats init, and returns the folder of the keys.
 func serve(t *testing.T) (dir, url string) {
 	t.Helper()
-	server := filepath.Join(os.Getenv("TORTURE_BIN"), "nats-server")
+	server := filepath.Join(os.Getenv("TRI_BIN"), "nats-server")
 	if _, err := os.Stat(server); err != nil {
 		t.Skip("make bin/nats-server builds the server")
 	}

@@ -10,9 +10,9 @@ import (
 // TestQuick is a little of what needs neither root nor strace nor another clock. The
 // programs are those that make has built: it says where.
 func TestQuick(t *testing.T) {
-	bin := os.Getenv("TORTURE_BIN")
+	bin := os.Getenv("TRI_BIN")
 	if bin == "" {
-		t.Skip("TORTURE_BIN names no folder of programs; make check does")
+		t.Skip("TRI_BIN names no folder of programs; make check does")
 	}
 	for _, tt := range []struct {
 		part             string
