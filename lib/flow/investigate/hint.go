@@ -6,26 +6,64 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"tri/lib/base/durable"
 	"tri/lib/judge/codesearch"
+	"tri/lib/judge/evidence"
 )
 
-// searched returns a hint from a search of the codebase, from which an agent can read on. The hint is
-// optional: if the search fails, the round continues without it.
-func (i *Investigator) searched(ctx context.Context, codebase, question string) (Hint, bool) {
+// searched returns what a search of the codebase found, from which an agent can read on, and the newest
+// commits of the files found: of the agents, few can read a history themselves. Both are optional: if one
+// fails, the round continues without it.
+func (i *Investigator) searched(ctx context.Context, codebase, question string) (hints []Hint) {
 	if !i.Search || codebase == "" {
-		return Hint{}, false
+		return nil
 	}
 	x, err := i.index(codebase)
 	if err != nil {
-		return Hint{}, false
+		return nil
 	}
 	found, err := x.Search(ctx, question, maxPlaces)
 	if err != nil {
+		return nil
+	}
+	if h, ok := Places(found); ok {
+		hints = append(hints, h)
+	}
+	if h, ok := commits(ctx, codebase, found); ok {
+		hints = append(hints, h)
+	}
+	return hints
+}
+
+// Bounds on the commits listed for a search.
+const (
+	maxFiles   = 3
+	maxCommits = 4               // of each file
+	historyFor = 3 * time.Second // a history that takes longer is left out
+)
+
+// commits lists the newest commits of the files found.
+func commits(ctx context.Context, codebase string, found codesearch.Found) (Hint, bool) {
+	ctx, cancel := context.WithTimeout(ctx, historyFor)
+	defer cancel()
+	repo, err := evidence.OpenRepo(codebase)
+	if err != nil {
 		return Hint{}, false
 	}
-	return Places(found)
+	var files []string
+	text := ""
+	for _, hit := range found.Hits {
+		if slices.Contains(files, hit.Path) || len(files) == maxFiles {
+			continue
+		}
+		files = append(files, hit.Path)
+		if all, err := repo.Changed(ctx, hit.Path, 0, 0, maxCommits); err == nil && len(all) > 0 {
+			text += hit.Path + "\n  " + strings.Join(all, "\n  ") + "\n"
+		}
+	}
+	return Hint{Source: "the newest commits of these files", Text: strings.TrimSuffix(text, "\n")}, text != ""
 }
 
 // Places makes one hint of search results: each place with the lines that contain most of the question's

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -305,8 +306,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestSearchedHints: a model is given the results of a search, once and short; an agent that is itself a
-// search is not.
+// TestSearchedHints: a model is given the results of a search, once and short, and the commits of the files
+// found; an agent that is itself a search is not.
 func TestSearchedHints(t *testing.T) {
 	dir := t.TempDir()
 	text := "package pay\n\n// MaxRetries is how often a charge is tried again.\nconst MaxRetries = 5\n"
@@ -320,11 +321,24 @@ func TestSearchedHints(t *testing.T) {
 	}{{true, "how often is a charge tried again?", true},
 		{false, "how often is a charge tried again?", false}, {true, "who won the cup?", false}} {
 		i := &Investigator{Search: tt.search, Home: t.TempDir()}
-		h, ok := i.searched(context.Background(), dir, tt.question)
-		if ok != tt.want || ok && (!strings.Contains(h.Text, "retry.go:3-4\n") ||
-			!strings.Contains(h.Text, "MaxRetries = 5")) {
-			t.Errorf("%+v: %v, %q", tt, ok, h.Text)
+		h := i.searched(context.Background(), dir, tt.question)
+		if len(h) > 0 != tt.want || tt.want && (!strings.Contains(h[0].Text, "retry.go:3-4\n") ||
+			!strings.Contains(h[0].Text, "MaxRetries = 5")) {
+			t.Errorf("%+v: %+v", tt, h)
 		}
+	}
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."},
+		{"-c", "user.name=ana", "-c", "user.email=a@b", "commit", "-qm", "retry charges five times"}} {
+		cmd := exec.Command("git", append([]string{"-C", dir}, args...)...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v", out, err)
+		}
+	}
+	i := &Investigator{Search: true}
+	h := i.searched(context.Background(), dir, "how often is a charge tried again?")
+	if len(h) != 2 || !strings.HasPrefix(h[1].Text, "retry.go\n") ||
+		!strings.HasSuffix(h[1].Text, " ana: retry charges five times") {
+		t.Errorf("%+v", h)
 	}
 }
 

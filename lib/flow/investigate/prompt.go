@@ -65,7 +65,7 @@ func (i *Investigator) prompt(ctx context.Context, r Request, rubric, schema,
 	if t.EarlierDraft != "" {
 		data.Earlier = append(data.Earlier, prompt.Quote("draft", t.EarlierDraft).Most(maxFeedback))
 	}
-	if h, ok := i.searched(ctx, r.Codebase, withNotes(t)); ok {
+	for _, h := range i.searched(ctx, r.Codebase, withNotes(t)) {
 		data.Hints = append(data.Hints, prompt.Quote("hint", h.Source+"\n"+h.Text).Most(maxFound))
 	}
 	hints := slices.Concat(r.Hints[:min(len(r.Hints), maxHints)], i.knowledge(ctx, withNotes(t)))
