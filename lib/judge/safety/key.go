@@ -3,6 +3,7 @@ package safety
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"tri/lib/base/lazyregexp"
 )
@@ -40,18 +41,54 @@ func HoldsKey(text []byte) bool {
 	return false
 }
 
-// example reports whether a token is not real: it says so itself, or has very few different characters.
-func example(token string) bool {
-	lower := bytes.ToLower([]byte(token))
-	for _, word := range []string{"example", "xxxx", "your", "dummy", "fake", "test", "redacted",
-		"placeholder", "sample", "1234567890", "abcdefgh"} {
-		if bytes.Contains(lower, []byte(word)) {
-			return true
+// HoldsSecret reports whether a line of a settings file contains, in plain sight, a key, token or password:
+// by its form, or by the name before it. Examples and placeholders are none.
+func HoldsSecret(text []byte) bool {
+	in := search(string(text))
+	words, lower := strings.Split(in.text, "\n"), strings.Split(in.lower, "\n")
+	if len(words) != len(lower) { // lower case of broken UTF-8
+		words = lower
+	}
+	for i := range rules() {
+		r := &rules()[i]
+		near := slices.DeleteFunc(slices.Clone(r.near), func(w string) bool { return !in.has(w) })
+		for n, line := range lower {
+			if slices.ContainsFunc(near, func(w string) bool { return strings.Contains(line, w) }) &&
+				r.first(words[n], example) != "" {
+				return true
+			}
 		}
 	}
-	different := map[byte]bool{}
-	for _, c := range lower {
+	for n, line := range lower {
+		if !slices.ContainsFunc(named, func(w string) bool { return strings.Contains(line, w) }) {
+			continue
+		}
+		for _, m := range assignment.FindAllStringSubmatch(words[n], -1) {
+			if isSecretValue(strings.ToLower(m[1]), m[2] != "", m[3]) && !namedExample(m[3]) {
+				return true
+			}
+		}
+		for _, m := range bearer.FindAllStringSubmatch(words[n], -1) {
+			if random(m[1], 16) && !example(m[1]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// example reports whether a token is not real: it says so itself, or has very few different characters.
+func example(token string) bool {
+	different := map[rune]bool{}
+	for _, c := range strings.ToLower(token) {
 		different[c] = true
 	}
-	return len(different) < 10
+	return len(different) < 10 || namedExample(token)
+}
+
+func namedExample(token string) bool {
+	return slices.ContainsFunc([]string{"example", "xxxx", "your", "dummy", "fake", "test", "redacted",
+		"placeholder", "sample", "change", "1234567890", "abcdefgh"}, func(word string) bool {
+		return strings.Contains(strings.ToLower(token), word)
+	})
 }

@@ -1,6 +1,8 @@
 package safety
 
 import (
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -33,6 +35,34 @@ func TestHoldsKey(t *testing.T) {
 	} {
 		if HoldsKey([]byte(text)) {
 			t.Errorf("taken for a key: %q", text)
+		}
+	}
+}
+
+// TestHoldsSecret: the made-up secrets of every issuer are found in settings, placeholders are not.
+func TestHoldsSecret(t *testing.T) {
+	d := drawn{rand.New(rand.NewPCG(5, 6))}
+	for _, shape := range append(slices.Clone(shapes),
+		"client-key-data: LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQp????????????????????????????????",
+		"datadog_api+_key: %%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%",
+		"HEROKU_API+_KEY: %%%%%%%%-%%%%-%%%%-%%%%-%%%%%%%%%%%%",
+		"cloudflare_api+_token: ????????????????????????????????????????",
+		"mapbox_secret: sk.ey+J1IjoiYWJjIiwiYSI6ImNs????????????????????.??????????????????????") {
+		text := "name: app\n" + d.shape(shape) + "\nport: 80\n"
+		if namedExample(strings.ReplaceAll(shape, "+", "")) {
+			continue
+		}
+		if !HoldsSecret([]byte(text)) {
+			t.Errorf("not found: %s", shape)
+		}
+	}
+	for _, text := range []string{"password: changeme", "token: ${TOKEN}", "api_key: <your key>",
+		"secret: {{ .Values.secret }}", "api_key: your-api-key-1234567890", "keys: [a, b]",
+		"integrity: sha512-Rw5lVq8v0bW6pGm1aYcJxk3Zt9nEoHfQyDu2sKXi7A==",
+		"image: registry.example/app@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+		"DATABASE_URL: postgres://localhost:5432/app"} {
+		if HoldsSecret([]byte("name: app\n" + text + "\n")) {
+			t.Errorf("taken for a secret: %s", text)
 		}
 	}
 }

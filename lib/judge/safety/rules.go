@@ -90,7 +90,12 @@ func (r *rule) find(in *searched, pass func(secret string) bool) string {
 	if !slices.ContainsFunc(r.near, in.has) {
 		return ""
 	}
-	for _, m := range r.re.FindAllStringSubmatch(in.text, 100) {
+	return r.first(in.text, pass)
+}
+
+// first is find in a text that contains one of the rule's words.
+func (r *rule) first(text string, pass func(secret string) bool) string {
+	for _, m := range r.re.FindAllStringSubmatch(text, 100) {
 		secret := m[0]
 		if r.group < len(m) && r.group > 0 && m[r.group] != "" {
 			secret = m[r.group]

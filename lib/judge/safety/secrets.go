@@ -20,6 +20,10 @@ import (
 // or typed as a password counts.
 var assignment = lazyregexp.New(`(?i)(pass(?:word|wd|phrase|code)?|pwd|sandi|contraseña|passwort|senha|mot de passe|пароль|密码|口令|パスワード|비밀번호|secret|token|(?:api|access|account|auth|client|consumer|encryption|license|master|private|app|application|service|signing|shared|storage|subscription|webhook|deploy)[ _-]?key|credentials?|session[_-]?id|sessionid|sid|cookie)[\w-]*["'` + "`" + `]?[*_]{0,2}\s*(?:=>|:=|==|=|:|：|\bis\b|\badalah\b|\bes\b|\bist\b|は|是)[*_]{0,2}\s*(["'` + "`" + `]?)([^\s"'` + "`" + `,;]{6,})`)
 
+// named are words of which one is in whatever assignment or bearer matches.
+var named = append([]string{"secret", "token", "key", "credential", "session", "sid", "cookie", "bearer", "basic",
+	"authorization"}, passwords...)
+
 var bearer = lazyregexp.New(`(?i)\b(?:bearer|basic|authorization:\s*\w+)\s+([a-z0-9+/._~=-]{16,})`)
 
 // secrets returns the kinds of secret in text. It never returns the secret itself, since the result is
