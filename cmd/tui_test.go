@@ -2,14 +2,17 @@ package cmd_test
 
 import (
 	"bytes"
+	"io"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/creack/pty"
+	"github.com/rivo/uniseg"
 
 	"tri/lib/base/durable"
 	"tri/lib/record/decision"
@@ -92,14 +95,59 @@ func TestScreen(t *testing.T) {
 	}
 }
 
+// TestWidths: what a person reads on a terminal fits its width, and is broken between words alone.
+func TestWidths(t *testing.T) {
+	h, err := durable.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	sentence := "The limit is read by loadRetryLimitFromEnvironment of the package config, at every start. "
+	waitingDraft(t, h, strings.Repeat(sentence, 5)+"\n\n"+strings.Repeat("最新の値は、", 30),
+		strings.Repeat("where is the retryLimit configured? ", 9))
+	for _, cols := range []uint16{80, 200} {
+		for _, line := range []string{"tri-approve show 1", "tri-approve list", "tri-report brief"} {
+			args := append(strings.Fields(line), "--home", h.Dir())
+			whole, err := exec.Command(args[0], args[1:]...).Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			size := pty.Winsize{Rows: 24, Cols: cols}
+			tty, err := pty.StartWithSize(exec.Command(args[0], args[1:]...), &size)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, _ := io.ReadAll(tty) // EIO at the end
+			tty.Close()
+			widest, words := 0, strings.Fields(string(whole))
+			for shown := range strings.Lines(sequence.ReplaceAllString(string(b), "")) {
+				shown = strings.TrimRight(shown, "\r\n")
+				n := uniseg.StringWidth(shown)
+				if widest = max(widest, n); n > int(cols) {
+					t.Errorf("%s: %d columns of %d: %q", line, n, cols, shown)
+				}
+				for _, word := range strings.Fields(shown) {
+					word = strings.TrimSuffix(word, "…")
+					if !slices.Contains(words, word) && word[0] < 0x80 && (word[0] < '0' || word[0] > '9') {
+						t.Errorf("%s in %d columns: %q is part of a word", line, cols, word)
+					}
+				}
+			}
+			if widest < int(cols)*3/4 && line != "tri-report brief" {
+				t.Errorf("%s: the widest line has %d columns of %d", line, widest, cols)
+			}
+		}
+	}
+}
+
 // waitingDraft adds a draft that waits for a person.
-func waitingDraft(t *testing.T, h *durable.Home, text string) {
+func waitingDraft(t *testing.T, h *durable.Home, text string, question ...string) {
 	t.Helper()
 	th := thread.Thread{
 		Key: "local.dev.0", Platform: "local", ChatID: "dev", ChatName: "dev", ThreadID: "0",
 		OriginalSenderName: "cy", Status: thread.PendingUser, Cycle: 1,
-		Messages: []thread.Message{{MessageID: "0", Content: "where?"}}, DraftPending: &text,
-		DraftSHA256: decision.Sum(text),
+		Messages:     []thread.Message{{MessageID: "0", Content: strings.Join(append(question, "where?"), "")}},
+		DraftPending: &text, DraftSHA256: decision.Sum(text),
 	}
 	if err := th.Save(h); err != nil {
 		t.Fatal(err)

@@ -83,11 +83,7 @@ func (b *Brief) Print(w io.Writer) error {
 			text.Line(cmp.Or(it.Question, it.Text), maxText), text.Line(it.Note, 30))
 	})
 	b.sums(out)
-	body := out.String()
-	if term.Is(w) {
-		body = strings.Join(term.Wrap(body, term.Width(w)), "\n") + "\n"
-	}
-	if _, err := io.WriteString(w, body); err != nil {
+	if err := term.Print(w, out.String()); err != nil {
 		return sysexit.With(sysexit.IO, fmt.Errorf("write brief: %w", err))
 	}
 	return nil

@@ -86,48 +86,16 @@ func (s *sheet) table(r rows) {
 func columns(s string) int { return uniseg.StringWidth(s) }
 
 // fit cuts outside text to most columns of a line.
-func fit(body string, most int) string {
-	body = text.Line(body, 0)
-	if columns(body) <= most {
-		return body
-	}
-	var b strings.Builder
-	room := most - 1
-	for rest, state := body, -1; rest != ""; {
-		var cluster string
-		var w int
-		cluster, rest, w, state = uniseg.FirstGraphemeClusterInString(rest, state)
-		if room -= w; room < 0 {
-			break
-		}
-		b.WriteString(cluster)
-	}
-	return b.String() + "…"
-}
+func fit(body string, most int) string { return term.Cut(text.Line(body, 0), most) }
 
 // wrap writes a text after a mark, in lines that fit.
 func (s *sheet) wrap(mark, body string) {
-	line := mark
-	indent := strings.Repeat(" ", columns(mark))
-	for i, w := range strings.Fields(text.Line(body, 0)) {
-		if i > 0 && columns(line)+1+columns(w) > width {
-			s.WriteString(line + "\n")
-			line = indent
+	for i, line := range append(term.Wrap(text.Line(body, 0), width-columns(mark)), "") {
+		if line = strings.TrimSpace(line); i == 0 || line != "" {
+			s.WriteString(strings.TrimRight(mark+line, " ") + "\n")
 		}
-		if line != "" && !strings.HasSuffix(line, " ") {
-			line += " "
-		}
-		for columns(line)+columns(w) > width { // a word as long as a line
-			head := strings.TrimSuffix(fit(w, width-columns(line)+1), "…")
-			if head == "" {
-				break
-			}
-			s.WriteString(line + head + "\n")
-			line, w = indent, w[len(head):]
-		}
-		line += w
+		mark = strings.Repeat(" ", columns(mark))
 	}
-	s.WriteString(strings.TrimRight(line, " ") + "\n")
 }
 
 // took returns a duration in short form: 40s, 12m, 3.5h, 2.1d.

@@ -28,15 +28,16 @@ func Columns(w io.Writer, rows [][]string, width int) error {
 				line.WriteString(strings.Repeat(" ", widths[i]-uniseg.StringWidth(cell)+2))
 			}
 		}
-		all.WriteString(cut(strings.TrimRight(line.String(), " "), width))
+		all.WriteString(Cut(strings.TrimRight(line.String(), " "), width))
 		all.WriteByte('\n')
 	}
 	_, err := io.WriteString(w, all.String())
 	return err
 }
 
-// cut returns s if it is at most width columns wide, else its start and an ellipsis; 0 cuts nothing.
-func cut(s string, width int) string {
+// Cut returns s if it is at most width columns wide, else its start and an ellipsis, after a whole word if
+// one ends in the last quarter; 0 cuts nothing.
+func Cut(s string, width int) string {
 	if width <= 0 || uniseg.StringWidth(s) <= width {
 		return s
 	}
@@ -44,7 +45,10 @@ func cut(s string, width int) string {
 	for g := uniseg.NewGraphemes(s); g.Next(); {
 		from, _ := g.Positions()
 		if used += g.Width(); used > width-1 {
-			return s[:from] + "…"
+			if end := strings.LastIndexByte(s[:from], ' '); end > from*3/4 && s[from] != ' ' {
+				from = end
+			}
+			return strings.TrimRight(s[:from], " ") + "…"
 		}
 	}
 	return s

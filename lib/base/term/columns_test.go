@@ -25,3 +25,13 @@ func TestColumns(t *testing.T) {
 		}
 	}
 }
+
+func TestCut(t *testing.T) {
+	for want, width := range map[string]int{
+		"where is the suggestion made": 28, "where is the…": 14, "where is…": 11, "where is the sugg…": 18,
+	} {
+		if got := Cut("where is the suggestion made", width); got != want {
+			t.Errorf("%d: %q, want %q", width, got, want)
+		}
+	}
+}

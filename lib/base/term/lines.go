@@ -31,7 +31,7 @@ func (l *lines) Write(b []byte) (int, error) {
 			break
 		}
 		if line := l.show(record); line != "" {
-			shown = append(append(shown, cut(line, width)...), '\n')
+			shown = append(append(shown, Cut(line, width)...), '\n')
 		}
 		l.rest = rest
 	}

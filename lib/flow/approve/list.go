@@ -12,10 +12,10 @@ import (
 
 // PrintList writes a line for each item, in columns that fit a terminal.
 func PrintList(w io.Writer, items []*Item, now time.Time) error {
-	width, name, mark := 0, 20, 80
+	width, name, mark, most := 0, 20, 80, 80
 	if term.Is(w) {
 		width = term.Width(w)
-		name, mark = min(name, width/6), min(mark, width/3) // room for the question
+		name, mark, most = min(name, width/6), min(mark, width/3), width // room for the question
 	}
 	var rows [][]string
 	for _, it := range items {
@@ -32,7 +32,7 @@ func PrintList(w io.Writer, items []*Item, now time.Time) error {
 		}
 		rows = append(rows, []string{number, it.ID, term.Age(instant(it.Since), now),
 			text.Line(it.ChatName, name), text.Line(it.Who, name), text.Line(badge, mark),
-			text.Line(it.Question, 80)})
+			text.Line(it.Question, most)})
 	}
 	return term.Columns(w, rows, width)
 }

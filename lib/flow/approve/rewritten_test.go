@@ -31,8 +31,8 @@ func TestRewrittenTextIsNamed(t *testing.T) {
 
 // TestUnknownTokens: tokens that a program does not report are not shown as none.
 func TestUnknownTokens(t *testing.T) {
-	var b strings.Builder
-	(&page{w: &b}).cost("  attack", &draft.Usage{TokensUnknown: true, Turns: 2})
+	var b page
+	b.cost("  attack", &draft.Usage{TokensUnknown: true, Turns: 2})
 	if got := b.String(); got != "  attack: cost not told, tokens not told, 2 turns, 0s\n" {
 		t.Errorf("%q", got)
 	}

@@ -145,7 +145,7 @@ const shownLines = 12
 // Print writes a view for a person. Outside text is escaped and written behind a bar, so that it cannot
 // imitate a heading.
 func (v View) Print(w io.Writer, now time.Time) error {
-	p := &page{w: w}
+	p := new(page)
 	p.line("%s  %s  %s, cycle %d", v.ID, v.Kind, v.Key, v.Cycle)
 	p.line("%s on %s, %s, waits for %s%s", v.ChatName, v.Platform, v.Who, term.Age(instant(v.Since), now),
 		before(", ", v.Badge))
@@ -183,7 +183,7 @@ func (v View) Print(w io.Writer, now time.Time) error {
 		p.head("Look into the chat, then say")
 		p.line("tri-approve settle %s posted|retry|drop", v.ID)
 	}
-	return p.err
+	return term.Print(w, p.String())
 }
 
 // Rewritten reports whether a person replaced the draft: the checks are those of the draft before.
@@ -214,30 +214,23 @@ func (v View) noteHead() string {
 	return "Decided"
 }
 
-// page writes lines until a write fails.
-type page struct {
-	w   io.Writer
-	err error
-}
+// page collects lines.
+type page struct{ strings.Builder }
 
 func (p *page) line(format string, args ...any) {
-	if p.err == nil {
-		_, p.err = fmt.Fprintln(p.w, flat(fmt.Sprintf(format, args...)))
-	}
+	p.WriteString(flat(fmt.Sprintf(format, args...)) + "\n")
 }
 
 func (p *page) head(text string) {
-	if p.err == nil && text != "" {
-		_, p.err = fmt.Fprintf(p.w, "\n%s\n", flat(text))
+	if text != "" {
+		p.WriteString("\n" + flat(text) + "\n")
 	}
 }
 
 // quote writes outside text, each line behind a bar.
 func (p *page) quote(body string) {
 	for line := range strings.Lines(strings.TrimRight(text.Visible(body), "\n")) {
-		if p.err == nil {
-			_, p.err = fmt.Fprintf(p.w, "  │ %s\n", strings.TrimSuffix(line, "\n"))
-		}
+		p.WriteString("  │ " + strings.TrimSuffix(line, "\n") + "\n")
 	}
 }
 
@@ -321,9 +314,7 @@ func (p *page) evidence(v View) {
 				p.line("     and %d lines more", len(c.Lines)-n)
 				break
 			}
-			if p.err == nil {
-				_, p.err = fmt.Fprintf(p.w, "  %6d │ %s\n", c.Start+n, text.Cut(text.Visible(line), 160))
-			}
+			p.WriteString(fmt.Sprintf("  %6d │ %s\n", c.Start+n, text.Cut(text.Visible(line), 160)))
 		}
 	}
 }

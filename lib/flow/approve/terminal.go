@@ -244,17 +244,17 @@ func (t *Terminal) ask(it *Item, text string, sentences []verdict.Sentence) erro
 		err := sysexit.With(sysexit.Usage, errors.New("nobody is here to be asked"))
 		return sysexit.Hint(err, "--yes approves without asking")
 	}
-	p := &page{w: t.Err}
+	p := new(page)
 	p.line("To %s on %s, in answer to %s:", it.ChatName, it.Platform, it.Who)
 	p.quote(it.Question)
 	p.head(fmt.Sprintf("would be posted, sha256 %.12s:", decision.Sum(text)))
 	p.quote(text)
 	p.sentences(sentences)
-	if p.err == nil {
-		_, p.err = fmt.Fprint(t.Err, "\nPost it? [y/N] ")
+	if err := term.Print(t.Err, p.String()); err != nil {
+		return t.wrote(err)
 	}
-	if p.err != nil {
-		return t.wrote(p.err)
+	if _, err := fmt.Fprint(t.Err, "\nPost it? [y/N] "); err != nil {
+		return t.wrote(err)
 	}
 	answer, err := bufio.NewReader(io.LimitReader(t.In, 100)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {

@@ -239,20 +239,11 @@ func (s *screen) paint(style, text string) string {
 
 // fit cuts or pads a line to a width in columns.
 func fit(text string, width int) string {
-	n := uniseg.StringWidth(text)
-	if n <= width {
-		return text + strings.Repeat(" ", width-n)
+	if width <= 0 {
+		return ""
 	}
-	var b strings.Builder
-	n = 0
-	for g := uniseg.NewGraphemes(text); g.Next(); {
-		if n+g.Width() > width-1 {
-			break
-		}
-		n += g.Width()
-		b.WriteString(g.Str())
-	}
-	return b.String() + "…" + strings.Repeat(" ", max(width-1-n, 0))
+	text = term.Cut(text, width)
+	return text + strings.Repeat(" ", max(width-uniseg.StringWidth(text), 0))
 }
 
 // tail returns the end of a line, at most width columns wide.
