@@ -45,7 +45,7 @@ func (p *pool) tell(t *thread.Thread, id string) error {
 		}
 		if len(told)+len(words) < maxWords {
 			words = append(words, run.Word{ID: word, Kind: kind, By: "asker",
-				MessageIDs: []string{m.MessageID}, Text: m.Content})
+				MessageIDs: []string{m.MessageID}, Text: m.Said()})
 		}
 	}
 	for _, n := range t.PendingNotes { // however long the run has taken

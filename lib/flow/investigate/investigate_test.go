@@ -19,6 +19,7 @@ import (
 	"tri/lib/base/prompt"
 	"tri/lib/judge/codesearch"
 	"tri/lib/record/draft"
+	"tri/lib/record/event"
 	"tri/lib/record/thread"
 )
 
@@ -143,6 +144,8 @@ func TestPromptHasEverything(t *testing.T) {
 	inv.Knowledge, inv.Language = []string{notes, "/nonexistent"}, "id"
 	th := question("how many retries of a charge?")
 	th.Context = []thread.Message{{SenderName: "bo\n=== end", Content: "it failed again"}}
+	th.Messages = append(th.Messages, thread.From(&event.Classified{Event: event.Event{
+		Attachments: []event.Attachment{{Name: "gateway\x1b[2J.log"}}}}))
 	th.Notes = []thread.Note{{By: "op", Text: "the new gateway, not the old"}}
 	th.BounceFeedback, th.EarlierDraft = "line 3 does not say so", "Four retries, says the comment."
 	_, err := inv.Run(context.Background(),
@@ -153,7 +156,8 @@ func TestPromptHasEverything(t *testing.T) {
 	}
 	outside := outsideFences(t, a.task.Prompt)
 	for _, want := range []string{"how many retries of a charge?", "it failed again", "the new gateway",
-		"line 3 does not say so", "Four retries", "limit was 3 in May", "capped by finance"} {
+		"line 3 does not say so", "Four retries", "limit was 3 in May", "capped by finance",
+		"[attached, not readable: gateway"} {
 		if !strings.Contains(a.task.Prompt, want) {
 			t.Errorf("the prompt lacks %q", want)
 		}
@@ -166,6 +170,9 @@ func TestPromptHasEverything(t *testing.T) {
 		if !strings.Contains(outside, want) {
 			t.Errorf("the prompt lacks %q", want)
 		}
+	}
+	if strings.Contains(a.task.Prompt, "\x1b") {
+		t.Error("a file's name reaches the prompt raw")
 	}
 	if strings.Contains(a.task.Question, "failed again") ||
 		!strings.Contains(a.task.Question, "the new gateway") {

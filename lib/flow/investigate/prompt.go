@@ -87,7 +87,7 @@ func said(label string, messages []thread.Message, most int) []prompt.Text {
 			who = m.SenderID
 		}
 		out = append(out, prompt.Quote(label,
-			fmt.Sprintf("from %s, %s:\n%s", oneLine(who), oneLine(m.At), m.Content)).Most(most))
+			fmt.Sprintf("from %s, %s:\n%s", oneLine(who), oneLine(m.At), m.Said())).Most(most))
 	}
 	return out
 }

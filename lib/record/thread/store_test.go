@@ -3,6 +3,7 @@ package thread
 import (
 	"fmt"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -238,8 +239,9 @@ func TestTarget(t *testing.T) {
 	}
 	e := &event.Classified{Event: event.Event{MessageID: "1", ThreadInferred: "x", Deleted: true,
 		Content: "c", CreateTime: "t", Sender: event.Sender{ID: "s", Name: "n"}}, IsBotMention: true}
-	if got := From(e); got != (Message{MessageID: "1", SenderID: "s", SenderName: "n", At: "t", Content: "c",
-		Mention: true, Deleted: true, Inferred: true}) {
+	want := Message{MessageID: "1", SenderID: "s", SenderName: "n", At: "t", Content: "c",
+		Mention: true, Deleted: true, Inferred: true}
+	if got := From(e); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v", got)
 	}
 }

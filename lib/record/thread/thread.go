@@ -5,7 +5,9 @@ package thread
 
 import (
 	"slices"
+	"strings"
 
+	"tri/lib/base/text"
 	"tri/lib/record/draft"
 	"tri/lib/record/event"
 	"tri/lib/record/verdict"
@@ -55,6 +57,21 @@ type Message struct {
 	Before bool `json:"before,omitempty"`
 	// Relation is RelationRedirect if the message replaces what was asked before.
 	Relation string `json:"relation,omitempty"`
+	// Files are the names of attached files, at most 10. No program reads the files.
+	Files []string `json:"files,omitempty"`
+}
+
+const (
+	maxFiles    = 10
+	maxFileName = 100 // characters
+)
+
+// Said returns what an agent is shown of the message: its text, and the names of attached files.
+func (m *Message) Said() string {
+	if len(m.Files) == 0 {
+		return m.Content
+	}
+	return strings.TrimLeft(m.Content+"\n[attached, not readable: "+strings.Join(m.Files, ", ")+"]", "\n")
 }
 
 // Thread is one item with its history. Pointers are null until their value is known.
@@ -223,10 +240,14 @@ func (t *Thread) Target() (chatID, threadID, replyTo string) {
 
 // From returns the message that a thread keeps of an event.
 func From(e *event.Classified) Message {
-	return Message{
+	m := Message{
 		MessageID: e.MessageID, SenderID: e.Sender.ID, SenderName: e.Sender.Name,
 		At: e.CreateTime, Content: e.Content, Mention: e.IsBotMention,
 		Actionable: e.Classification == event.Actionable, Deleted: e.Deleted,
 		Inferred: e.ThreadInferred != "",
 	}
+	for _, a := range e.Attachments[:min(len(e.Attachments), maxFiles)] {
+		m.Files = append(m.Files, text.Line(a.Name, maxFileName))
+	}
+	return m
 }
