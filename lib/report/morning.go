@@ -45,9 +45,9 @@ func (b *Brief) shadow() string {
 func (b *Brief) Print(w io.Writer) error {
 	now := instant(b.At)
 	out := new(strings.Builder)
-	fmt.Fprintf(out, "%s UTC, since %s: %d messages, %d ask, %d answered\n", clock(b.At), clock(b.Since),
-		b.Messages, b.Actionable, len(b.Answered))
-	fmt.Fprintf(out, "%d wait for you%s, %d approved and not posted, %d being worked on; %d became ready since%s\n", len(b.Waiting), b.shadow(), b.Approved, b.Moving, b.Ready, b.expired())
+	fmt.Fprintf(out, "%s UTC, since %s: %s, %d asking, %d answered\n", clock(b.At), clock(b.Since),
+		text.Count(b.Messages, "message"), b.Actionable, len(b.Answered))
+	fmt.Fprintf(out, "%d waiting for you%s, %d approved and not posted, %d being worked on; %d became ready since%s\n", len(b.Waiting), b.shadow(), b.Approved, b.Moving, b.Ready, b.expired())
 	list(out, b.Waiting, maxWaiting, "tri-approve list", func(it Item) string {
 		return fmt.Sprintf("  %-4s %s  %s: %s  [%s]", term.Age(instant(it.At), now), text.Line(it.Chat, 16),
 			text.Line(it.Who, 16), text.Line(it.Text, maxText), text.Line(it.Note, 48))

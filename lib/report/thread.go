@@ -105,7 +105,7 @@ func (c *Conversation) WriteJSON(w io.Writer) error { return writeJSON(w, c) }
 func (c *Conversation) Print(w io.Writer) error {
 	s := newSheet(w)
 	s.printf("%s in %s (%s), %s, %s: %s\n", text.Line(c.Key, 0), text.Line(cmp.Or(c.ChatName, c.ChatID), 0),
-		text.Line(c.Platform, 0), plural(len(c.Said), "message"), plural(len(c.Cycles), "cycle"), c.Status)
+		text.Line(c.Platform, 0), text.Count(len(c.Said), "message"), text.Count(len(c.Cycles), "cycle"), c.Status)
 	for _, m := range c.Said {
 		who := text.Line(m.Who, 0)
 		if m.Ours {
@@ -129,11 +129,4 @@ func (c *Conversation) Print(w io.Writer) error {
 		s.printf("trouble: %s\n", text.Line(trouble, 0))
 	}
 	return s.send(w)
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -191,11 +191,11 @@ func (a *Asked) cites(name string) bool {
 func (t *Trial) Sums() []string {
 	n := len(t.Asked)
 	return []string{
-		fmt.Sprintf("%s: %d got a draft, %d found nothing or failed.", plural(n, "question"), t.Drafted,
+		fmt.Sprintf("%s: %d got a draft, %d found nothing or failed.", text.Count(n, "question"), t.Drafted,
 			n-t.Drafted),
 		fmt.Sprintf("People replied to %d of them.", t.Answered),
 		fmt.Sprintf("People named something of the code in reply to %s; for %d of them the draft cites it.",
-			plural(t.Compared, "drafted question"), t.Named),
+			text.Count(t.Compared, "drafted question"), t.Named),
 	}
 }
 

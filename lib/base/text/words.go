@@ -1,6 +1,7 @@
 package text
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 )
@@ -70,4 +71,12 @@ func ends(rs []rune, i int) bool {
 		j++
 	}
 	return j == len(rs) || !unicode.IsLower(rs[j])
+}
+
+// Count returns a number with a noun, to which it adds an s unless the number is 1.
+func Count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
 }

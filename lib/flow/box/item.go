@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"tri/lib/agent"
+	"tri/lib/base/text"
 	"tri/lib/record/draft"
 	"tri/lib/record/run"
 	"tri/lib/record/thread"
@@ -46,9 +47,9 @@ func Patch(ctx context.Context, t *thread.Thread, options Box) (ret *draft.Retur
 	n := bytes.Count(append([]byte("\n"), patch...), []byte("\ndiff --git "))
 	return &draft.Return{
 		Confidence: draft.Low, ConfidenceReason: "no one has read the patch",
-		SummaryForOrchestrator: fmt.Sprintf("A patch of %s waits: tri-box merge %s.", files(n),
+		SummaryForOrchestrator: fmt.Sprintf("A patch of %s waits: tri-box merge %s.", text.Count(n, "file"),
 			idOf(r.Meta.RunName)),
-		DraftReply:    fmt.Sprintf("A patch for this is ready (%s). It is used when a person has read and merged it.", files(n)),
+		DraftReply:    fmt.Sprintf("A patch for this is ready (%s). It is used when a person has read and merged it.", text.Count(n, "file")),
 		DraftLanguage: cmp.Or(t.Lang, "en"), EvidenceRefs: []draft.Ref{}, OpenQuestions: []string{},
 		InvestigatorRound: 1,
 		ResearchNotes:     "Run " + r.Meta.RunName + " in " + b.Checkout + ".", Usage: r.State.Usage,

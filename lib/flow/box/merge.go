@@ -127,7 +127,7 @@ func (l *live) apply(ctx context.Context, repo *git.Repo, patch *git.Patch, how 
 	if err != nil {
 		return errors.Join(err, l.unmark(l.name))
 	}
-	l.Say("%s of %s changed, nothing committed", files(len(done.Files)), l.Checkout)
+	l.Say("%s of %s changed, nothing committed", text.Count(len(done.Files), "file"), l.Checkout)
 	return l.merged(ctx)
 }
 
@@ -210,7 +210,8 @@ func (l *live) message() string {
 func (l *live) describe(p *git.Patch, body []byte) []byte {
 	var out bytes.Buffer
 	added, removed := p.Stat()
-	fmt.Fprintf(&out, "%s: %s, +%d -%d, from commit %.12s\n", l.name, files(len(p.Changes)), added, removed,
+	fmt.Fprintf(&out, "%s: %s, +%d -%d, from commit %.12s\n", l.name, text.Count(len(p.Changes), "file"), added,
+		removed,
 		l.meta.RepoSHAStart)
 	for _, c := range p.Changes {
 		from := ""
@@ -229,14 +230,6 @@ func (l *live) describe(p *git.Patch, body []byte) []byte {
 	return out.Bytes()
 }
 
-// files formats a number of files.
-func files(n int) string {
-	if n == 1 {
-		return "1 file"
-	}
-	return fmt.Sprintf("%d files", n)
-}
-
 // ask asks a person to confirm. Without a terminal, --yes is needed.
 func (l *live) ask(ctx context.Context, how Merge, changed int) error {
 	if how.Yes {
@@ -246,7 +239,7 @@ func (l *live) ask(ctx context.Context, how Merge, changed int) error {
 		return sysexit.Hint(sysexit.With(sysexit.Usage, errors.New("nobody is there to ask")),
 			"--yes says it beforehand, --check only looks")
 	}
-	what := fmt.Sprintf("change %s of %s?", files(changed), text.Visible(l.Checkout))
+	what := fmt.Sprintf("change %s of %s?", text.Count(changed, "file"), text.Visible(l.Checkout))
 	switch {
 	case how.Pull:
 		what = "open a pull request with this?"

@@ -7,6 +7,7 @@ import (
 
 	"tri/lib/base/git"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/run"
 )
 
@@ -120,7 +121,7 @@ func (l *live) export(ctx context.Context) (changed bool, err error) {
 		l.Say("not in the patch: %q: %s", f.Path, f.Reason)
 	}
 	if x.Ignored > 0 {
-		l.Say("not in the patch: %s that .gitignore names, in %s", files(x.Ignored), l.folder())
+		l.Say("not in the patch: %s that .gitignore names, in %s", text.Count(x.Ignored, "file"), l.folder())
 	}
 	dir := "runs/" + l.name + "/"
 	if old, err := l.home.ReadFile(dir + "changes.patch"); err == nil && len(old) > 0 &&

@@ -57,8 +57,9 @@ func (d *demo) decide(ctx context.Context) error {
 // post posts the approved answer, once, and shows its history.
 func (d *demo) post(ctx context.Context) error {
 	if !d.approved {
-		d.say("You said no, so nothing is posted. The draft waits:")
-		d.command(d.typed("tri-approve", "list"))
+		d.say("Only y posts: nothing was decided, and nothing is posted. The draft waits. Later:")
+		d.command(d.typed("tri-approve", "approve", d.pick.Key))
+		d.command(d.typed("tri-reply", "--once"))
 		return nil
 	}
 	reply := pipe{steps: [][]string{{"tri-reply", "--once"}}}

@@ -86,8 +86,11 @@ func (d *demo) drafts() error {
 			continue
 		}
 		refs := t.InvestigatorReturn.EvidenceRefs
-		d.say("  %s: %d references, the first of them %s", d.paint(green, text.Line(t.Badge, 60)), len(refs),
-			d.paint(bold, text.Line(refs[0].Ref, 60)))
+		first := d.paint(bold, text.Line(refs[0].Ref, 60))
+		if len(refs) > 1 {
+			first = fmt.Sprintf("%d references, the first of them %s", len(refs), first)
+		}
+		d.say("  %s: %s", d.paint(green, text.Line(t.Badge, 60)), first)
 		d.block(faint, head(refs[0].Quote, 5))
 	}
 	return nil

@@ -77,7 +77,7 @@ func Run(ctx context.Context, o Options) error {
 	d.title("That was all of it, in %.1f s.", used.Seconds())
 	d.say("Everything is in %s, in files to look at:", d.Dir)
 	for _, f := range left {
-		d.say("  %-25s %s", filepath.Join(d.Dir, f.name), f.is)
+		d.say("  %-*s  %s", len(d.path(left[0].name)), d.path(f.name), f.is)
 	}
 	d.say("Go on there yourself:")
 	d.command(d.typed("tri-report", "brief"))

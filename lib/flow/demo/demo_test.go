@@ -211,3 +211,21 @@ func TestPlant(t *testing.T) {
 		t.Errorf("planted %+v", bad.EvidenceRefs[0])
 	}
 }
+
+// TestCommand: a shown command fits, and can be copied: it breaks after a bar or a backslash, not in quotes.
+func TestCommand(t *testing.T) {
+	long := strings.Repeat("x", 40)
+	for line, want := range map[string]string{
+		"tri-a b": "  $ tri-a b\n",
+		"tri-a " + long + " | tri-b " + long + " >f":     "  $ tri-a " + long + " |\n        tri-b " + long + " >f\n",
+		"tri-a --codebase . " + long + " >" + long:       "  $ tri-a --codebase . " + long + " \\\n        >" + long + "\n",
+		"tri-a '" + long + " " + long + "' c":            "  $ tri-a \\\n        '" + long + " " + long + "' \\\n        c\n",
+		"a " + long + " | b " + long + " " + long + " c": "  $ a " + long + " |\n        b " + long + " \\\n        " + long + " c\n",
+	} {
+		var out bytes.Buffer
+		(&demo{Options: Options{Out: &out}}).command(line)
+		if out.String() != want {
+			t.Errorf("%s\ngot\n%swant\n%s", line, out.String(), want)
+		}
+	}
+}

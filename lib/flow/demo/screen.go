@@ -56,25 +56,37 @@ func (d *demo) say(format string, args ...any) {
 	fmt.Fprintln(d.Out, indent+line)
 }
 
-// command shows a shell command. A long pipeline is broken after a bar, a long command after a
-// backslash, so that it can be copied.
+// command shows a shell command. A long one is broken after its last bar, or after a backslash, so that it
+// can be copied.
 func (d *demo) command(line string) {
-	shown := "$ "
-	for i, part := range strings.SplitAfter(line, " | ") {
-		part = strings.TrimSuffix(part, " ")
-		if i > 0 && len(shown)-strings.LastIndex(shown, "\n")+len(part)+3 > width {
-			shown += "\n      "
-		} else if i > 0 {
-			shown += " "
+	shown := "$"
+	show := func(l string) { fmt.Fprintf(d.Out, "  %s\n", d.paint(cyan, l)) }
+	for _, word := range words(line) {
+		for ansi.StringWidth(shown+" "+word) > width-4 && len(strings.Fields(shown)) > 1 {
+			head, rest := shown+" \\", ""
+			if i := strings.LastIndex(shown, " | "); i > 0 {
+				head, rest = shown[:i+2], shown[i+2:]
+			}
+			show(head)
+			shown = "     " + rest
 		}
-		if cut := strings.LastIndex(strings.TrimSuffix(part, " |"), " "); cut > 0 && len(part) > width-10 {
-			part = part[:cut] + " \\\n      " + part[cut+1:]
+		shown += " " + word
+	}
+	show(shown)
+}
+
+// words returns the words of a shell command, of which some are quoted.
+func words(line string) (all []string) {
+	quoted := false
+	for _, part := range strings.Split(line, " ") {
+		if quoted {
+			all[len(all)-1] += " " + part
+		} else {
+			all = append(all, part)
 		}
-		shown += part
+		quoted = quoted != (strings.Count(part, "'")%2 == 1)
 	}
-	for _, l := range strings.Split(shown, "\n") {
-		fmt.Fprintf(d.Out, "  %s\n", d.paint(cyan, l))
-	}
+	return all
 }
 
 // block shows outside text: escaped, indented, each line cut at the width.

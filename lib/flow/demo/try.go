@@ -167,16 +167,20 @@ func (d *demo) choose(ctx context.Context, from, to string, limit int) error {
 		return err
 	}
 	if len(found) == 0 {
-		return sysexit.With(sysexit.No, fmt.Errorf("none of the %d messages asks anything", stats.Records))
+		return sysexit.With(sysexit.No, fmt.Errorf("nothing is asked in %s", text.Count(int(stats.Records), "message")))
 	}
 	slices.SortStableFunc(found, likelier)
 	chosen := map[int64]bool{}
 	for _, c := range found[:min(limit, len(found))] {
 		chosen[c.line] = true
 	}
-	d.say("%d messages, %d ask something: %.0f%% need nobody.", stats.Records, actionable,
-		100*float64(stats.Records-int64(actionable))/float64(stats.Records))
-	d.say("%d begin a question; the %d likeliest of these are investigated.", len(found), len(chosen))
+	d.say("%s, something is asked in %d: %.0f%% need nobody.", text.Count(int(stats.Records), "message"),
+		actionable, 100*float64(stats.Records-int64(actionable))/float64(stats.Records))
+	of := "all of them"
+	if len(chosen) < len(found) {
+		of = fmt.Sprintf("the likeliest %d", len(chosen))
+	}
+	d.say("%s found; investigated: %s.", text.Count(len(found), "question"), of)
 	var out bytes.Buffer
 	_, err = stream.Each(ctx, in, func(rec ndjson.Record) error {
 		line := rec.Bytes

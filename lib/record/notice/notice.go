@@ -89,18 +89,11 @@ func ago(minutes int) string {
 	case minutes < 1:
 		return "just now"
 	case minutes < 60:
-		return count(minutes, "minute")
+		return text.Count(minutes, "minute") + " ago"
 	case minutes < 24*60:
-		return count(minutes/60, "hour")
+		return text.Count(minutes/60, "hour") + " ago"
 	}
-	return count(minutes/(24*60), "day")
-}
-
-func count(n int, unit string) string {
-	if n == 1 {
-		return "1 " + unit + " ago"
-	}
-	return fmt.Sprintf("%d %ss ago", n, unit)
+	return text.Count(minutes/(24*60), "day") + " ago"
 }
 
 var (
