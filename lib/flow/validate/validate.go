@@ -1,7 +1,7 @@
 // Package validate checks a draft by code, then has a second agent attack it, and returns the worse
 // verdict. Code checks every citation, every name and number, the wording, the risk and the safety of the
-// text. Only a draft that passes is shown to the second agent and then to the lenses of personas, which can
-// make the verdict worse but never better.
+// text. Only a draft without a fault is shown to the second agent, and one that passes to the
+// lenses of personas, which can make the verdict worse but never better.
 package validate
 
 import (
@@ -74,7 +74,7 @@ func (v *Validator) Run(ctx context.Context, r Request) (*verdict.Verdict, error
 		return nil, fmt.Errorf("validate: %w", err)
 	}
 	out := verdict.Compute(facts)
-	if out.Verdict == verdict.Pass && v.Agent != nil {
+	if v.Agent != nil && (out.Verdict == verdict.Pass || out.Proved == verdict.Undecided) {
 		said, err := v.attack(ctx, r)
 		if errors.Is(ctx.Err(), context.Canceled) {
 			return nil, ctx.Err()
@@ -155,7 +155,7 @@ func (v *Validator) facts(r Request) (verdict.Facts, error) {
 	}
 	if f.Drift, f.DriftNote = scope(r.Question, ret, found); f.Drift == verdict.None {
 		if aside := claims.Drifted(ret.DraftReply, own, src, found); aside != "" {
-			f.Drift, f.DriftNote = verdict.Major,
+			f.Drift, f.Strays, f.DriftNote = verdict.Major, true,
 				fmt.Sprintf("nobody asked about this, and no evidence speaks of it: %q",
 					text.Visible(prompt.Cut(aside, 120)))
 		}

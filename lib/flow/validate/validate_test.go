@@ -99,19 +99,19 @@ func TestRun(t *testing.T) {
 		}, verdict.Bounce, "says 4, pay/retry.go:4 has 5"},
 		{"a claim turned around", func(r *draft.Return, _ *Request) {
 			r.EvidenceRefs[0].SupportsClaim = "A charge is never tried again."
-		}, verdict.Bounce, "no reference covers"},
+		}, verdict.Escalate, "no reference covers"},
 		{"a claim about something else", func(r *draft.Return, _ *Request) {
 			r.EvidenceRefs[0].SupportsClaim = "The invoices are printed by the warehouse at night."
-		}, verdict.Bounce, "no reference covers"},
+		}, verdict.Escalate, "no reference covers"},
 		{"a claim in another language", func(r *draft.Return, _ *Request) {
 			r.EvidenceRefs[0].SupportsClaim = "決済は最大5回まで再試行される（`MaxRetries`）。"
 		}, verdict.Pass, ""},
 		{"a claim in another language that names nothing", func(r *draft.Return, _ *Request) {
 			r.EvidenceRefs[0].SupportsClaim = "決済は最大5回まで再試行される。"
-		}, verdict.Bounce, "no reference covers"},
+		}, verdict.Escalate, "no reference covers"},
 		{"a draft about something else than its claim", func(r *draft.Return, _ *Request) {
 			r.DraftReply = "The moon decides about the tides of every charge."
-		}, verdict.Bounce, "no sentence of the draft is covered"},
+		}, verdict.Escalate, "no sentence of the draft is covered"},
 		{"a number that only a log has, beside a true file", func(r *draft.Return, _ *Request) {
 			r.DraftReply += " Yesterday 12 payments failed."
 			r.EvidenceRefs = append(r.EvidenceRefs,
@@ -172,7 +172,7 @@ func TestRun(t *testing.T) {
 		}, verdict.Bounce, "at most 300"},
 		{"off the subject", func(r *draft.Return, q *Request) {
 			q.Question = "where is the session cookie stored by the login page?"
-		}, verdict.Bounce, "nothing of what was asked"},
+		}, verdict.Escalate, "nothing of what was asked"},
 		{"in another language", func(r *draft.Return, q *Request) {
 			q.Question = "berapa kali tagihan dicoba lagi di sini?"
 		}, verdict.Pass, ""},

@@ -23,7 +23,7 @@ func Opposed(own *evidence.Text, found []evidence.Finding) []string {
 const (
 	leastStrange = 4
 	leastTelling = 3 // of these, that tell of a subject
-	mostKnown    = 0.25
+	mostKnown    = 0.2
 )
 
 // Drifted returns a sentence of a draft that has nothing to do with the question or the citations; "" if

@@ -292,6 +292,8 @@ func (t *Thread) validated(at string, r *run.Result, last bool) {
 		t.rest(at, "disagreement", "bounced, and there is one round")
 	case v.Verdict == verdict.Bounce:
 		t.rest(at, "disagreement", "bounced a second time")
+	case v.Proved == verdict.Undecided:
+		t.rest(at, v.Badge(), "code could not decide the draft")
 	default:
 		t.rest(at, "disagreement", "the validator escalated")
 	}

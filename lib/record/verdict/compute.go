@@ -52,6 +52,7 @@ type Facts struct {
 	Smells     []string        // phrases typical of machine-written text
 	Drift      string          // None, Minor, Major
 	DriftNote  string
+	Strays     bool   // part of it is on another subject
 	Other      string // Consistent, NoOverlap, or contradicts_ and a key
 	OtherNote  string // the contradicting statement
 	Empty      bool   // there is no draft, only a request to escalate
@@ -73,6 +74,7 @@ type Trace struct{ What, To string }
 type ruling struct {
 	v     *Verdict
 	fixes []string
+	open  [][2]string // what code cannot decide: reason and fix
 }
 
 // bounce adds a reason, and how the investigator can fix it.
@@ -80,6 +82,24 @@ func (r *ruling) bounce(reason, fix string) {
 	r.v.Verdict = worse(verdicts, r.v.Verdict, Bounce)
 	r.v.Reasons = append(r.v.Reasons, reason)
 	r.fixes = append(r.fixes, strings.TrimRight(fix, ".")+".") // a note may end with a full stop of its own
+}
+
+// undecided adds a reason for which neither a pass nor a fault is proved.
+func (r *ruling) undecided(reason, fix string) { r.open = append(r.open, [2]string{reason, fix}) }
+
+// close adds what is undecided: to the feedback of a bounce; of a draft without a fault it is the verdict.
+func (r *ruling) close() {
+	for _, o := range r.open {
+		switch {
+		case r.v.Verdict == Bounce:
+			r.bounce(o[0], o[1])
+		case r.v.Verdict == Pass:
+			r.v.Proved = Undecided
+			fallthrough
+		default:
+			r.v.Verdict, r.v.Reasons = Escalate, append(r.v.Reasons, o[0])
+		}
+	}
 }
 
 func (r *ruling) escalate(reason string) {
@@ -95,8 +115,9 @@ func (r *ruling) check(name, result, note string) {
 //
 //	the return's shape or a limit is violated                   bounce
 //	a reference is fabricated or contradicts its claim          bounce
-//	no claim is covered by the cited lines                      bounce, unless a sentence that repeats one is
-//	sentences, and none is covered by the cited lines           bounce, unless one repeats a covered claim
+//	no claim is covered by the cited lines                      undecided, unless a sentence that repeats one is
+//	sentences, and none is covered by the cited lines           undecided, unless one repeats a covered claim
+//	the same, and these share hardly a word with the lines      bounce
 //	no reference at all (which confidence low allows)           escalate: another round would find no more
 //	a secret, mention, invisible character or unknown URL       bounce
 //	the draft has a name that occurs in no source               bounce
@@ -104,11 +125,13 @@ func (r *ruling) check(name, result, note string) {
 //	risky advice without confidence high                        risk gate fails, bounce
 //	risky advice, and not every reference supports              needs_high_confidence, bounce
 //	wording does not fit confidence; AI smell                   bounce
-//	the draft answers something else                            scope_drift major, bounce
+//	a sentence of the draft is on another subject               scope_drift major, bounce
+//	nothing of what was asked stands in it                      scope_drift major, undecided
 //	it contradicts another open thread                          escalate
 //	no draft, only a request to escalate                        escalate
 //
-// Escalate outranks bounce. The caller fills ValidatedAt.
+// Undecided is the verdict escalate, with Proved Undecided: a person has to read the lines. A fault outranks
+// it, and escalate outranks bounce. The caller fills ValidatedAt.
 func Compute(f Facts) Verdict {
 	r := &ruling{v: &Verdict{
 		Verdict: Pass, Reasons: []string{}, SchemaCheck: OK, ConfidenceLanguageMatch: Match, ScopeDrift: None,
@@ -122,6 +145,7 @@ func Compute(f Facts) Verdict {
 	if f.Empty {
 		r.escalate("there is no draft, only a wish to escalate: " + f.Asks)
 	}
+	r.close()
 	v := r.v
 	v.ValidatorModel = ByCode
 	v.prove(f.Places)
@@ -203,23 +227,44 @@ func (r *ruling) sentences(f Facts, supported bool) {
 	if none != "" {
 		note += "; not " + strings.TrimPrefix(none, "; ")
 	}
-	result := OK
+	result, unbacked := OK, r.undecided
+	if f.strange() {
+		unbacked = r.bounce
+	}
 	switch {
 	case len(f.Refs) == 0:
 		result = Fail // the fault is that nothing is cited
 	case !supported && (covered == 0 || !f.Restated):
 		result = Fail
 		r.check("references", Fail, "none that code can check supports the draft")
-		r.bounce("no reference covers what it is cited for",
+		unbacked("no reference covers what it is cited for",
 			"Cite at least one file by path:line, quote the lines that carry the answer, and claim of them what they say, in their words.")
 	case all > uncompared && covered == 0 && !f.Restated:
 		result = Fail
-		r.bounce("no sentence of the draft is covered by what is cited",
+		unbacked("no sentence of the draft is covered by what is cited",
 			"Say in the draft what the cited lines say, or cite the lines that say it: "+note+".")
 	case covered < all:
 		result = "note"
 	}
 	r.check("sentences", result, note)
+}
+
+// leastAkin is the share of its words that a claim or a sentence of a draft has in common with its lines if
+// both are on one subject. A true claim in other words than the code's seldom has less; of claims put beside
+// lines of another subject four of five have less.
+const leastAkin = 0.2
+
+// strange reports whether the lines that code can read have hardly a word in common with the draft and its
+// claims.
+func (f *Facts) strange() bool {
+	read := false
+	for _, ref := range f.Refs {
+		if ref.Stands && ref.Share >= leastAkin {
+			return false
+		}
+		read = read || ref.Stands
+	}
+	return read && !slices.ContainsFunc(f.Sentences, func(s Sentence) bool { return s.Share >= leastAkin })
 }
 
 // round rounds a share to two digits.
@@ -311,7 +356,11 @@ func (r *ruling) scope(f Facts) {
 	case Major:
 		r.v.ScopeDrift = Major
 		r.check("scope", Fail, f.DriftNote)
-		r.bounce("it does not answer what was asked: "+f.DriftNote,
+		unsaid := r.undecided
+		if f.Strays {
+			unsaid = r.bounce
+		}
+		unsaid("it does not answer what was asked: "+f.DriftNote,
 			"Answer the question that was asked: "+f.DriftNote+".")
 	case Minor:
 		r.v.ScopeDrift = Minor

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,10 +42,10 @@ func TestCompute(t *testing.T) {
 		{"uncheckable beside support", ref(Supports, Uncheckable), Pass, "", func(v Verdict) string {
 			return v.SpotCheckRef
 		}, "f.go:2"},
-		{"uncheckable alone", ref(Uncheckable), Bounce, "no reference", func(v Verdict) string {
+		{"uncheckable alone", ref(Uncheckable), Escalate, "no reference", func(v Verdict) string {
 			return v.SpotCheckResult
 		}, Uncheckable},
-		{"uncheckable twice", ref(Uncheckable, Uncheckable), Bounce, "no reference", nil, ""},
+		{"uncheckable twice", ref(Uncheckable, Uncheckable), Escalate, "no reference", nil, ""},
 		{"one of three fabricated", ref(Supports, Fabricated, Supports), Bounce,
 			"reference 2, f.go:2, is fabricated", func(v Verdict) string { return v.SpotCheckRef }, "f.go:2"},
 		{"one of three contradicts", ref(Supports, Supports, Contradicts), Bounce, "reference 3",
@@ -90,6 +91,9 @@ func TestCompute(t *testing.T) {
 		}, Pass, "", func(v Verdict) string { return v.ScopeDrift }, Minor},
 		{"major drift", func(f *Facts) {
 			f.Drift, f.DriftNote = Major, "nothing of retries"
+		}, Escalate, "nothing of retries", func(v Verdict) string { return v.Proved }, Undecided},
+		{"part on another subject", func(f *Facts) {
+			f.Drift, f.DriftNote, f.Strays = Major, "nothing of retries", true
 		}, Bounce, "nothing of retries", func(v Verdict) string { return v.ScopeDrift }, Major},
 		{"contradicts a thread", func(f *Facts) {
 			f.Other = "contradicts_slack-c1"
@@ -128,6 +132,52 @@ func TestCompute(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestUndecided: where code proves neither a cover nor a fault, a person must judge, and whatever an agent
+// says of such a draft it does not pass.
+func TestUndecided(t *testing.T) {
+	open := good()
+	open.Refs = []Ref{{Ref: "f.go:1", Result: Uncheckable, Stands: true, Share: 0.4}}
+	open.Sentences = []Sentence{{Text: "It waits.", State: Unbacked, Share: 0.4}}
+	v := Compute(open)
+	if v.Verdict != Escalate || v.Proved != Undecided || v.Badge() !=
+		"not decided, 1 of 1 sentences not covered, 1 of 1 references not confirmed" || v.BounceFeedback != nil {
+		t.Errorf("%s %s %q", v.Verdict, v.Proved, v.Badge())
+	}
+	strange := open
+	strange.Refs, strange.Sentences = slices.Clone(open.Refs), slices.Clone(open.Sentences)
+	strange.Refs[0].Share, strange.Sentences[0].Share = 0.1, 0.1
+	if v := Compute(strange); v.Verdict != Bounce || v.Proved != Nothing {
+		t.Errorf("hardly a word in common: %s %s", v.Verdict, v.Proved)
+	}
+	wrong := open
+	wrong.Untraced = []string{"MaxRetry"}
+	if v := Compute(wrong); v.Verdict != Bounce || v.Proved != Nothing ||
+		!strings.Contains(*v.BounceFeedback, "MaxRetry") || !strings.Contains(*v.BounceFeedback, "Cite at least") {
+		t.Errorf("a fault beside it: %s %s %s", v.Verdict, v.Proved, *v.BounceFeedback)
+	}
+	apart := open
+	apart.Other = Contradicting + "slack-c1"
+	if v := Compute(apart); v.Verdict != Escalate || v.Proved != Nothing {
+		t.Errorf("another thread contradicts it: %s %s", v.Verdict, v.Proved)
+	}
+	for said, want := range map[string]string{Pass: Undecided, Bounce: Nothing, Escalate: Nothing} {
+		agent := Compute(good())
+		agent.Verdict, agent.Reasons, agent.ValidatorModel = said, []string{"so I say"}, "m"
+		got := Worse(v, agent)
+		wanted := said
+		if said == Pass {
+			wanted = Escalate
+		}
+		if got.Verdict != wanted || got.Proved != want || got.implied() == Pass && said == Bounce &&
+			got.BounceFeedback == nil {
+			t.Errorf("the agent says %s: %s, %s", said, got.Verdict, got.Proved)
+		}
+		if said == Pass && !strings.HasPrefix(got.Badge(), "not decided, attacked by m, 1 of 1") {
+			t.Errorf("%q", got.Badge())
+		}
 	}
 }
 

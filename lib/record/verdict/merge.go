@@ -103,7 +103,11 @@ func (v *Verdict) implied() string {
 // the drill mark are code's, the model is the agent's.
 func Worse(code, agent Verdict) Verdict {
 	v := code
-	v.Verdict = worse(verdicts, code.Verdict, worse(verdicts, agent.Verdict, agent.implied()))
+	said := worse(verdicts, agent.Verdict, agent.implied())
+	v.Verdict = worse(verdicts, code.Verdict, said)
+	if code.Proved == Undecided && said != Pass {
+		v.Verdict, v.Proved = said, Nothing // a fault that was found is worse than none that was proved
+	}
 	v.SchemaCheck = worse(schemas, code.SchemaCheck, agent.SchemaCheck)
 	v.ConfidenceLanguageMatch = worse(matching, code.ConfidenceLanguageMatch, agent.ConfidenceLanguageMatch)
 	v.ScopeDrift = worse(drifts, code.ScopeDrift, agent.ScopeDrift)

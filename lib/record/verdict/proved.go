@@ -9,6 +9,7 @@ import (
 // What the checks proved of the whole draft, from least to most.
 const (
 	Nothing   = "nothing"   // the draft did not pass
+	Undecided = "undecided" // code found no fault, and no line that covers the draft: a person must read it
 	Quotes    = "quotes"    // path, lines and quotes are correct; some sentence is not covered by them
 	Places    = "places"    // the same for a search, which claims only that names occur
 	Covered   = "covered"   // the cited lines cover every sentence; no second agent attacked it
@@ -21,7 +22,7 @@ const ByCode = "code"
 
 // attacker returns the second agent that failed to refute the draft, "" if none.
 func (v *Verdict) attacker() string {
-	if v.Verdict != Pass || v.ValidatorModel == ByCode {
+	if v.Verdict != Pass && v.Proved != Undecided || v.ValidatorModel == ByCode {
 		return ""
 	}
 	for _, c := range v.Checks {
@@ -56,6 +57,7 @@ func (v *Verdict) prove(places bool) {
 	covered, _, all := v.sentences()
 	whole := covered == all && all > 0
 	switch attacked := v.attacker() != ""; {
+	case v.Verdict == Escalate && v.Proved == Undecided:
 	case v.Verdict != Pass:
 		v.Proved = Nothing
 	case attacked && whole:
@@ -90,6 +92,11 @@ func (v *Verdict) Badge() string {
 		return Earlier
 	case Nothing:
 		return "disagreement"
+	case Undecided:
+		if badge = "not decided"; v.attacker() != "" {
+			badge += ", attacked by " + v.ValidatorModel
+		}
+		badge += uncovered(v.Sentences)
 	case Validated:
 		badge = "✓ validated, attacked by " + v.ValidatorModel
 	case Places:

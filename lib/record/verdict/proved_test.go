@@ -68,7 +68,7 @@ func TestNoEmptyCount(t *testing.T) {
 // TestOneFullStop: a note that ends with a full stop leads to feedback with one.
 func TestOneFullStop(t *testing.T) {
 	f := good()
-	f.Drift, f.DriftNote = Major, "It says nothing of retries."
+	f.Drift, f.Strays, f.DriftNote = Major, true, "It says nothing of retries."
 	if got := *Compute(f).BounceFeedback; !strings.HasSuffix(got, "retries.") || strings.Contains(got, "..") {
 		t.Errorf("%q", got)
 	}

@@ -261,9 +261,10 @@ type draftTable struct {
 	err       error
 }
 
-// outcomes counts the drafts of a group: those that did not pass, those of which code says that something is
-// wrong, and those that passed as covered and decided, sentence by sentence.
-type outcomes struct{ all, refused, contradicted, silent int }
+// outcomes counts the drafts of a group: those that were refused, those left to a person since code could
+// decide neither way, those of which code says that something is wrong, and those that passed as covered and
+// decided, sentence by sentence.
+type outcomes struct{ all, refused, left, contradicted, silent int }
 
 func (t *draftTable) judge(name string, p pair, text string, refs []cited) {
 	t.add(name, p, asReturn(p.Question, text, refs), "")
@@ -293,6 +294,8 @@ func (t *draftTable) add(name string, p pair, ret *draft.Return, note string) {
 	c := &t.counts[name][slices.Index(halves, p.Half)]
 	c.all++
 	switch {
+	case v.Proved == verdict.Undecided:
+		c.left++
 	case v.Verdict != verdict.Pass:
 		c.refused++
 	case v.Proved == verdict.Covered && decided(v):
@@ -331,13 +334,16 @@ func (t *draftTable) print() error {
 		return t.err
 	}
 	slices.Sort(t.names)
-	fmt.Fprintf(t.out, "%-26s %5s  %-22s %-22s %-22s %s\n", "", "N", "refused, tuned", "refused, untouched",
-		"contradicted", "passed as decided")
+	fmt.Fprintf(t.out, "%-26s %5s  %-22s %-22s %-22s %-22s %-22s %s\n", "", "N", "refused, tuned",
+		"refused, untouched", "not decided, tuned", "not decided, untouched", "contradicted",
+		"passed as decided")
 	for _, name := range t.names {
 		a, b := t.counts[name][0], t.counts[name][1]
 		n := a.all + b.all
-		fmt.Fprintf(t.out, "%-26s %5d  %-22s %-22s %-22s %d + %d\n", name, n, percent(a.refused, a.all),
-			percent(b.refused, b.all), percent(a.contradicted+b.contradicted, n), a.silent, b.silent)
+		fmt.Fprintf(t.out, "%-26s %5d  %-22s %-22s %-22s %-22s %-22s %d + %d\n", name, n,
+			percent(a.refused, a.all), percent(b.refused, b.all),
+			percent(a.left, a.all), percent(b.left, b.all),
+			percent(a.contradicted+b.contradicted, n), a.silent, b.silent)
 	}
 	if t.file != "" {
 		return os.WriteFile(t.file, t.shown.Bytes(), 0o644)
