@@ -44,8 +44,25 @@ type composed struct {
 }
 
 // compose answers a question of a common kind in a sentence, if the code proves one; otherwise it returns
-// nil.
-func compose(x *codesearch.Index, question string) *composed {
+// nil. hits are the places that a search of the question found.
+func compose(x *codesearch.Index, question string, hits []codesearch.Hit) *composed {
+	if c := composeOf(x, question); c != nil || !number.MatchString(question) {
+		return c
+	}
+	names := x.Named(question, hits)
+	if len(names) != 1 {
+		return nil
+	}
+	return answerDefault(x, names[0], only(x.Definitions(names[0]), isMain), false)
+}
+
+// number matches questions that ask for a number, of which the words may be those of a name.
+var number = lazyregexp.New(`(?i)\b(?:how (?:many|much|long|often|big|large|high|deep|wide|small)|max(?:imum)?|min(?:imum)?|berapa)\b`)
+
+func isMain(d codesearch.Definition) bool { return !d.Aside }
+
+// composeOf answers a question whose grammar says what it asks of which name.
+func composeOf(x *codesearch.Index, question string) *composed {
 	kind, about, ok := understand(question)
 	if !ok || language(question) != "en" && kind != asksWhere && kind != asksDefault {
 		return nil
@@ -64,8 +81,7 @@ func compose(x *codesearch.Index, question string) *composed {
 				all = of
 			}
 		}
-		main := slices.DeleteFunc(slices.Clone(all), func(d codesearch.Definition) bool { return d.Aside })
-		if c := answers[kind](x, name, main, written(about)); c != nil {
+		if c := answers[kind](x, name, only(all, isMain), written(about)); c != nil {
 			c.exact = written(about)
 			return c
 		}
@@ -203,8 +219,8 @@ func ends(line string) bool {
 // answerDefault says what a constant is, or what a field or parameter gets if nothing is given.
 func answerDefault(x *codesearch.Index, name string, all []codesearch.Definition, exact bool) *composed {
 	valued := only(all, plain)
-	if len(valued) == 0 && len(all) == 1 {
-		if c := commented(all[0]); c != nil {
+	if declared := only(all, declares); len(valued) == 0 && len(declared) == 1 {
+		if c := commented(declared[0]); c != nil {
 			return c
 		}
 	}

@@ -59,6 +59,16 @@ func run(p *Pool) error { return p.takeOne() }
 // Limits are of a day.
 type Limits struct {
 	RunsPerDay int ` + "`yaml:\"runs\"`" + ` // default 50
+
+	RunsPerPersonPerDay int // default 10
+}
+
+const MaxRunWords = 300
+
+func fill(l *Limits) {
+	if l.RunsPerDay == 0 {
+		l.RunsPerDay = usual() + 1
+	}
 }
 `,
 	"web/client.py": `RETRY_LIMIT = 3
@@ -104,6 +114,9 @@ func TestCompose(t *testing.T) {
 			"`RunsPerDay` has, says its comment: \"default 50\" (pool/limits.go:5)."},
 		{"how many runs per day are allowed by default?",
 			"`RunsPerDay` has, says its comment: \"default 50\" (pool/limits.go:5)."},
+		{"how many runs does one person get per day?",
+			"`RunsPerPersonPerDay` has, says its comment: \"default 10\" (pool/limits.go:7)."},
+		{"How many words may a run have?", "`MaxRunWords` is `300` (pool/limits.go:10)."},
 		{"which values can Mode have?", "The values of `Mode` are `Newest`, `Oldest` (pool/pool.go:12-13)."},
 		{"who calls takeOne?", "`takeOne` is called in `run` (pool/pool.go:37)."},
 		{"what does ErrFull mean?",

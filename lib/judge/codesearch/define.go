@@ -3,6 +3,7 @@ package codesearch
 import (
 	"bytes"
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -65,6 +66,60 @@ func (x *Index) definitions(name string) []Definition {
 		return cmp.Compare(later(a.Aside), later(b.Aside))
 	})
 	return all
+}
+
+// beside are words that a name of a number may have beside those of a question, and a question beside those
+// of the name.
+var beside = wordSet(`max maximum min minimum most least limit default number num count size length per many much
+long often big large high deep wide small allow`)
+
+// Named returns the names that the files of hits declare and that are made of all words of a question, at
+// least two, and of no others but those of numbers and limits: MaxDraftWords for "how many words may a draft
+// have".
+func (x *Index) Named(question string, hits []Hit) (names []string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	want := x.meant(clean(question))
+	if len(want) < 2 {
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, h := range hits {
+		if seen[h.Path] {
+			continue
+		}
+		seen[h.Path] = true
+		text, err := x.text(h.Path)
+		if err != nil {
+			continue
+		}
+		for _, d := range declaration.Read(h.Path, text) {
+			if d.Kind != declaration.Setting && !slices.Contains(names, d.Name) &&
+				maps.Equal(x.meant(d.Name), want) {
+				names = append(names, d.Name)
+			}
+		}
+	}
+	return names
+}
+
+// meant returns the stems of the words of a text that say which number is meant.
+func (x *Index) meant(text string) map[string]bool {
+	words := map[string]bool{}
+	runs([]byte(text), func(run []byte) {
+		low := strings.ToLower(string(run))
+		if english := glossary[low]; english != "" {
+			run = []byte(english)
+		}
+		if !stopWords[low] {
+			x.lex.words(run, func(word []byte, whole bool) {
+				if w := string(word); !whole && !stopWords[w] && !beside[w] {
+					words[w] = true
+				}
+			})
+		}
+	})
+	return words
 }
 
 // Uses returns the places where a name is used as of the last search, those of sources first.
@@ -192,6 +247,11 @@ func (x *Index) definedFirst(q *query, hits []Hit, limit int) []Hit {
 		all := slices.DeleteFunc(x.definitions(name), func(d Definition) bool {
 			return d.Aside || d.Kind == declaration.Setting || d.Kind == declaration.Parameter
 		})
+		if top := slices.DeleteFunc(slices.Clone(all), func(d Definition) bool {
+			return d.Kind == declaration.Field
+		}); len(top) > 0 {
+			all = top
+		}
 		if len(all) > maxFirst {
 			continue
 		}

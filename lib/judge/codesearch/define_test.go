@@ -2,6 +2,7 @@ package codesearch
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -26,6 +27,32 @@ func TestDefinedFirst(t *testing.T) {
 	if len(hits) == 0 || hits[0].Path != "box/fence.go" || hits[0].Start > 6 || hits[0].End < 6 ||
 		!strings.Contains(strings.Join(hits[0].Best(), "\n"), "func fenceText") {
 		t.Errorf("%+v", hits)
+	}
+}
+
+// TestDeclaredAs: a name of one word is one if the question says what it is, and is found as it is written;
+// a field of that name comes behind.
+func TestDeclaredAs(t *testing.T) {
+	texts := map[string]string{
+		"box/fence.go": "package box\n\n// Fence marks.\nfunc Fence(s string) string { return fence(s) }\n\nfunc fence(s string) string { return s }\n\ntype wall struct{ Fence string }\n",
+		"box/text.go":  "package box\n\n// quote closes the fence of a text, so that no text can close the fence.\nfunc quote(s string) string { return \"fence\" }\n",
+	}
+	hits := searched(t, texts, "what does func Fence do so that no text can close the fence")
+	if len(hits) == 0 || hits[0].Path != "box/fence.go" || hits[0].Start > 4 || hits[0].End < 4 {
+		t.Errorf("%+v", hits)
+	}
+}
+
+// TestNamed: a name is made of all words of a question, at least two, and of no others but those of limits.
+func TestNamed(t *testing.T) {
+	x := Texts(map[string]string{"a.go": "package a\n\nconst (\n\tMaxDraftWords = 300\n\tDraftWordCase = 1\n\tlines = 4\n)\n"})
+	for question, want := range map[string]string{
+		"how many words may a draft have?": "[MaxDraftWords]", "how many words may a reply have?": "[]",
+		"how many lines are allowed?": "[]", "which case do words of a draft have": "[DraftWordCase]",
+	} {
+		if got := fmt.Sprint(x.Named(question, []Hit{{Path: "a.go"}, {Path: "gone.go"}})); got != want {
+			t.Errorf("%s: %s, want %s", question, got, want)
+		}
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"tri/lib/base/lazyregexp"
 )
 
 const (
@@ -23,13 +25,16 @@ type query struct {
 	wants   []want
 	total   float64  // weight of all wants that are not guesses, including those not found
 	raws    []string // names with . / : or - in them, lower case, to be found unchanged
-	names   []string // whole names, lower case, without underscores
+	names   []string // whole names, as written
 	missing []string
 	typed   []typed
 
 	number, tests, use bool // the kind of answer asked for: a number, tests, how something is used
 	report             bool // longer than maxShort words
 }
+
+// declaredAs matches a name of one word that a question says is one: "func Fence".
+var declaredAs = lazyregexp.New(`\b(?:func (\w{3,})|(?:function|method|type|struct|class|interface|const|constant) ([A-Z]\w{2,}))`)
 
 // want is one term of a question, with the words that can stand for it.
 type want struct {
@@ -91,6 +96,9 @@ func (x *Index) query(question string) *query {
 	}
 	q.wants = q.wants[:min(len(q.wants), maxRead)]
 	x.joined(q, question, seen)
+	for _, m := range declaredAs.FindAllStringSubmatch(question, -1) {
+		q.names = append(q.names, m[1]+m[2])
+	}
 	q.said(question, seen)
 	for i := range q.wants {
 		x.weigh(q, &q.wants[i])
@@ -165,7 +173,7 @@ func (x *Index) ask(q *query, run []byte, quoted bool, seen map[string]bool) {
 			}
 		}
 		if w.name {
-			q.names = append(q.names, strings.ReplaceAll(low, "_", ""))
+			q.names = append(q.names, string(run))
 		}
 		q.wants = append(q.wants, w)
 	})
@@ -356,5 +364,7 @@ func (q *query) exactIn(h Hit) bool {
 		}
 		return -1
 	}, text)
-	return slices.ContainsFunc(q.names, func(n string) bool { return strings.Contains(squeezed, n) })
+	return slices.ContainsFunc(q.names, func(n string) bool {
+		return strings.Contains(squeezed, strings.ToLower(strings.ReplaceAll(n, "_", "")))
+	})
 }
