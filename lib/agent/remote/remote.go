@@ -178,5 +178,5 @@ func deadLink(on string, exit error, stderr string) error {
 		err = fmt.Errorf("%q ended without a result: %q", on, words)
 	}
 	return sysexit.Hint(sysexit.With(sysexit.Unavailable, agent.Fail(agent.Killed, err)),
-		"try by hand: ssh HOST tri-nats work --check")
+		"try by hand: ssh HOST tri-nats --version")
 }
