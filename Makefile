@@ -7,6 +7,7 @@
 # make mutate     which small changes of the code no test notices; two hours
 # make flaky      every test twenty times, each time in another order; hours
 # make bench      what it costs beside jq, gojq, Miller, sha256sum, in one table; five minutes
+# make presence   tri-presence, who is typing in Telegram: minutes, and 5 GB of memory; presence-check tests it
 # make install    programs, pages, completions, examples and units below PREFIX; make uninstall
 # make dist       archives, packages, module list and sums of a release in dist/
 # make dist-check that two builds of it are equal, and its packages work
@@ -53,14 +54,14 @@ nightly: check
 	$(MAKE) torture
 
 lint:
-	test -z "$$(gofmt -l cmd lib schemas scripts examples)" || { gofmt -d cmd lib schemas scripts examples; exit 1; }
+	test -z "$$(gofmt -l cmd lib schemas scripts examples presence)" || { gofmt -d cmd lib schemas scripts examples presence; exit 1; }
 	$(GO) mod tidy -diff
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
 	cd scripts && $(GO) mod tidy -diff
 	cd scripts && $(GO) vet ./...
 	cd scripts && $(GO) run $(STATICCHECK) ./...
-	for page in man/*.[1-9]; do mandoc -T lint -W warning $$page || exit 1; done
+	for page in man/*.[1-9] presence/*.1; do mandoc -T lint -W warning $$page || exit 1; done
 
 # The server of tri-nats' tests, as its makers release it; no program of ours links it.
 bin/nats-server: FORCE
@@ -71,6 +72,17 @@ bin/scripts/%: FORCE
 	$(GO) build -C scripts -o ../$@ ./$*
 
 FORCE:
+
+# The Go below presence is a module of its own, for gotd's weight. Neither check nor CI builds it. With
+# the same flags, tests do not compile gotd again.
+presence presence-check: export GOFLAGS = -trimpath -buildvcs=false
+presence presence-check: export CGO_ENABLED = 0
+presence:
+	$(GO) build -C presence -ldflags '$(LDFLAGS)' -o ../bin/presence/tri-presence .
+
+presence-check: presence
+	cd presence && $(GO) mod tidy -diff
+	cd presence && $(GO) test -vet=off -timeout 10m ./...
 
 fuzz:
 	scripts/fuzz
@@ -146,4 +158,4 @@ uninstall:
 clean:
 	rm -rf bin cover demo dist flaky
 
-.PHONY: all demo check nightly lint fuzz torture mutate flaky dist dist-check check-peers bench size cover install uninstall clean
+.PHONY: all demo check nightly lint presence presence-check fuzz torture mutate flaky dist dist-check check-peers bench size cover install uninstall clean

@@ -70,7 +70,7 @@ func TestRooms(t *testing.T) {
 
 var (
 	quoted   = regexp.MustCompile("`([^`\n]+)`")
-	pathLike = regexp.MustCompile(`^(lib|cmd|scripts|schemas|man|examples|\.ci)(/[\w.*{},-]+)*$`)
+	pathLike = regexp.MustCompile(`^(lib|cmd|scripts|schemas|man|examples|presence|\.ci)(/[\w.*{},-]+)*$`)
 	testName = regexp.MustCompile(`\b(Test|Fuzz|Example)[A-Z]\w+`)
 )
 
@@ -128,7 +128,7 @@ func braces(name string) []string {
 func declaredTests(t *testing.T) map[string]bool {
 	declared := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Example)\w+)`)
 	tests := map[string]bool{}
-	for _, root := range []string{".", "../lib", "../schemas", "../scripts"} {
+	for _, root := range []string{".", "../lib", "../schemas", "../scripts", "../presence"} {
 		err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, "_test.go") {
 				return err

@@ -96,6 +96,17 @@ func (h *Home) Root() *os.Root { return h.root }
 // Path returns the absolute path of name, for messages and for programs that need one.
 func (h *Home) Path(name string) string { return filepath.Join(h.dir, filepath.FromSlash(name)) }
 
+// Contains reports whether a file lies below the folder, as the two are named or as links lead.
+func (h *Home) Contains(file string) bool {
+	below := func(dir, file string) bool {
+		rel, err := filepath.Rel(dir, file)
+		return err == nil && filepath.IsLocal(rel)
+	}
+	dir, err1 := filepath.EvalSymlinks(h.dir)
+	at, err2 := filepath.EvalSymlinks(filepath.Dir(file))
+	return below(h.dir, file) || err1 == nil && err2 == nil && below(dir, at)
+}
+
 // Close closes the folder.
 func (h *Home) Close() error { return h.root.Close() }
 

@@ -58,23 +58,11 @@ func Open(h *durable.Home, keyFile string) (*Store, error) {
 		}
 		keyFile = filepath.Join(dir, "tri", "key")
 	}
-	s := &Store{home: h, keyFile: keyFile}
-	if s.inside() {
+	if h.Contains(keyFile) {
 		return nil, sysexit.With(sysexit.Config,
 			fmt.Errorf("key %q: lies in the home, beside what it protects", keyFile))
 	}
-	return s, nil
-}
-
-// inside reports whether the key's file lies below the home, as the two are named or as links lead.
-func (s *Store) inside() bool {
-	below := func(dir, file string) bool {
-		rel, err := filepath.Rel(dir, file)
-		return err == nil && filepath.IsLocal(rel)
-	}
-	dir, err1 := filepath.EvalSymlinks(s.home.Dir())
-	at, err2 := filepath.EvalSymlinks(filepath.Dir(s.keyFile))
-	return below(s.home.Dir(), s.keyFile) || err1 == nil && err2 == nil && below(dir, at)
+	return &Store{home: h, keyFile: keyFile}, nil
 }
 
 // Set encrypts a secret. The value Keep leaves the one that there is; it is an error if there is none.
