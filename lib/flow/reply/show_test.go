@@ -12,6 +12,7 @@ import (
 	"tri/lib/base/text"
 	"tri/lib/chat"
 	"tri/lib/record/notify"
+	"tri/lib/record/todo"
 )
 
 // board is a platform with cards and reactions.
@@ -200,6 +201,22 @@ func TestSignalsThatFail(t *testing.T) {
 		if len(b.did) != tt.calls || done["s"].Outcome != tt.outcome {
 			t.Errorf("%s: %d calls, %+v", tt.name, len(b.did), done["s"])
 		}
+	}
+}
+
+// TestRefusedReminder: a reminder whose card the platform refuses is missed.
+func TestRefusedReminder(t *testing.T) {
+	w := newWorld(t)
+	l := &todo.List{}
+	if err := l.Append(w.home, todo.Line{ID: "t-1", At: text.Timestamp(start), Kind: todo.Add, By: "ana",
+		Text: "call", Due: text.Timestamp(start)}, todo.Line{ID: "t-1", Kind: todo.Told}); err != nil {
+		t.Fatal(err)
+	}
+	w.show(&board{fail: []error{fmt.Errorf("not a member: %w", chat.ErrRefused)}},
+		notify.Signal{ID: todo.Signal("t-1"), Kind: notify.Card, Text: "call"})
+	missed, err := l.Missed(w.home, start.Add(time.Hour))
+	if err != nil || !strings.Contains(missed["t-1"], "not a member") {
+		t.Errorf("%q %v", missed, err)
 	}
 }
 

@@ -1,12 +1,15 @@
 package todo
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"tri/lib/base/durable"
+	"tri/lib/record/notify"
 )
 
 func home(t *testing.T) *durable.Home {
@@ -87,6 +90,43 @@ func TestDue(t *testing.T) {
 		Line{ID: "t-4", Kind: Add, By: "a", Text: "no time"})
 	if due := l.Due(time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC)); len(due) != 1 || due[0].ID != "t-1" {
 		t.Errorf("%+v", due)
+	}
+}
+
+// TestMissed: a reminder that the platform refused, or that was never asked for, is missed until it is done;
+// one that was shown, or has just come due, is not.
+func TestMissed(t *testing.T) {
+	h := home(t)
+	now := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	var lines []Line
+	for _, id := range []string{"t-shown", "t-refused", "t-asked", "t-never", "t-late", "t-done"} {
+		lines = append(lines, Line{ID: id, Kind: Add, By: "a", Text: "call " + id,
+			Due: now.Add(-time.Hour).Format(time.RFC3339)})
+	}
+	lines[4].Due = now.Add(-time.Minute).Format(time.RFC3339)
+	for _, id := range []string{"t-shown", "t-refused", "t-asked"} {
+		lines = append(lines, Line{ID: id, Kind: Told})
+	}
+	l := add(t, h, append(lines, Line{ID: "t-done", Kind: Done, At: "2026-01-01T08:00:00Z"})...)
+	if err := notify.Tell(h, notify.Done{ID: Signal("t-shown"), Outcome: notify.Shown},
+		notify.Done{ID: Signal("t-refused"), Outcome: notify.Refused, Why: "not a member"}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := l.Missed(h, now)
+	want := map[string]string{"t-refused": "not a member", "t-asked": "tri-reply has not answered",
+		"t-never": "no gate.chat, or tri-dispatch does not run"}
+	if err != nil || !maps.Equal(got, want) {
+		t.Errorf("%v %v", got, err)
+	}
+	var out strings.Builder
+	desk := Desk{Home: h, Now: func() time.Time { return now }, Out: &out}
+	if err := Do(desk, nil); err != nil || strings.Count(out.String(), "missed") != 3 ||
+		!strings.Contains(out.String(), "(not shown: not a member)") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+	l.apply(Line{ID: "t-refused", Kind: Done, At: "2026-01-01T09:00:00Z"})
+	if got, _ := l.Missed(h, now); got["t-refused"] != "" {
+		t.Error("it is done")
 	}
 }
 

@@ -109,17 +109,25 @@ func (d *Desk) show(entries []Entry) error {
 		}
 		return nil
 	}
+	missed, err := (&List{Entries: entries}).Missed(d.Home, d.Now())
+	if err != nil {
+		return err
+	}
 	var rows [][]string
 	for _, e := range entries {
 		state := "open"
 		if e.DoneAt != "" {
 			state = "done"
 		}
+		said := text.Line(e.Text, 160)
+		if why := missed[e.ID]; why != "" {
+			state, said = "missed", said+" (not shown: "+text.Line(why, 80)+")"
+		}
 		due := "-"
 		if at, err := time.Parse(time.RFC3339, e.Due); err == nil {
 			due = at.Local().Format("2006-01-02 15:04")
 		}
-		rows = append(rows, []string{e.ID, state, due, text.Line(e.By, 24), text.Line(e.Text, 160)})
+		rows = append(rows, []string{e.ID, state, due, text.Line(e.By, 24), said})
 	}
 	width := 0
 	if term.Is(d.Out) {

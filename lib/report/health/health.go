@@ -110,6 +110,7 @@ func (x *examination) rare(ctx context.Context) {
 		x.canaries()
 		x.trusted()
 		x.signals()
+		x.reminders()
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"tri/lib/record/budget"
 	"tri/lib/record/decision"
 	"tri/lib/record/notify"
+	"tri/lib/record/todo"
 	"tri/lib/report/history"
 )
 
@@ -135,5 +136,22 @@ func (x *examination) signals() {
 		x.warn(name, "tri-health with the platform's name looks at the bot's rights there; gate.chat and gate.reactions say where it may", "%d of %d cards and reactions were not shown in 24 h, the last: %s", lost, n, why)
 	case n > 0:
 		x.ok(name, "%d cards and reactions shown or settled in 24 h", n-lost)
+	}
+}
+
+// reminders checks whether those whose time has come were shown.
+func (x *examination) reminders() {
+	l, err := todo.Read(x.home)
+	var missed map[string]string
+	if err == nil {
+		missed, err = l.Missed(x.home, x.Now())
+	}
+	if err != nil {
+		x.failed("reminders", "", err)
+	}
+	for id, why := range missed {
+		x.warn("reminders", "tri-task todo lists them; tri-task todo done "+id+" when it is settled",
+			"%d due and not shown, one of them because: %s", len(missed), why)
+		break
 	}
 }

@@ -328,6 +328,11 @@ func TestSpendCanariesSignalsTrust(t *testing.T) {
 		done+fmt.Sprintf(`{"id":"b","at":%q,"outcome":"refused","why":"not there"}`+"\n", at))
 	want(t, p.look(), "signals", Warn,
 		"1 of 2 cards and reactions were not shown in 24 h, the last: not there")
+	p.write("todos.ndjson", `{"id":"t-000000000001","at":"2026-03-01T08:00:00Z","kind":"add","by":"a","text":"call",`+
+		`"due":"2026-03-01T09:00:00Z"}`+"\n"+
+		`{"id":"t-000000000001","at":"2026-03-01T09:00:00Z","kind":"told","by":"tri-dispatch"}`+"\n")
+	p.write("signals-done.ndjson", `{"id":"due-t-000000000001","outcome":"refused","why":"not a member"}`+"\n")
+	want(t, p.look(), "reminders", Warn, "1 due and not shown, one of them because: not a member")
 }
 
 func TestDraftsThatWait(t *testing.T) {
