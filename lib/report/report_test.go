@@ -203,7 +203,16 @@ func TestPipesLeaveLessAndItIsToldAll(t *testing.T) {
 }
 
 func TestMorning(t *testing.T) {
-	b := Morning(build(t), team(), noon, noon.Add(-24*time.Hour))
+	h := build(t)
+	spent, err := h.ReadFile(spendLog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	validation := `{"at":"2026-03-02T10:00:00Z","kind":"reserve","day":"2026-03-02","run_id":"v-1","work":"validate"}`
+	if err := h.Replace(spendLog, append(spent, validation+"\n"...)); err != nil { // it is no investigation
+		t.Fatal(err)
+	}
+	b := Morning(h, team(), noon, noon.Add(-24*time.Hour))
 	if len(b.Waiting) != 2 || b.Waiting[0].Text != "and the timeout?" || b.Waiting[1].Note != "failed" {
 		t.Errorf("waiting %+v", b.Waiting)
 	}
