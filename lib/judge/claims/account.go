@@ -54,6 +54,9 @@ func Account(own *evidence.Text, src safety.Sources, found []evidence.Finding,
 			if p.Negates {
 				s.Undecided = append(s.Undecided, "negation")
 			}
+			if p.Denied {
+				s.Undecided = append(s.Undecided, "negation in the lines")
+			}
 			if p.Bound {
 				s.Undecided = append(s.Undecided, "condition")
 			}

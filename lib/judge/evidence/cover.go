@@ -239,7 +239,8 @@ type Part struct {
 	English  bool   // so a missing word is significant
 	Contrary string // why the lines contradict it, as far as code can show
 	Ref      int    // index of the reference that covers it best; -1 for all together or none
-	Negates  bool   // it or the lines that cover it contain a negation, which code can seldom decide
+	Negates  bool   // contains a negation, which code can seldom decide
+	Denied   bool   // contains none, though the lines that cover it do
 	Bound    bool   // states a condition or an exception, which code does not decide
 }
 
@@ -276,7 +277,7 @@ func (t *Text) Account(found []Finding) []Part {
 		if p.Ref >= 0 {
 			covering = found[p.Ref].Places
 		}
-		p.Negates = p.Negates || p.About && slices.ContainsFunc(covering, (*Text).negates)
+		p.Denied = !p.Negates && p.About && slices.ContainsFunc(covering, (*Text).negates)
 		p.Contrary = s.contrary(cited)
 		out = append(out, p)
 	}

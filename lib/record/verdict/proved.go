@@ -73,7 +73,7 @@ func (v *Verdict) prove(places bool) {
 	}
 }
 
-// undecided counts the covered sentences whose negation or condition the checks could not decide.
+// undecided counts the covered sentences of whose meaning the checks could not decide a part.
 func (v *Verdict) undecided() (n int) {
 	for _, s := range v.Sentences {
 		if s.State == About && len(s.Undecided) > 0 {
@@ -164,7 +164,7 @@ func (v *Verdict) summary() string {
 		said += fmt.Sprintf(", %d could not be compared", uncompared)
 	}
 	if n := v.undecided(); n > 0 {
-		said += fmt.Sprintf(", %d with a negation or condition that is not decided", n)
+		said += fmt.Sprintf(", %d in part not decided", n)
 	}
 	return said
 }

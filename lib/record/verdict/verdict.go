@@ -100,8 +100,8 @@ type Sentence struct {
 	State string  `json:"state"`
 	Ref   int     `json:"ref,omitempty"`   // the reference that covers it, from 1; 0: several or none
 	Share float64 `json:"share,omitempty"` // of its words that are covered
-	// Undecided are the parts of its meaning that code cannot check: a negation, a condition, and
-	// wording that the lines do not have.
+	// Undecided are the parts of its meaning that code cannot check: a negation of its own or of the
+	// lines, a condition, and wording that the lines do not have.
 	Undecided []string `json:"undecided,omitempty"`
 	Note      string   `json:"note,omitempty"`
 }
