@@ -215,6 +215,10 @@ func step(t Thread, n int, words string) Input {
 	case "bouncebare":
 		in.Run = &run.Result{RunID: *t.ValidatorTaskID, Status: run.Done,
 			Value: []byte(`{"verdict":"bounce"}`)}
+	case "undecided":
+		in.Run = &run.Result{RunID: *t.ValidatorTaskID, Status: run.Done}
+		in.Run.Value, _ = json.Marshal(verdict.Verdict{Verdict: verdict.Escalate, Proved: verdict.Undecided,
+			Sentences: []verdict.Sentence{{State: verdict.Unbacked}}})
 	case "vfails":
 		in.Run = &run.Result{RunID: *t.ValidatorTaskID, Status: run.Failed, Error: rest}
 	case "expires":
@@ -304,6 +308,8 @@ func TestApply(t *testing.T) {
 		{"escalate is the person's", "asks why?;found;escalate", PendingUser, 1, func(t Thread) bool {
 			return t.Badge == "disagreement"
 		}},
+		{"so is what code could not decide, by that name", "asks why?;found;undecided", PendingUser, 1,
+			func(t Thread) bool { return t.Badge == "not decided, 1 of 1 sentences not covered" }},
 		{"garbage verdict fails closed", "asks why?;found;garbage", PendingUser, 1, func(t Thread) bool {
 			return t.Badge == "not validated"
 		}},
