@@ -219,7 +219,7 @@ func (t *Trial) Print(w io.Writer) error {
 			s.wrap("   draft:  none: ", cmp.Or(a.Why, a.Badge))
 			continue
 		}
-		s.printf("   draft:  %s%s\n", text.Line(a.Badge, 50), a.confidence())
+		s.wrap("   draft:  ", a.Badge+a.confidence())
 		s.WriteString(indent(a.Draft, "   | "))
 		if len(a.Named) > 0 {
 			s.wrap("   a person named: ", strings.Join(a.Named, ", "))

@@ -82,7 +82,7 @@ func shown(question string, hits []codesearch.Hit) []codesearch.Hit {
 		if err != nil || p.Path != h.Path || len(h.Words) == 0 {
 			return true
 		}
-		return !safe(question, reference(h))
+		return !safe(question, reference(h, h.Best()))
 	})
 }
 
@@ -105,55 +105,83 @@ func addCommits(ret *draft.Return, refs []draft.Ref) {
 	}
 }
 
-func reference(h codesearch.Hit) draft.Ref {
+// reference returns the evidence of a place of which lines are quoted.
+func reference(h codesearch.Hit, lines []string) draft.Ref {
 	words := h.Words[:min(len(h.Words), 4)]
 	claim := "`" + strings.Join(words, "`, `") + "` stands here."
 	if len(words) > 1 {
 		claim = "`" + strings.Join(words, "`, `") + "` stand here."
 	}
 	return draft.Ref{Kind: draft.KindFile, Ref: place(h), SupportsClaim: claim,
-		Quote: strings.Join(h.Best(), "\n")}
+		Quote: strings.Join(lines, "\n")}
 }
 
-// excerpts returns what may be quoted of a place, the best first: all of it, if it is short and may be shown,
-// or its best lines, with dots where it continues.
+// excerpts returns what may be quoted of a place, the best first: all of it, its best lines with the block that
+// they begin, or these lines alone.
 func excerpts(question string, h codesearch.Hit) (all [][]string) {
-	whole := draft.Ref{Ref: place(h), Quote: strings.Join(h.Lines, "\n")}
-	if len(h.Lines) <= maxWhole && len(whole.Quote) <= draft.MaxQuoteRunes && safe(question, whole) {
-		all = append(all, h.Lines)
+	for _, lines := range [][]string{h.Lines, block(h)} {
+		ref := reference(h, lines)
+		if len(lines) <= maxWhole && len(ref.Quote) <= draft.MaxQuoteRunes && safe(question, ref) {
+			all = append(all, lines)
+		}
 	}
-	best := h.Best()
-	if h.BestEnd < h.End {
-		best = append(slices.Clone(best), dots)
+	return append(all, h.Best())
+}
+
+// block returns the best lines of a place, and those to the end of the block that they begin.
+func block(h codesearch.Hit) []string {
+	from, to := h.BestStart-h.Start, h.BestEnd-h.Start+1
+	least := -1
+	for _, line := range h.Best() {
+		if n := indentation(line); n >= 0 && (least < 0 || n < least) {
+			least = n
+		}
 	}
-	return append(all, best)
+	for ; to < len(h.Lines); to++ {
+		if n := indentation(h.Lines[to]); n >= 0 && n <= least {
+			if strings.ContainsAny(h.Lines[to][n:n+1], ")]}") {
+				to++
+			}
+			break
+		}
+	}
+	return h.Lines[from:to]
+}
+
+// indentation returns how many bytes of white space a line begins with; -1 if it has nothing else.
+func indentation(line string) int {
+	if strings.TrimSpace(line) == "" {
+		return -1
+	}
+	return len(line) - len(strings.TrimLeft(line, " \t"))
 }
 
 // dots stand for lines that are left out.
 const dots = "..."
 
-// reply returns the draft: the best lines verbatim, the other places as a list.
-func reply(question string, say phrases, hits []codesearch.Hit, missing []string) string {
+// reply returns the draft, lines of the best places verbatim and the other places as a list, and the evidence,
+// which quotes the same lines.
+func reply(question string, say phrases, hits []codesearch.Hit, missing []string) (string, []draft.Ref) {
 	var b strings.Builder
+	var refs []draft.Ref
 	b.WriteString(say.intro)
 	var rest []string
 	n := 0
 	for _, h := range hits {
-		shown := false
-		for _, lines := range excerpts(question, h) {
-			block := "\n\n" + place(h) + "\n```\n" + unindent(lines) + "\n```"
-			fits := text.Words(b.String()+block) <= maxWords &&
-				utf8.RuneCountInString(b.String()+block) < draft.MaxDraftRunes/2
-			if n < quoted && fits && !shown && strings.Count(block, "```") == 2 {
-				b.WriteString(block)
-				shown = true
-			}
-		}
-		if shown {
+		quote := h.Best()
+		i := slices.IndexFunc(excerpts(question, h), func(lines []string) bool {
+			said := b.String() + fenced(h, lines)
+			quote = lines
+			return n < quoted && text.Words(said) <= maxWords &&
+				utf8.RuneCountInString(said) < draft.MaxDraftRunes/2 && strings.Count(fenced(h, lines), "```") == 2
+		})
+		if i >= 0 {
+			b.WriteString(fenced(h, quote))
 			n++
 		} else {
 			rest = append(rest, place(h))
 		}
+		refs = append(refs, reference(h, quote))
 	}
 	if len(rest) > 0 {
 		b.WriteString("\n\n" + say.also + " " + strings.Join(rest, ", "))
@@ -161,7 +189,15 @@ func reply(question string, say phrases, hits []codesearch.Hit, missing []string
 	for _, name := range missing[:min(len(missing), 2)] {
 		b.WriteString("\n\n" + fmt.Sprintf(say.missing, name))
 	}
-	return b.String()
+	return b.String(), refs
+}
+
+// fenced returns lines of a place as a block of the draft, with dots where the place continues.
+func fenced(h codesearch.Hit, lines []string) string {
+	if from := h.BestStart - h.Start; len(lines) < len(h.Lines) && from+len(lines) < len(h.Lines) {
+		lines = append(slices.Clone(lines), dots)
+	}
+	return "\n\n" + place(h) + "\n```\n" + unindent(lines) + "\n```"
 }
 
 // unindent removes the white space common to all lines.

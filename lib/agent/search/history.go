@@ -71,7 +71,7 @@ func (c *Client) commits(ctx context.Context, codebase, question string) []draft
 	}
 	var refs []draft.Ref
 	for _, hit := range found.Hits {
-		ref := reference(hit)
+		ref := reference(hit, hit.Best())
 		ref.Kind, ref.Ref = draft.KindGitCommit, hit.Path
 		if len(hit.Words) > 0 && safe(question, ref) {
 			refs = append(refs, ref)

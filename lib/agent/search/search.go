@@ -185,18 +185,17 @@ func answer(question string, found codesearch.Found, bar float64) *draft.Return 
 	if len(found.Missing) == 0 && probability(hits, found) >= sure {
 		confidence, why = draft.Medium, say.close
 	}
+	reply, refs := reply(question, say, hits, found.Missing)
 	ret := &draft.Return{
 		Confidence:             confidence,
 		ConfidenceReason:       why,
 		SummaryForOrchestrator: fmt.Sprintf("A search, not a reading: %s has most of the question's words, of %d places found.", place(best), len(hits)),
-		DraftReply:             reply(question, say, hits, found.Missing),
+		DraftReply:             reply,
+		EvidenceRefs:           refs,
 		DraftLanguage:          say.code,
 		OpenQuestions:          []string{},
 		InvestigatorRound:      1,
 		ResearchNotes:          notes(found),
-	}
-	for _, h := range hits {
-		ret.EvidenceRefs = append(ret.EvidenceRefs, reference(h))
 	}
 	for _, name := range found.Missing[:min(len(found.Missing), 3)] {
 		ret.OpenQuestions = append(ret.OpenQuestions, fmt.Sprintf(say.missingQuestion, name))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -200,5 +201,34 @@ func TestFollowUps(t *testing.T) {
 	if err := json.Unmarshal(res.Value, ret); err != nil ||
 		!strings.HasPrefix(ret.EvidenceRefs[0].Ref, "pay/retry.go") {
 		t.Errorf("%+v, %v", ret, err)
+	}
+}
+
+// TestQuotesAreEvidence: what a draft quotes of a place is what its evidence quotes, an address or a number
+// in it too; a block is quoted to its end, and dots say where a place continues.
+func TestQuotesAreEvidence(t *testing.T) {
+	far := strings.Repeat("\tother()\n", 25)
+	dir := t.TempDir()
+	write(t, dir, map[string]string{"near.go": "package near\n\n// zebra distance of stripes, see\n// https://example.com/zebra.go\nfunc zebra(stripes int) int {\n" +
+		"\tcode := 1\n\tfor range stripes {\n\t\tcode += 41\n\t}\n\n\treturn code\n}\n\nfunc other() {\n" + far + "}\n",
+		"far.go": "package near\n\nfunc stripes() {\n" + far + "\t// the zebra distance begins here\n\tdistance := zebra(17)\n\tuse(distance)\n" + far + "}\n"})
+	ret, err := ask(t, New(), dir, "which distance has a zebra of many stripes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	honest(t, dir, ret)
+	if !strings.Contains(ret.DraftReply, "return code\n}") || !strings.Contains(ret.DraftReply, dots) {
+		t.Errorf("%s", ret.DraftReply)
+	}
+	for i, body := range strings.Split(ret.DraftReply, "\n```") {
+		body, quoted := strings.CutPrefix(strings.TrimSuffix(body, "\n"+dots), "\n")
+		if i%2 == 0 || !quoted {
+			continue
+		}
+		if !slices.ContainsFunc(ret.EvidenceRefs, func(r draft.Ref) bool {
+			return unindent(strings.Split(r.Quote, "\n")) == body
+		}) {
+			t.Errorf("no evidence quotes\n%s", body)
+		}
 	}
 }

@@ -174,13 +174,12 @@ func (d *demo) choose(ctx context.Context, from, to string, limit int) error {
 	for _, c := range found[:min(limit, len(found))] {
 		chosen[c.line] = true
 	}
-	d.say("%s, something is asked in %d: %.0f%% need nobody.", text.Count(int(stats.Records), "message"),
-		actionable, 100*float64(stats.Records-int64(actionable))/float64(stats.Records))
-	of := "all of them"
+	d.say("%s: %s, %d more in their threads; %.0f%% need nobody.", text.Count(int(stats.Records), "message"),
+		text.Count(len(found), "question"), actionable-len(found),
+		100*float64(stats.Records-int64(actionable))/float64(stats.Records))
 	if len(chosen) < len(found) {
-		of = fmt.Sprintf("the likeliest %d", len(chosen))
+		d.say("Investigated: the likeliest %d.", len(chosen))
 	}
-	d.say("%s found; investigated: %s.", text.Count(len(found), "question"), of)
 	var out bytes.Buffer
 	_, err = stream.Each(ctx, in, func(rec ndjson.Record) error {
 		line := rec.Bytes
