@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tri/lib/base/sysexit"
+	"tri/lib/base/term"
 	"tri/lib/base/text"
 	"tri/lib/record/decision"
 	"tri/lib/record/run"
@@ -278,14 +279,9 @@ func clock(s string) string { return stampOf(instant(s)) }
 
 // indent returns outside text as a block below a line, folded to the width of a report.
 func indent(s, by string) string {
-	var b sheet
-	for _, l := range strings.Split(strings.TrimRight(text.Visible(s), "\n"), "\n") {
-		l = strings.ReplaceAll(l, "\t", "    ")
-		if columns(by)+columns(l) <= width {
-			b.WriteString(strings.TrimRight(by+l, " ") + "\n")
-			continue
-		}
-		b.wrap(by, l)
+	var b strings.Builder
+	for _, l := range term.Wrap(strings.TrimRight(text.Visible(s), "\n"), width-columns(by)) {
+		b.WriteString(strings.TrimRight(by+l, " ") + "\n")
 	}
 	return b.String()
 }

@@ -116,8 +116,8 @@ func reference(h codesearch.Hit, lines []string) draft.Ref {
 		Quote: strings.Join(lines, "\n")}
 }
 
-// excerpts returns what may be quoted of a place, the best first: all of it, its best lines with the block that
-// they begin, or these lines alone.
+// excerpts returns what may be quoted of a place, the best first: all of it, its best lines with the block
+// that they begin, or these lines alone.
 func excerpts(question string, h codesearch.Hit) (all [][]string) {
 	for _, lines := range [][]string{h.Lines, block(h)} {
 		ref := reference(h, lines)
@@ -173,7 +173,8 @@ func reply(question string, say phrases, hits []codesearch.Hit, missing []string
 			said := b.String() + fenced(h, lines)
 			quote = lines
 			return n < quoted && text.Words(said) <= maxWords &&
-				utf8.RuneCountInString(said) < draft.MaxDraftRunes/2 && strings.Count(fenced(h, lines), "```") == 2
+				utf8.RuneCountInString(said) < draft.MaxDraftRunes/2 &&
+				strings.Count(fenced(h, lines), "```") == 2
 		})
 		if i >= 0 {
 			b.WriteString(fenced(h, quote))
