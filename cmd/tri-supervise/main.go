@@ -90,7 +90,12 @@ func status(c *cli.Call, home *durable.Home) error {
 		return err
 	}
 	if c.Bool("json") {
-		return json.NewEncoder(c.Out).Encode(st)
+		err = json.NewEncoder(c.Out).Encode(st)
+	} else {
+		err = st.Print(c.Out, alive, time.Now())
 	}
-	return st.Print(c.Out, alive, time.Now())
+	if err == nil && !alive {
+		err = cli.Quiet
+	}
+	return err
 }

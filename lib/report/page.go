@@ -99,12 +99,12 @@ func figures(f *facts, others []*history.Run, from, now time.Time) []Figure {
 	}
 	asking, all := f.talk.Totals()
 	wait := Figure{"message to reply, median", t.Wait.says(seconds),
-		fmt.Sprintf("%s answers", count(t.Wait.N))}
+		text.Count(t.Wait.N, "answer")}
 	if t.Wait.Low != nil {
 		wait.Note += fmt.Sprintf(", 95%% interval %s to %s", seconds(*t.Wait.Low), seconds(*t.Wait.High))
 	}
 	cost := Figure{"cost", strings.ReplaceAll(t.Runs.cost(), " ", "\u00a0"),
-		fmt.Sprintf("%s runs", count(t.Runs.Runs))}
+		text.Count(t.Runs.Runs, "run")}
 	if t.Runs.CostUnknown > 0 {
 		cost.Note += fmt.Sprintf("; %s did not tell", count(t.Runs.CostUnknown))
 	}

@@ -381,7 +381,7 @@ func (p *page) cost(of string, u *draft.Usage) {
 	if u.TokensUnknown {
 		tokens = "tokens not told"
 	}
-	p.line("%s: %s, %s, %d turns, %v", of, cost, tokens, u.Turns,
+	p.line("%s: %s, %s, %s, %v", of, cost, tokens, text.Count(u.Turns, "turn"),
 		time.Duration(u.DurationMS)*time.Millisecond)
 }
 

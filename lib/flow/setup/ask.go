@@ -16,6 +16,7 @@ import (
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/term"
 	"tri/lib/chat/sources"
 )
 
@@ -157,6 +158,9 @@ func (q *question) ask(in *bufio.Reader, out io.Writer, standard string) (string
 		}
 		if standard != "" {
 			text += " [" + standard + "]"
+		}
+		if term.Is(out) {
+			text = strings.Join(term.Wrap(text, term.Width(out)-2), "\n")
 		}
 		if _, err := fmt.Fprintf(out, "%s: ", text); err != nil {
 			return "", sysexit.With(sysexit.IO, fmt.Errorf("ask: %w", err))
