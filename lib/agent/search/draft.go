@@ -161,7 +161,8 @@ const dots = "..."
 
 // reply returns the draft, lines of the best places verbatim and the other places as a list, and the evidence,
 // which quotes the same lines.
-func reply(question string, say phrases, hits []codesearch.Hit, missing []string) (string, []draft.Ref) {
+func reply(question string, say phrases, hits []codesearch.Hit,
+	missing []string) (string, []draft.Ref) {
 	var b strings.Builder
 	var refs []draft.Ref
 	b.WriteString(say.intro)
