@@ -159,8 +159,8 @@ func indentation(line string) int {
 // dots stand for lines that are left out.
 const dots = "..."
 
-// reply returns the draft, lines of the best places verbatim and the other places as a list, and the evidence,
-// which quotes the same lines.
+// reply returns the draft, lines of the best places verbatim and the other places as a list, and the
+// evidence, which quotes the same lines.
 func reply(question string, say phrases, hits []codesearch.Hit,
 	missing []string) (string, []draft.Ref) {
 	var b strings.Builder
