@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"tri/lib/base/cli"
+	"tri/lib/base/config"
 	"tri/lib/base/durable"
 	"tri/lib/base/stream"
 	"tri/lib/base/term"
 	"tri/lib/chat"
 	"tri/lib/chat/export"
 	"tri/lib/chat/sources"
+	"tri/lib/flow/sweep"
 	"tri/lib/flow/watch"
 	"tri/lib/record/event"
 )
@@ -28,6 +30,7 @@ var program = cli.Program{
   PLATFORM ...     those of them: mattermost, slack, …; tri-chat(7) has them all
   local [DIR]      a chat in a folder: a file is a room, a line is a message
   tail FILE ...    logs of chat clients, followed: irssi, WeeChat, ZNC, a bot's
+  sweep            what the commands under sweep: find in codebases (also of nothing)
   export PATH      a Slack, Discord, Telegram or Mattermost export
   stdin, FILE ...  events made elsewhere; stdin with --text, plain lines
 A live chat is kept in the home's events.ndjson, durably, and printed from there;
@@ -42,7 +45,7 @@ the others are only printed, unless --log or --home says so.
 		cli.Bool("log", "keep events of any source in the home's log"),
 		cli.Bool("no-log", "only print, also of a live chat"),
 		cli.String("after", "print from a little before where `FILE`, the output of a later stage, ends"),
-		cli.Bool("once", "local: end when what is there has been read"),
+		cli.Bool("once", "local, sweep: end when what is there has been read, what is due has run"),
 		cli.String("format",
 			"tail: how a line is written: irssi, weechat, znc, hexchat or iso (default any)"),
 		cli.Bool("poll", "tail: look four times a second, ask the kernel for no notice"),
@@ -58,7 +61,7 @@ func run(c *cli.Call) (err error) {
 	if c.Bool("print-manifest") {
 		return sources.Manifest(c.Out, c.Args)
 	}
-	plan, err := watch.Read(c.Args, sources.Names(), watch.Flags{
+	plan, err := watch.Read(c.Args, append(sources.Names(), config.PlatformSweep), watch.Flags{
 		Log: c.Bool("log") || c.IsSet("home"), NoLog: c.Bool("no-log"), After: c.IsSet("after"),
 		Once: c.Bool("once"), Text: c.Bool("text"), Rejects: c.IsSet("rejects"),
 		Format: c.IsSet("format"), Poll: c.Bool("poll"),
@@ -103,9 +106,16 @@ func source(c *cli.Call, plan watch.Plan) (feed watch.Feed, raw bool, err error)
 	if err != nil {
 		return nil, false, err
 	}
-	live, err := sources.OpenAll(cfg, plan.Names, sources.Options{
-		LocalDir: plan.Arg, Once: c.Bool("once"), Files: plan.Files, Format: c.String("format"),
-		Poll: c.Bool("poll"),
-	})
+	live := map[string]chat.Source{}
+	chats, sweeps := plan.Chats(cfg)
+	if len(chats) > 0 || !sweeps {
+		live, err = sources.OpenAll(cfg, chats, sources.Options{
+			LocalDir: plan.Arg, Once: c.Bool("once"), Files: plan.Files, Format: c.String("format"),
+			Poll: c.Bool("poll"),
+		})
+	}
+	if err == nil && sweeps {
+		live[config.PlatformSweep], err = sweep.New(cfg, c.Bool("once"))
+	}
 	return watch.FromSources(live), cfg.Chat.KeepRaw, err
 }

@@ -78,6 +78,7 @@ func (c *Config) compile(f *faults) {
 	c.Validator.compile(f, "validator")
 	c.Voice.Model.compile(f, "voice", "model")
 	c.compileServers(f)
+	c.compileSweep(f)
 }
 
 func (c *Config) checkNames(f *faults) {

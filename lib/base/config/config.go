@@ -28,6 +28,7 @@ type Config struct {
 	Box           Box            `yaml:"box"`
 	Forge         Forge          `yaml:"forge"`
 	Panel         Panel          `yaml:"panel"`
+	Sweep         []Sweep        `yaml:"sweep"`
 	Nats          Nats           `yaml:"nats"`
 
 	// Path is the file that was read, "" for the defaults. Folders named in the file are relative

@@ -70,6 +70,11 @@ func TestFaultsAreNamed(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"team:\n  aprovers: [ana]\n", `:2: unknown key "team.aprovers"; did you mean "approvers"?`},
 		{"zzz: 1\n", `:1: unknown key "zzz"`},
+		{"sweep:\n- {name: A b, command: [x]}\n", `:2: sweep[0].name: "A b": want a to z, 0 to 9 and -`},
+		{"sweep:\n- {name: a, command: [], codebase: x}\n", ":2: sweep[0].command: needs a program"},
+		{"sweep:\n- {name: a, command: [x], codebase: x}\n", `:2: sweep[0]: no codebase is called "x"`},
+		{"codebases: [{name: x, path: x}]\nsweep:\n- {name: a, command: [x]}\n",
+			":3: sweep[0]: needs classifier.bot_id"},
 		{"sandbox: maybe\n", `:1: sandbox: is "maybe", should be one of: required, off`},
 		{"\ninvestigator:\n  agent: gpt\n", ":3: investigator.agent:"},
 		{"investigator:\n  max_rounds: 3\n", ":2: investigator.max_rounds: is 3, should be at most 2"},

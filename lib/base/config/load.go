@@ -47,6 +47,7 @@ func (c *Config) fill() {
 	c.Nats.fill()
 	c.Box.fill()
 	c.Panel.fill()
+	c.fillSweep()
 	c.Investigator.fill("search", 2)
 	c.Validator.fill("none", 1)
 	if c.Validator.Agent == c.Investigator.Agent {
@@ -182,7 +183,7 @@ func (c *Config) resolvePaths(dir string) {
 	}
 	fix(&c.Chat.Local.Dir)
 	for _, file := range slices.Concat(c.Chat.files(), c.Investigator.files(), c.Validator.files(),
-		c.Box.Agent.files(),
+		c.Box.Agent.files(), c.sweepFiles(),
 		c.Voice.Model.files(), []*string{&c.Voice.Style, &c.Forge.TokenFile}, c.Nats.files()) {
 		fix(file)
 	}
@@ -214,6 +215,9 @@ func isDir(path string) bool {
 func (c *Config) CodebaseFor(platform, chatID string) string {
 	if len(c.Codebases) == 0 {
 		return ""
+	}
+	if b := c.codebase(chatID); platform == PlatformSweep && b != nil {
+		return b.Path
 	}
 	for _, chat := range c.WatchedChats {
 		if chat.ChatID != chatID || chat.Platform != "" && chat.Platform != platform || chat.Codebase == "" {

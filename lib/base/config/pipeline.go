@@ -54,7 +54,7 @@ func (c *Config) Stages(home string) []Stage {
 		}
 	}
 	add(Stage{Name: "watch", Lock: "locks/watch", Command: cmd([]string{"tri-watch"}, own, with)},
-		len(c.On()) > 0)
+		len(c.On())+len(c.Sweep) > 0)
 	for _, f := range []struct{ stage, out string }{{"thread", ThreadedName}, {"turn", TurnsName}} {
 		before := len(stages)
 		add(Stage{Name: f.stage, Lock: "." + f.out + ".lock",

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"fmt"
 
+	"tri/lib/base/config"
 	"tri/lib/base/prompt"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
@@ -73,10 +74,10 @@ func (g *gate) read(b []byte) (r decision.Record, counts, moves bool, err error)
 // returns that one: a dispatcher may have been killed just after writing it. It returns nil if
 // there is none.
 func (g *gate) offer(t *thread.Thread) (*decision.Record, error) {
-	r := record(t)
-	if g.Shadow {
+	if g.Shadow || t.Platform == config.PlatformSweep { // there is no chat to post it to
 		return nil, nil
 	}
+	r := record(t)
 	if g.latest[t.Key] == offerID(&r) {
 		if st := g.Standing(t.Key); st != nil && st.Open(g.Now()) && offerID(st.Offer) == offerID(&r) {
 			return st.Offer, nil

@@ -38,6 +38,15 @@ func (p *Plan) Name() string {
 	return p.Source
 }
 
+// Chats returns the platforms of a live plan, and whether the sweeps are part of it.
+func (p *Plan) Chats(cfg *config.Config) (names []string, sweeps bool) {
+	if len(p.Names) == 0 {
+		return cfg.On(), len(cfg.Sweep) > 0
+	}
+	names = slices.DeleteFunc(slices.Clone(p.Names), func(n string) bool { return n == config.PlatformSweep })
+	return names, len(names) < len(p.Names)
+}
+
 // Read parses the arguments into a plan, or returns a usage error. platforms are the names of the
 // platforms that can be watched.
 func Read(args, platforms []string, f Flags) (Plan, error) {
@@ -99,8 +108,9 @@ func (p *Plan) check(f Flags) error {
 		return usage("--no-log keeps no log: --log or --home goes not with it")
 	case f.After && !p.Log:
 		return usage("--after needs a log: what is only printed has no place to go on from")
-	case f.Once && (len(p.Names) != 1 || p.Names[0] != config.PlatformLocal):
-		return usage("--once is for local; %s ends by itself or never", p.Name())
+	case f.Once && (len(p.Names) != 1 ||
+		p.Names[0] != config.PlatformLocal && p.Names[0] != config.PlatformSweep):
+		return usage("--once is for local and sweep; %s ends by itself or never", p.Name())
 	case (f.Format || f.Poll) && !slices.Contains(p.Names, config.PlatformTail):
 		return usage("--format and --poll are for tail")
 	case f.Text && p.Source != "stdin":

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tri/lib/base/config"
 	"tri/lib/base/ndjson"
 	"tri/lib/record/decision"
 	"tri/lib/record/draft"
@@ -163,12 +164,26 @@ func (t *Thread) investigate(at, why string) {
 	}
 }
 
+// leastOfSweep is how many references must support what is said of the finding of a sweep. Nobody asked, so
+// that with fewer nothing is said.
+const leastOfSweep = 2
+
+// failed is the badge of an item without a result, of which people are told in any case.
+const failed = "failed"
+
 // rest hands the thread to the operator. If messages arrived meanwhile it starts the next cycle
 // instead: a draft that ignores them is stale.
 func (t *Thread) rest(at, badge, why string) {
 	if t.waits() {
 		t.begin(at, "messages came during the round")
 		return
+	}
+	if t.Platform == config.PlatformSweep && !t.Ordered && badge != failed {
+		if n := t.ValidatorReturn.Supporting(t.InvestigatorReturn); n < leastOfSweep {
+			t.close(at, fmt.Sprintf("%s; %d references support it, and a sweep needs %d", why, n,
+				leastOfSweep))
+			return
+		}
 	}
 	badge = strings.Join(append([]string{badge}, t.Ends...), ", ")
 	t.Badge = badge
@@ -230,7 +245,7 @@ func (t *Thread) investigated(in Input) {
 	case r.Status == run.Nothing:
 		t.rest(at, "nothing found", "the investigator found nothing to say")
 	default:
-		t.rest(at, "failed", "the investigation failed")
+		t.rest(at, failed, "the investigation failed")
 	}
 }
 

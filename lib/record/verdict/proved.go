@@ -3,7 +3,10 @@ package verdict
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+
+	"tri/lib/record/draft"
 )
 
 // What the checks proved of the whole draft, from least to most.
@@ -146,6 +149,22 @@ func (v *Verdict) references() (confirmed, all int) {
 		}
 	}
 	return confirmed, all
+}
+
+// Supporting returns how many different references of a return support their claims; 0 unless the verdict is
+// pass. A place that a search found supports nothing.
+func (v *Verdict) Supporting(r *draft.Return) int {
+	if v == nil || v.Verdict != Pass || r == nil {
+		return 0
+	}
+	support := map[string]bool{}
+	for _, c := range v.Checks {
+		i, err := strconv.Atoi(strings.TrimPrefix(c.Name, refCheck))
+		if c.By == "code" && err == nil && i > 0 && i <= len(r.EvidenceRefs) && Label(c.Result, c.Note) == Supports {
+			support[r.EvidenceRefs[i-1].Ref] = true
+		}
+	}
+	return len(support)
 }
 
 // refCheck begins the name of the check of a reference.

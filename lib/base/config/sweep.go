@@ -1,0 +1,106 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+)
+
+// PlatformSweep is the platform of the findings of sweeps. It is no chat: nothing is posted to it.
+const PlatformSweep = "sweep"
+
+// Sweep is a command that the operator has run on a codebase at intervals, in the sandbox. A line of its
+// output that names a file and a line is a finding.
+type Sweep struct {
+	Name     string   `yaml:"name"`
+	Command  []string `yaml:"command"`
+	Kind     string   `yaml:"kind"`     // of SweepKinds; default concern
+	Codebase string   `yaml:"codebase"` // name of one of Codebases; default: the first
+	EveryH   float64  `yaml:"every_h"`  // hours between two runs; default 24
+	Most     int      `yaml:"most"`     // new findings of one run; default 3
+	Read     []string `yaml:"read"`     // further files and folders that the command may read
+}
+
+// SweepKinds has what is asked about a finding of each kind.
+var SweepKinds = map[string]string{
+	"concern":     "Is this a fault, and what follows from it?",
+	"suggestion":  "What would be better here, and why?",
+	"observation": "What does the code do here?",
+	"priority":    "Why is this here, and is it still wanted?",
+	"task":        "What is left to do here?",
+	"slice":       "Which steps does this need?",
+}
+
+// Every returns EveryH as a duration.
+func (s *Sweep) Every() time.Duration { return time.Duration(s.EveryH * float64(time.Hour)) }
+
+var sweepName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,30}$`)
+
+func (c *Config) fillSweep() {
+	for i := range c.Sweep {
+		s := &c.Sweep[i]
+		if s.Kind == "" {
+			s.Kind = "concern"
+		}
+		if s.Codebase == "" && len(c.Codebases) > 0 {
+			s.Codebase = c.Codebases[0].Name
+		}
+		if s.EveryH == 0 {
+			s.EveryH = 24
+		}
+		if s.Most == 0 {
+			s.Most = 3
+		}
+	}
+}
+
+// compileSweep reports, with line numbers, errors that the schema cannot express.
+func (c *Config) compileSweep(f *faults) {
+	seen := map[string]bool{}
+	for i, s := range c.Sweep {
+		if len(s.Command) == 0 || s.Command[0] == "" {
+			f.add(errors.New("needs a program"), "sweep", i, "command")
+		}
+		switch {
+		case !sweepName.MatchString(s.Name):
+			f.add(fmt.Errorf("%q: want a to z, 0 to 9 and -", s.Name), "sweep", i, "name")
+		case seen[s.Name]:
+			f.add(fmt.Errorf("two sweeps are called %q", s.Name), "sweep", i, "name")
+		case c.codebase(s.Codebase) == nil:
+			f.add(fmt.Errorf("no codebase is called %q", s.Codebase), "sweep", i)
+		case c.BotName() == "":
+			f.add(errors.New("needs classifier.bot_id: a finding is addressed to the bot"), "sweep", i)
+		}
+		seen[s.Name] = true
+	}
+}
+
+// BotName returns the first id of the bot, "" if none is configured.
+func (c *Config) BotName() string {
+	for _, id := range append([]string{c.Classifier.BotID}, c.Classifier.BotIDs...) {
+		if id != "" {
+			return id
+		}
+	}
+	return ""
+}
+
+func (c *Config) codebase(name string) *Codebase {
+	for i := range c.Codebases {
+		if c.Codebases[i].Name == name {
+			return &c.Codebases[i]
+		}
+	}
+	return nil
+}
+
+// sweepFiles returns the fields that name a file or a folder.
+func (c *Config) sweepFiles() (files []*string) {
+	for i := range c.Sweep {
+		for j := range c.Sweep[i].Read {
+			files = append(files, &c.Sweep[i].Read[j])
+		}
+	}
+	return files
+}
