@@ -30,7 +30,7 @@ var program = cli.Program{
   PLATFORM ...     those of them: mattermost, slack, …; tri-chat(7) has them all
   local [DIR]      a chat in a folder: a file is a room, a line is a message
   tail FILE ...    logs of chat clients, followed: irssi, WeeChat, ZNC, a bot's
-  sweep            what the commands under sweep: find in codebases (also of nothing)
+  sweep            findings of your commands in codebases (also part of nothing)
   export PATH      a Slack, Discord, Telegram or Mattermost export
   stdin, FILE ...  events made elsewhere; stdin with --text, plain lines
 A live chat is kept in the home's events.ndjson, durably, and printed from there;

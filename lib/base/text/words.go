@@ -33,26 +33,28 @@ func Words(s string) int {
 	return words
 }
 
-// Sentences counts sentences: a full stop counts only if a new sentence begins after it, so that
-// main.go, 1.5 and e.g. do not.
-func Sentences(s string) int {
+// Sentences splits a text into its sentences: a full stop counts only if a new sentence begins after it, so
+// that main.go, 1.5 and e.g. do not. Each has a letter or a digit.
+func Sentences(s string) []string {
 	rs := []rune(strings.TrimSpace(s))
-	n, open := 0, false
+	var all []string
+	from, open := 0, false
+	add := func(to int) {
+		if open {
+			all = append(all, strings.TrimSpace(string(rs[from:to])))
+			from, open = to, false
+		}
+	}
 	for i, r := range rs {
 		switch {
 		case strings.ContainsRune("。！？", r), strings.ContainsRune(".!?", r) && ends(rs, i):
-			if open {
-				n++
-			}
-			open = false
+			add(i + 1)
 		case unicode.IsLetter(r) || unicode.IsDigit(r):
 			open = true
 		}
 	}
-	if open {
-		n++
-	}
-	return n
+	add(len(rs))
+	return all
 }
 
 // ends reports whether the mark rs[i] ends a sentence.

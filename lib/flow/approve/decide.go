@@ -14,6 +14,7 @@ import (
 	"tri/lib/judge/safety"
 	"tri/lib/record/decision"
 	"tri/lib/record/draft"
+	"tri/lib/record/memory"
 	"tri/lib/record/verdict"
 )
 
@@ -47,12 +48,16 @@ func (g *Gate) Edit(it *Item, text string) (Said, error) {
 		return Said{}, err
 	}
 	sentences, badge := g.Account(it, text)
-	return g.decide(it, decision.Record{
+	said, err := g.decide(it, decision.Record{
 		Kind: decision.Edit, Text: text, DraftSHA256: decision.Sum(text),
 		Original: it.standing.Offer.DraftSHA256,
 		Distance: decision.Distance(it.standing.Offer.Text, text), NoFile: g.NoFile, Badge: badge,
 		Sentences: sentences,
 	})
+	if lesson := memory.Lesson(it.standing.Offer, text); err == nil && lesson != nil {
+		said.Lesson = lesson
+	}
+	return said, err
 }
 
 // noOffer is the error of an approval of something that is not offered for posting.
@@ -71,6 +76,17 @@ type Said struct {
 	decision.Record
 	// For an approval, Yes is the number of approvals of its text and Of the number needed.
 	Yes, Of int
+	// Lesson is what the text of an edit proposes to remember, nil if nothing.
+	Lesson *memory.Entry
+}
+
+// Proposes says what a person may keep of an edit, "" if nothing. No decision keeps it.
+func (s Said) Proposes() string {
+	if s.Lesson == nil {
+		return ""
+	}
+	return fmt.Sprintf("a lesson, not kept: %s; once it is posted, tri-memory keep %s has later investigations use it",
+		text.Line(s.Lesson.Text, 200), s.Lesson.ID)
 }
 
 // Waits says what an approval still waits for, or "" if the text is posted.

@@ -355,6 +355,9 @@ func (t *Terminal) said(r Said, err error, done string) error {
 		done = strings.Replace(done, "tri-reply posts it", waits, 1)
 	}
 	t.Say("%s: %s", r.Key, done)
+	if lesson := r.Proposes(); lesson != "" {
+		t.Say("%s", lesson)
+	}
 	if t.JSON {
 		return t.record(r.Record)
 	}

@@ -57,7 +57,7 @@ func (r *Return) Check() error {
 	}
 	f.text("confidence_reason", r.ConfidenceReason, MaxSentenceRunes, true)
 	f.text("summary_for_orchestrator", r.SummaryForOrchestrator, MaxSentenceRunes, true)
-	if n := text.Sentences(r.SummaryForOrchestrator); n > MaxSummarySentences {
+	if n := len(text.Sentences(r.SummaryForOrchestrator)); n > MaxSummarySentences {
 		f.add("summary_for_orchestrator", "has %d sentences, at most %d", n, MaxSummarySentences)
 	}
 	f.text("draft_reply", r.DraftReply, MaxDraftRunes, !r.EscalationRequested)

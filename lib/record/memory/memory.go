@@ -15,6 +15,7 @@ import (
 	"tri/lib/base/durable"
 	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/decision"
 	"tri/lib/record/draft"
 	"tri/lib/record/outbox"
@@ -65,6 +66,7 @@ const (
 	Refused   = "refused"   // a dismissed draft; Text is the person's reason
 	Noted     = "noted"
 	Imported  = "imported"
+	Reflected = "reflected" // proposed by code: what a person wrote and the draft did not say
 )
 
 // An Entry is one thing that a team knows.
@@ -146,6 +148,10 @@ func (f *Fold) Reply(r *outbox.Reply) {
 		return
 	}
 	delete(f.offers, place(r.Key, r.Cycle)) // a cycle has one answer
+	if lesson := Lesson(offer, r.ReplyText); r.EditedBy != "" && lesson != nil {
+		lesson.By, lesson.At = r.ReadBy, r.PostedAt
+		defer f.add(*lesson) // after the answer
+	}
 	e := Entry{
 		Source: Answered, Category: Observation, Codebase: offer.Codebase, Platform: r.Platform,
 		ChatID: r.ChatID,
@@ -171,6 +177,32 @@ func (f *Fold) Reply(r *outbox.Reply) {
 		f.answers[name] = added
 	}
 }
+
+// Lesson proposes what a text says that the draft of its offer did not, with the lines that the draft cites.
+// It is nil if there is no such sentence or no such line. A lesson is not used until a person keeps it: it is
+// then for every chat of the codebase.
+func Lesson(offer *decision.Record, said string) *Entry {
+	plain := func(s string) string { return strings.ToLower(strings.Join(strings.Fields(s), " ")) }
+	var drafted, added []string
+	for _, s := range text.Sentences(offer.Text) {
+		drafted = append(drafted, plain(s))
+	}
+	for _, s := range text.Sentences(said) {
+		if !slices.Contains(drafted, plain(s)) {
+			added = append(added, s)
+		}
+	}
+	if len(added) == 0 || !cites(offer.Evidence) {
+		return nil
+	}
+	e := &Entry{Source: Reflected, Category: Decision, Codebase: offer.Codebase, Key: offer.Key,
+		Text: text.Cut(strings.Join(added, " "), maxLesson), Refs: offer.Evidence, Out: "proposed"}
+	e.identify()
+	return e
+}
+
+// maxLesson bounds the text of a lesson, in characters.
+const maxLesson = 500
 
 func cites(refs []draft.Ref) bool {
 	return slices.ContainsFunc(refs, func(r draft.Ref) bool {

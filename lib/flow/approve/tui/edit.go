@@ -152,7 +152,11 @@ func (s *screen) answer(key string) tea.Cmd {
 		if err == nil {
 			delete(s.texts, e.item.Name())
 		}
-		s.tell(e.item, approved(&s.Gate, said, "approved with your text"), err)
+		done := approved(&s.Gate, said, "approved with your text")
+		if lesson := said.Proposes(); lesson != "" {
+			done += "; " + lesson
+		}
+		s.tell(e.item, done, err)
 	default:
 		s.said = e.item.ID + ": nothing was decided; e opens your text again"
 	}

@@ -236,7 +236,7 @@ func (s *server) word(person string, f url.Values) (string, error) {
 			return "", errUnread
 		}
 		said, err := g.Edit(it, text)
-		return s.approved("Approved with your text", said), err
+		return strings.TrimSpace(s.approved("Approved with your text", said) + " " + said.Proposes()), err
 	case "dismiss":
 		_, err = g.Dismiss(it, note)
 		return "Dismissed; nothing is posted.", err
