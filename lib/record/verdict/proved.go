@@ -160,7 +160,8 @@ func (v *Verdict) Supporting(r *draft.Return) int {
 	support := map[string]bool{}
 	for _, c := range v.Checks {
 		i, err := strconv.Atoi(strings.TrimPrefix(c.Name, refCheck))
-		if c.By == "code" && err == nil && i > 0 && i <= len(r.EvidenceRefs) && Label(c.Result, c.Note) == Supports {
+		if c.By == "code" && err == nil && i > 0 && i <= len(r.EvidenceRefs) &&
+			Label(c.Result, c.Note) == Supports {
 			support[r.EvidenceRefs[i-1].Ref] = true
 		}
 	}
