@@ -156,3 +156,26 @@ func TestCancelled(t *testing.T) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }
+
+// TestUndecidedIsAttacked: what code cannot decide is shown to the second agent, whose pass does not make it
+// one.
+func TestUndecidedIsAttacked(t *testing.T) {
+	dir := codebase(t)
+	prompts, err := prompt.Load("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := good()
+	open.DraftReply, open.EvidenceRefs[0].SupportsClaim = "The moon decides about the tides of every charge.",
+		"The moon decides about the charge."
+	for said, want := range map[string]string{verdict.Pass: verdict.Escalate, verdict.Bounce: verdict.Bounce} {
+		var task agent.Task
+		v := &Validator{Prompts: prompts, Agent: says{task: &task,
+			value: answer(t, map[string]any{"verdict": said, "reasons": []string{"so"}})}}
+		got := judge(t, v, Request{Return: open, Codebase: dir})
+		if task.Prompt == "" || got.Verdict != want ||
+			(got.Proved == verdict.Undecided) != (said == verdict.Pass) {
+			t.Errorf("the agent says %s: %s, %s, asked: %v", said, got.Verdict, got.Proved, task.Prompt != "")
+		}
+	}
+}
