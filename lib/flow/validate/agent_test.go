@@ -168,7 +168,8 @@ func TestUndecidedIsAttacked(t *testing.T) {
 	open := good()
 	open.DraftReply, open.EvidenceRefs[0].SupportsClaim = "The moon decides about the tides of every charge.",
 		"The moon decides about the charge."
-	for said, want := range map[string]string{verdict.Pass: verdict.Escalate, verdict.Bounce: verdict.Bounce} {
+	wanted := map[string]string{verdict.Pass: verdict.Escalate, verdict.Bounce: verdict.Bounce}
+	for said, want := range wanted {
 		var task agent.Task
 		v := &Validator{Prompts: prompts, Agent: says{task: &task,
 			value: answer(t, map[string]any{"verdict": said, "reasons": []string{"so"}})}}
