@@ -113,9 +113,7 @@ func (d *Dispatcher) run(ctx context.Context) error {
 	if err := d.recover(ctx); err != nil {
 		return err
 	}
-	if len(d.Input.Files) > 0 {
-		d.turns.remember(d.Input.Files[len(d.Input.Files)-1], d.store.mark.Seq)
-	}
+	d.taken(func(e *event.Classified) { d.turns.see(e) }) // the beginning of a turn whose end comes now
 	err := d.loop(ctx)
 	cancel()
 	d.pool.drain()

@@ -18,6 +18,7 @@ import (
 type notices struct {
 	quiet
 	*gate
+	of     *Dispatcher
 	store  *store
 	latest map[place][]spoken // who spoke in a chat lately, up to two
 	asked  map[string]bool    // by this process, whether or not it has read them back yet
@@ -43,20 +44,41 @@ const silence = 45 * time.Second
 const exchange = time.Minute
 
 func newNotices(d *Dispatcher) *notices {
-	return &notices{gate: d.gate, store: d.store, latest: map[place][]spoken{}, asked: map[string]bool{},
-		opened: map[place]opening{}}
+	return &notices{gate: d.gate, of: d, store: d.store, latest: map[place][]spoken{},
+		asked: map[string]bool{}, opened: map[place]opening{}}
 }
 
-// taken notes who speaks, and answers an asker who asks how their question goes.
-func (n *notices) taken(e *event.Classified, f *thread.Facts) error {
+// begun reads again who spoke before a restart. A greeting that is too old for a notice is forgotten.
+func (n *notices) begun([]*thread.Thread) error {
+	if approved, _ := n.Form(notice.More); approved == "" {
+		return nil
+	}
+	n.of.taken(func(e *event.Classified) {
+		f, err := n.of.rules.facts(e, "", n.of.Options)
+		at, timeErr := time.Parse(time.RFC3339, e.CreateTime)
+		if err == nil && timeErr == nil && !n.of.rules.operators(e) {
+			f.Opens = f.Opens && n.Now().Sub(at) < silence+notice.Lifetime
+			n.heard(e, f, at)
+		}
+	})
+	return nil
+}
+
+// heard notes who speaks, and a greeting that was taken at a time.
+func (n *notices) heard(e *event.Classified, f *thread.Facts, taken time.Time) {
 	if at, err := time.Parse(time.RFC3339, e.CreateTime); err == nil && !f.Own {
 		in := place{e.Platform, e.ChatID}
 		all := append(n.latest[in], spoken{e.Sender.ID, at})
 		n.latest[in] = all[max(0, len(all)-2):]
 	}
 	if delete(n.opened, place{e.Platform, e.ChatID}); f.Opens {
-		n.opened[place{e.Platform, e.ChatID}] = opening{e, n.Now()}
+		n.opened[place{e.Platform, e.ChatID}] = opening{e, taken}
 	}
+}
+
+// taken notes who speaks, and answers an asker who asks how their question goes.
+func (n *notices) taken(e *event.Classified, f *thread.Facts) error {
+	n.heard(e, f, n.Now())
 	t := n.store.open[f.Of]
 	if f.Relation != thread.RelationStatus || t == nil {
 		return nil
@@ -82,8 +104,7 @@ func (n *notices) taken(e *event.Classified, f *thread.Facts) error {
 	return n.ask(t, notice.Status, e.MessageID, e.MessageID, e.Content, h)
 }
 
-// tick asks those who have only greeted an inbox, and behind whom it was silent, whether there is more. A
-// restart forgets them.
+// tick asks those who have only greeted an inbox, and behind whom it was silent, whether there is more.
 func (n *notices) tick(now time.Time) ([]thread.Input, error) {
 	for in, o := range n.opened {
 		if now.Sub(o.at) < silence {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"tri/lib/base/config"
 	"tri/lib/record/decision"
 	"tri/lib/record/event"
 	"tri/lib/record/notice"
@@ -192,6 +193,43 @@ func TestSilence(t *testing.T) {
 		now = start.Add(tt.waits)
 		for range 2 {
 			if _, err := n.tick(now); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := b.notices(); len(got) != tt.want {
+			t.Errorf("%s: %q", tt.name, got)
+		}
+	}
+}
+
+// TestSilenceAfterRestart: a greeting is known after a restart, and its writer asked once; one that is too
+// old for a notice is not, nor one that anybody spoke after.
+func TestSilenceAfterRestart(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		then string // who speaks after the greeting
+		back string // when tri-dispatch runs again
+		want int
+	}{
+		{"too early", "", "10:00:44", 0}, {"silence", "", "10:00:46", 1}, {"too late", "", "10:05:00", 0},
+		{"another has spoken", "ben", "10:00:46", 0},
+	} {
+		b := newBench(t)
+		b.cfg.WatchedChats = []config.Chat{{Platform: "local", ChatID: "dev", Inbox: true}}
+		b.approveForm(notice.More, notice.Forms[notice.More])
+		b.add("1", "ana", "", event.Ambient, "hi")
+		if tt.then != "" {
+			b.add("2", tt.then, "1", event.Ambient, "hello")
+		}
+		b.run()
+		now, err := time.Parse(time.RFC3339, "2026-11-21T"+tt.back+"Z")
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := b.options()
+		o.Now = func() time.Time { return now }
+		for range 2 {
+			if err := b.second(o); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -73,10 +73,13 @@ func (t *turns) see(e *event.Classified) []thread.Message {
 	return said
 }
 
-// remember reads the end of the input file up to the mark: the beginning of a turn whose end comes now. A
-// file that cannot be read is reported by its reader.
-func (t *turns) remember(name string, until int64) {
-	f, err := os.Open(name)
+// taken calls fn with the latest events that were taken before this start: the end of the input file up to
+// the mark. A file that cannot be read is reported by its reader.
+func (d *Dispatcher) taken(fn func(*event.Classified)) {
+	if len(d.Input.Files) == 0 {
+		return
+	}
+	f, err := os.Open(d.Input.Files[len(d.Input.Files)-1])
 	if err != nil {
 		return
 	}
@@ -95,8 +98,8 @@ func (t *turns) remember(name string, until int64) {
 		lines = lines[1:] // cut
 	}
 	for _, line := range lines {
-		if e, err := event.Parse(line); err == nil && e.Seq != nil && *e.Seq <= until {
-			t.see(e)
+		if e, err := event.Parse(line); err == nil && e.Seq != nil && *e.Seq <= d.store.mark.Seq {
+			fn(e)
 		}
 	}
 }
