@@ -158,7 +158,7 @@ func (r *Room) Contribute(ctx context.Context, s Subject, a discussion.Ask,
 	said, err := r.ask(ctx, s, question{
 		id: a.RunID, persona: p, schema: saysSchema, check: s.checkSays,
 		template: "lens.md", data: map[string]any{"Persona": persona.Brief(p, mode),
-			"Ask": cmp.Or(ask, "Is there a fault in it?"), "Parts": s.parts(p), "Before": said(before)},
+			"Ask": cmp.Or(ask, "Is there a fault in it?"), "Parts": r.parts(ctx, s, p), "Before": said(before)},
 	})
 	if err != nil {
 		return c, err
@@ -170,14 +170,24 @@ func (r *Room) Contribute(ctx context.Context, s Subject, a discussion.Ask,
 	return c, err
 }
 
-// parts returns what a persona is shown: of anything but a draft, its view of the roadmap too.
-func (s Subject) parts(p *persona.Persona) []prompt.Text {
-	if s.Trigger != persona.Draft && s.Codebase != "" {
-		if plan := roadmap.For(s.Codebase, p.Role); plan != "" {
-			return append(slices.Clone(s.Parts), prompt.Quote("roadmap", plan))
-		}
+// parts returns what a persona is shown: of anything but a draft, its view of the roadmap and what the team's
+// memory has, too. A memory that cannot be read costs that part, which says so.
+func (r *Room) parts(ctx context.Context, s Subject, p *persona.Persona) []prompt.Text {
+	parts := slices.Clone(s.Parts)
+	if s.Trigger == persona.Draft || s.Codebase == "" {
+		return parts
 	}
-	return s.Parts
+	if plan := roadmap.For(s.Codebase, p.Role); plan != "" {
+		parts = append(parts, prompt.Quote("roadmap", plan))
+	}
+	known, err := r.memory(ctx, s)
+	if err != nil {
+		known = "not used: it cannot be read"
+	}
+	if known != "" {
+		parts = append(parts, prompt.Quote("memory", known))
+	}
+	return parts
 }
 
 // Rule asks the lead for a decision.
@@ -194,7 +204,7 @@ func (r *Room) Rule(ctx context.Context, s Subject, a discussion.Ask,
 			return err
 		},
 		template: "panel-lead.md", data: map[string]any{
-			"Persona": persona.Brief(p, s.Trigger), "Parts": s.parts(p), "Before": said(d.Contributions),
+			"Persona": persona.Brief(p, s.Trigger), "Parts": r.parts(ctx, s, p), "Before": said(d.Contributions),
 			"Decisions": decisions(s.Trigger), "Round": a.Round},
 	})
 	if err != nil {

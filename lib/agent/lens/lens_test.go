@@ -16,9 +16,12 @@ import (
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
 	"tri/lib/base/prompt"
+	"tri/lib/judge/evidence"
 	"tri/lib/record/budget"
+	"tri/lib/record/decision"
 	"tri/lib/record/discussion"
 	"tri/lib/record/draft"
+	"tri/lib/record/memory"
 	"tri/lib/record/persona"
 	"tri/lib/record/run"
 	"tri/lib/record/verdict"
@@ -237,6 +240,50 @@ func TestRoadmap(t *testing.T) {
 		if n := strings.Count(prompts[i], "roadwork"); n != want {
 			t.Errorf("prompt %d shows %d items, want %d", i, n, want)
 		}
+	}
+}
+
+// TestMemory: a persona is shown notes of the codebase whose lines are unchanged, inside a fence; one that
+// looks at a draft is shown none; a broken memory costs only that part.
+func TestMemory(t *testing.T) {
+	r, s := room(t, filepath.Join(t.TempDir(), "home"), &script{})
+	s.Trigger, s.Title = persona.IssueReview, "raise the gateway limit"
+	r.Config.Team.Approvers = []string{"ana"}
+	if err := os.WriteFile(filepath.Join(s.Codebase, "g.go"), []byte("const Limit = 5\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(s.Codebase)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	refs := evidence.Stamp(root, evidence.Repo{}, []draft.Ref{{Kind: draft.KindFile, Ref: "g.go:1"}}, r.Now())
+	if err := memory.Say(r.Home, decision.PolicyOf(r.Config), memory.Word{Kind: memory.Note, By: "ana",
+		Text: "the gateway limit follows ops", Category: memory.Decision, Codebase: s.Codebase,
+		Refs: refs}); err != nil {
+		t.Fatal(err)
+	}
+	shown := func() string { return fmt.Sprint(r.parts(t.Context(), s, &r.Personas[0])) }
+	if got := shown(); !strings.Contains(got, "the gateway limit follows ops (ana, ") ||
+		!strings.Contains(got, "begin memory") {
+		t.Error(got)
+	}
+	s.Trigger = persona.Draft
+	if got := shown(); strings.Contains(got, "follows ops") {
+		t.Error(got)
+	}
+	s.Trigger = persona.IssueReview
+	if err := os.WriteFile(filepath.Join(s.Codebase, "g.go"), []byte("const Limit = 6\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := shown(); strings.Contains(got, "follows ops") {
+		t.Error(got)
+	}
+	if err := os.WriteFile(r.Home.Path(memory.LogName), []byte("{\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := shown(); !strings.Contains(got, "not used: it cannot be read") {
+		t.Error(got)
 	}
 }
 

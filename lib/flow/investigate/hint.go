@@ -11,6 +11,7 @@ import (
 	"tri/lib/base/durable"
 	"tri/lib/judge/codesearch"
 	"tri/lib/judge/evidence"
+	"tri/lib/judge/roadmap"
 )
 
 // searched returns what a search of the codebase found, from which an agent can read on, and the newest
@@ -33,6 +34,9 @@ func (i *Investigator) searched(ctx context.Context, codebase, question string) 
 	}
 	if h, ok := commits(ctx, codebase, found); ok {
 		hints = append(hints, h)
+	}
+	if plan := roadmap.For(codebase, ""); plan != "" {
+		hints = append(hints, Hint{Source: "what ROADMAP.md has pending, which is not done", Text: plan})
 	}
 	return hints
 }

@@ -13,14 +13,12 @@ import (
 
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
-	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
 	"tri/lib/judge/evidence"
 	"tri/lib/judge/recall"
 	"tri/lib/record/decision"
 	"tri/lib/record/memory"
-	"tri/lib/record/outbox"
 )
 
 // View reads the memory of a home.
@@ -39,7 +37,7 @@ type Shown struct {
 
 // All returns all entries, oldest first, with the state of their cited lines.
 func (v *View) All() ([]Shown, error) {
-	entries, err := v.entries()
+	entries, err := memory.Read(v.Home, decision.PolicyOf(v.Config))
 	if err != nil {
 		return nil, err
 	}
@@ -64,36 +62,6 @@ func (v *View) All() ([]Shown, error) {
 		shown[i].Used = recall.Usable(&e) && shown[i].State != recall.Changed && shown[i].State != unreadable
 	}
 	return shown, nil
-}
-
-// entries folds the logs of the home.
-func (v *View) entries() ([]memory.Entry, error) {
-	fold := memory.NewFold()
-	records, err := decision.Read(v.Home)
-	if err != nil {
-		return nil, err
-	}
-	state := decision.NewState(decision.PolicyOf(v.Config))
-	for _, r := range records {
-		if counts, _ := state.Add(r); counts {
-			fold.Decision(&r)
-		}
-	}
-	err = v.Home.Lines("replies.ndjson", 0, func(line []byte) error {
-		var r outbox.Reply
-		if err := ndjson.Decode(line, &r); err != nil {
-			return fmt.Errorf("read replies.ndjson: %w", err)
-		}
-		fold.Reply(&r)
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	if err := fold.Words(v.Home); err != nil {
-		return nil, err
-	}
-	return fold.Entries(), nil
 }
 
 // unreadable is the state of an entry whose codebase cannot be read.
