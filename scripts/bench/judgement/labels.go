@@ -91,9 +91,9 @@ type room struct {
 	labels     []label
 }
 
-// labelHalves are what may be tuned on, and three times what may not: later labels
+// labelHalves are what may be tuned on, and four times what may not: later labels
 // are apart, since nobody had seen any figure of them.
-var labelHalves = []string{"tuned", "untouched", "untouched3", "untouched8"}
+var labelHalves = []string{"tuned", "untouched", "untouched2", "untouched3", "untouched8"}
 
 // moreTuned end the names of files of further labels to tune on. They join those
 // of the same room.
@@ -151,11 +151,15 @@ func helpersOf(data, name string) ([]string, error) {
 	return strings.Fields(string(text)), err
 }
 
-// loadRoom reads a room's messages, without the threads that the corpus has from
+// loadRoom reads a room's messages from the folder of chat, or the folder slack beside it, without the threads that the corpus has from
 // its annotators: such a room has none.
 func loadRoom(chat, name string) ([]byte, error) {
 	path := filepath.Join(chat, name+".ndjson")
 	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		path = filepath.Join(chat, "../slack", name+".ndjson")
+		text, err = os.ReadFile(path)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -95,7 +95,7 @@ func TestPick(t *testing.T) {
 // only, and what opens something is something.
 func TestLabels(t *testing.T) {
 	var rooms []room
-	for _, dir := range []string{"data/labels", "data/labels/openings"} {
+	for _, dir := range []string{"data/labels", "data/labels/slack", "data/labels/openings"} {
 		some, err := labelledRooms(dir)
 		if err != nil {
 			t.Fatal(err)
