@@ -1,5 +1,5 @@
-// Package classify is the filter: rules that tag a message as actionable, ambient or acknowledgement, with
-// reasons and no model. Most messages stop here.
+// Package classify is the filter: rules, and weights fitted on labelled chat, that tag a message as
+// actionable, ambient or acknowledgement, with reasons. Most messages stop here.
 //
 // A message is split once into words of the language packs, which the rules then examine. The result is a
 // function of the message and, for mentions_thread_with_inflight, of the Window of stream before it.
@@ -35,6 +35,9 @@ type Options struct {
 	Compile func(jq string) (Matcher, error)
 	// Now is the clock of classified_at.
 	Now func() time.Time
+	// Model replaces the weights that are built in; see readModel. Trace is called with each message.
+	Model string
+	Trace Trace
 }
 
 // Classifier holds the rules. Its stages may run concurrently.
@@ -53,6 +56,8 @@ type Classifier struct {
 	reasons      [][]byte // all reasons except phrases, as JSON strings
 	version      string
 	pool         sync.Pool
+	model        *model
+	trace        Trace // may be nil
 }
 
 // New makes a Classifier. An error names the configuration key that is wrong.
@@ -89,6 +94,13 @@ func compile(o Options) (*Classifier, error) {
 	if c.lex, err = newLexicon(packs, o.Config.QuestionKeywords); err != nil {
 		return nil, err
 	}
+	c.trace = o.Trace
+	if o.Model == "" {
+		o.Model = builtIn
+	}
+	if c.model, err = readModel(o.Model, c.lex); err != nil {
+		return nil, err
+	}
 	for i, pattern := range o.Config.AckPatterns {
 		mended, ok := unicodeWords(pattern)
 		if !ok {
@@ -122,8 +134,8 @@ func (c *Classifier) nameReasons() {
 	for _, name := range reasonNames {
 		add(name)
 	}
-	for _, w := range weights {
-		add("sign:" + w.name)
+	for _, f := range features {
+		add("sign:" + f.name)
 	}
 	c.firstPattern = len(c.reasons) + len(c.lex.phrases) // the names of phrases are rendered on demand
 	for i := range c.ackPatterns {
@@ -175,6 +187,7 @@ type Event struct {
 	verdict verdict
 	facts
 	from, says []byte
+	id         []byte
 }
 
 // facts is what the memory keeps of a message.
@@ -204,6 +217,7 @@ func (c *Classifier) Prepare(rec ndjson.Record, e *Event) error {
 	drop := e.drop[:0]
 	*e = Event{}
 	e.line, e.drop, e.from, e.says = rec.Bytes, drop, m.sender, m.content
+	e.id = m.id
 	e.at, e.time = rec.Seq, m.created
 	if e.at < 0 {
 		e.at = rec.Offset
@@ -292,12 +306,18 @@ type state struct {
 	asked  map[int]string // rendered reasons of phrases
 }
 
-func (c *Classifier) state() *state { return &state{Classifier: c, asked: map[int]string{}} }
+func (c *Classifier) state() *state {
+	return &state{Classifier: c, memory: memory{model: c.model}, asked: map[int]string{}}
+}
 
 // place judges a record by the messages before it.
 func (s *state) place(e *Event) {
 	v := &e.verdict
 	v.stand = s.memory.see(e)
+	if s.trace != nil && !v.mute {
+		s.trace(string(e.id), Traced{*v.aloud, s.memory.asked.marks.numbers(), !v.stand.weighed, v.stand.wanted,
+			v.stand.asks, v.stand.ack})
+	}
 	if !v.mute {
 		v.question, v.ack = v.stand.asks, v.stand.ack
 	}

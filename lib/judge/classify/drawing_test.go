@@ -16,9 +16,9 @@ type drawing struct {
 
 // made is what a message was judged to be, and what that was made of.
 type made struct {
-	is    string
-	of    heard
-	signs signs
+	is     string
+	of     heard
+	points int32 // 0 if the rules alone decided
 }
 
 func makes(e *Event, c *state) made {
@@ -33,21 +33,14 @@ func makes(e *Event, c *state) made {
 	for _, reason := range v.reasons[:v.nreasons] {
 		out = c.appendReason(append(out, ' '), int(reason))
 	}
-	return made{string(out), v.heard, v.stand.weighed}
+	return made{string(out), v.heard, v.stand.points}
 }
 
 func (m made) letter() byte {
 	h := fnv.New64a()
-	fmt.Fprint(h, m.is, m.of, m.signs, m.points())
+	fmt.Fprint(h, m.is, m.of, m.points)
 	sum := h.Sum64()
 	return "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"[(sum^sum>>32)%64]
-}
-
-func (m made) points() int {
-	if m.signs == 0 {
-		return 0
-	}
-	return m.signs.points()
 }
 
 // madeOf returns what was heard in its words, and the points of its signs if they counted.
@@ -59,20 +52,14 @@ func (m made) madeOf() string {
 			out = append(append(out, ' '), v.Type().Field(i).Name...)
 		}
 	}
-	if m.signs != 0 {
-		out = fmt.Appendf(out, " %+d", m.points())
+	if m.points != 0 {
+		out = fmt.Appendf(out, " %+d", m.points)
 	}
 	return string(out)
 }
 
 func (m made) String() string {
-	out := m.is + "; " + m.madeOf()
-	for n := range signCount {
-		if m.signs.has(n) {
-			out += " " + weights[n].name
-		}
-	}
-	return out
+	return m.is + "; " + m.madeOf()
 }
 
 func (d *drawing) letters() string {

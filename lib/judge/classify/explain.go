@@ -1,7 +1,9 @@
 package classify
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rivo/uniseg"
@@ -20,14 +22,14 @@ func (c *Classifier) Explain() stream.Stage[Event] {
 		Begin:   st.begin,
 		Emit: func(dst []byte, e *Event) ([]byte, error) {
 			st.place(e)
-			return append(dst, c.words(e, st.classified(nil, e))...), nil
+			return append(dst, c.words(e, st.classified(nil, e), &st.memory.asked.marks)...), nil
 		},
 		Warm: func(e *Event) { st.place(e) },
 	}
 }
 
-// words describes the classification of an event, as in its record.
-func (c *Classifier) words(e *Event, line []byte) string {
+// words describes the classification of an event, as in its record, and what counted around it.
+func (c *Classifier) words(e *Event, line []byte, m *marks) string {
 	v := &e.verdict
 	var why []string
 	for _, reason := range v.reasons[:v.nreasons] {
@@ -38,9 +40,39 @@ func (c *Classifier) words(e *Event, line []byte) string {
 	if said[2].Exists() {
 		lang = ", language " + text.Visible(said[2].String())
 	}
-	return fmt.Sprintf("%s: %s\n    %s (%s%s): %s\n", oneLine(string(e.from), 30),
+	sum := ""
+	if v.stand.weighed {
+		sum = "    " + c.sum(v, m) + "\n"
+	}
+	return fmt.Sprintf("%s: %s\n    %s (%s%s): %s\n%s", oneLine(string(e.from), 30),
 		oneLine(string(e.says), 100),
-		said[0].String(), said[1].Raw, lang, strings.Join(why, "; "))
+		said[0].String(), said[1].Raw, lang, strings.Join(why, "; "), sum)
+}
+
+// sum writes the points of a message as those of the strongest features and of the rest.
+func (c *Classifier) sum(v *verdict, around *marks) string {
+	const most = 5
+	type share struct {
+		of     feature
+		points int32
+	}
+	all := []share{{ofWords, v.worth}}
+	for _, n := range around.at[:around.n] {
+		all = append(all, share{featureOf(n), int32(c.model.values[n].worth)})
+	}
+	slices.SortStableFunc(all, func(a, b share) int {
+		return cmp.Compare(max(b.points, -b.points), max(a.points, -a.points))
+	})
+	out, rest := fmt.Sprintf("%+d points, actionable from 0:", v.stand.points), v.stand.points
+	for _, s := range all[:min(len(all), most)] {
+		out += fmt.Sprintf(" %+d %s,", s.points, features[s.of].words)
+		rest -= s.points
+	}
+	out = fmt.Sprintf("%s %+d the rest", out, rest)
+	if v.stand.points >= 0 && !v.stand.wanted {
+		out += "; the room has too few messages to tell"
+	}
+	return out
 }
 
 // oneLine returns text as one line for a terminal, cut to n grapheme clusters.
@@ -82,7 +114,7 @@ func (c *Classifier) inWords(reason int) string {
 	case reason < whySign:
 		return reasonWords[reason]
 	case reason < fixedReasons:
-		return weights[reason-whySign].words
+		return features[reason-whySign].words
 	case reason < c.firstPattern:
 		return fmt.Sprintf("the words %q ask", c.lex.phrase(reason-fixedReasons))
 	case reason < c.firstPattern+len(c.ackPatterns):

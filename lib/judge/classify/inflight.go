@@ -15,6 +15,7 @@ type memory struct {
 	asked, next *fold
 	number      int64 // of the current generation
 	last        int64
+	model       *model
 }
 
 // see adds a message and returns its place in its conversation.
@@ -28,7 +29,7 @@ func (m *memory) see(e *Event) stand {
 		m.next.forget()
 	}
 	m.number, m.last = number, e.at
-	s := m.asked.see(e, true)
-	m.next.see(e, false)
+	s := m.asked.see(e, m.model)
+	m.next.see(e, nil)
 	return s
 }

@@ -42,8 +42,8 @@ const (
 	whyToHelper
 	whyRemark
 	whyNone
-	whySign      // the first sign
-	fixedReasons = whySign + int(signCount)
+	whySign      // the first feature
+	fixedReasons = whySign + int(featureCount)
 )
 
 var reasonNames = [whySign]string{
@@ -62,16 +62,18 @@ type verdict struct {
 	mention, question, ack, chatter bool
 
 	heard
-	helper   bool // the configuration lists its writer as a helper
-	unlisted bool // the configuration lists no helpers
-	member   bool // its writer is a team member
-	mute     bool // never actionable: own message, other bot, deleted
-	phrase   bool // a phrase asks, with or without a question mark
-	mark     bool
-	stand    stand
-	lang     string
-	reasons  [6]uint16
-	nreasons int
+	role, worth int32     // points of its own words: for being helped; for being actionable
+	aloud       *[]uint32 // their numbers, if they are traced
+	helper      bool      // the configuration lists its writer as a helper
+	unlisted    bool      // the configuration lists no helpers
+	member      bool      // its writer is a team member
+	mute        bool      // never actionable: own message, other bot, deleted
+	phrase      bool      // a phrase asks, with or without a question mark
+	mark        bool
+	stand       stand
+	lang        string
+	reasons     [6]uint16
+	nreasons    int
 }
 
 // heard is what a message's words show, independent of its addressee.
@@ -145,6 +147,7 @@ func (c *Classifier) judgeText(body []byte, t *reading, v *verdict) {
 		v.problem, v.filler = false, true // a command to a bot
 	}
 	c.judgeAck(body, t, v)
+	c.weighWords(t, v)
 }
 
 // judgeAck checks the length last, since counting grapheme clusters is slow.

@@ -8,8 +8,9 @@ type stand struct {
 	wanted   bool   // helpers must read it
 	asks     bool   // it is a question
 	ack      bool   // it is an acknowledgement after all
-	weighed  signs  // the signs weighed; 0 if the rules alone decided
-	because  uint16 // the sign that reversed the rules' decision, 0 for none
+	points   int32  // the sum of the weights
+	weighed  bool   // and it decides, not the rules alone
+	because  uint16 // the feature that reversed the rules' decision, 0 for none
 }
 
 // turn is one message while a fold processes it. The event is not modified, since another fold processes
@@ -34,13 +35,14 @@ type turn struct {
 	own      bool // its writer is being helped
 	helping  bool // its writer is helping someone
 	helper   bool // its writer mostly helps
+	replies  bool // and was asked something
 	newcomer bool // its writer has said nothing yet
 	guest    bool // its writer has neither asked nor helped
 	tells    bool // it reports a problem of the writer's own
 }
 
-// see adds a message and returns its place. Setting weighed does not change what the fold remembers.
-func (f *fold) see(e *Event, weighed bool) stand {
+// see adds a message and returns its place. The fold remembers the same with weights and without.
+func (f *fold) see(e *Event, weigh *model) stand {
 	t := turn{fold: f, e: e, v: &e.verdict, r: f.room(e.room)}
 	t.asks, t.ack = t.v.question, t.v.ack
 	if e.threaded {
@@ -53,9 +55,11 @@ func (f *fold) see(e *Event, weighed bool) stand {
 		return t.stand
 	}
 	t.enter()
-	var s signs
-	if weighed {
-		s = t.signs()
+	t.replies = t.own && t.p.wanted
+	t.marks.n = 0
+	if weigh != nil {
+		t.around(&t.marks)
+		t.ruling(&t.marks)
 	}
 	t.place()
 	if t.v.words >= 3 || t.wanted {
@@ -65,8 +69,9 @@ func (f *fold) see(e *Event, weighed bool) stand {
 		}
 	}
 	t.leave()
-	if weighed {
-		t.weigh(s)
+	t.takePart()
+	if weigh != nil {
+		t.weigh(weigh)
 	}
 	return t.stand
 }
@@ -214,7 +219,7 @@ func (t *turn) answers() bool {
 // leave records who spoke, and to whom.
 func (t *turn) leave() {
 	at, r, p := t.e.time, t.r, t.p
-	p.last, p.lastSaid, p.wanted = at, r.said, p.wanted && t.asks && t.own
+	p.last, p.lastSaid, p.wanted = at, r.said, p.wanted && (t.asks && t.own || t.v.filler)
 	if t.v.greets && (t.v.tells || t.v.filler) {
 		p.greeted = at
 	}
@@ -258,7 +263,7 @@ func (t *turn) opens() {
 	}
 	p.asking, p.opened, p.last, p.toRoom = true, at, at, t.nto == 0
 	p.unsure, p.mild = false, t.asks && !t.v.first && !t.v.problem && !(t.v.phrase && t.nto == 0 && t.v.mark)
-	p.noted, p.thanked, p.remarks = 0, 0, 0
+	p.noted, p.thanked = 0, 0
 	t.begins(t.e.thread)
 	if t.e.inferred && t.e.reply {
 		t.begins(t.e.root) // the platform's thread, in case people answer there

@@ -14,9 +14,9 @@ func InWords(reason string) string {
 	kind, what, _ := strings.Cut(reason, ":")
 	switch {
 	case kind == "sign":
-		for _, w := range weights {
-			if w.name == what {
-				return w.words
+		for _, f := range features {
+			if f.name == what {
+				return f.words
 			}
 		}
 	case kind == "rule-failed":

@@ -152,7 +152,7 @@ func (t *turn) statement() {
 		t.need(whyFollows, 75)
 		t.opens()
 	case own && (p.thanked == 0 || v.problem || t.speaksTo(p.partner)):
-		t.followUp()
+		t.need(whyFollows, 70)
 	case t.tells && (!t.helping || t.guest) && (!t.inThread || own):
 		t.need(whyProblem, 75)
 		t.opens()

@@ -22,6 +22,7 @@ type fold struct {
 	people  table[int32] // by room and id
 	persons []person     // the first is nobody
 	threads table[thread]
+	marks   marks // of the last message
 }
 
 // room is one chat.
@@ -35,6 +36,10 @@ type room struct {
 	asker     int32 // of those being helped, who spoke last
 	askedAt   int64 // and when
 	askedSaid int32
+
+	recent  [recents]recent // a ring
+	nrecent int
+	lastAt  int64 // the last message, Unix seconds
 }
 
 // person is one person in one room.
@@ -57,7 +62,6 @@ type person struct {
 	lastSaid int32 // the room's count at that time
 	noted    int64 // acknowledged an answer, 0 for not yet
 	thanked  int64 // when they gave thanks
-	remarks  int32 // remarks without need since
 	partner  int32 // who last spoke to them
 	wanted   bool  // and asked them something
 	helpers  people4
@@ -65,6 +69,8 @@ type person struct {
 	helping   int32 // the asker they last spoke to
 	helpingAt int64 // and when
 	byName    bool  // and by name
+
+	part part
 }
 
 // people4 are the last four people of some kind.

@@ -181,7 +181,7 @@ func TestFoldLeavesTheEvent(t *testing.T) {
 		c.judgeText([]byte(body), &x, &e.verdict)
 		before := e.facts
 		verdict := e.verdict
-		f.see(&e, true)
+		f.see(&e, c.model)
 		if e.facts != before || e.verdict != verdict {
 			t.Errorf("%q was changed", body)
 		}
@@ -198,7 +198,7 @@ func FuzzTalk(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, script []byte) {
 		play := func() string {
-			var m memory
+			m := memory{model: c.model}
 			var out strings.Builder
 			at := int64(0)
 			for len(script) > 0 && at < 200*generation {

@@ -113,6 +113,17 @@ func filterPart(out io.Writer, in inputs) error {
 	if err != nil {
 		return err
 	}
+	slack, err := labelledRooms(filepath.Join(in.data, "labels/slack"))
+	if err != nil {
+		return err
+	}
+	halves := labelHalves
+	for _, r := range slack {
+		r.half = "slack " + r.half
+		if rooms = append(rooms, r); !slices.Contains(halves, r.half) {
+			halves = append(slices.Clip(halves), r.half)
+		}
+	}
 	sets := [filters]struct {
 		name string
 		all  map[string][]said // by half
@@ -143,7 +154,7 @@ func filterPart(out io.Writer, in inputs) error {
 	fmt.Fprintln(out, strings.Repeat("  P    R    F1  ", 3))
 	for _, set := range sets {
 		fmt.Fprintln(out, set.name)
-		for _, half := range labelHalves {
+		for _, half := range halves {
 			for _, r := range rooms {
 				if r.half == half {
 					measure(set.each[r.name+" "+half]).print(out, "  "+r.name+" "+half)

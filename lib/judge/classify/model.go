@@ -1,0 +1,172 @@
+package classify
+
+import (
+	_ "embed"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+//go:embed model.tsv
+var builtIn string
+
+// model holds the weights of the decider, in hundredths of a logit.
+type model struct {
+	start  weight
+	values []weight // by number of a feature's value
+	words  []weight // by word of the lexicon
+	firsts []weight // by word of the lexicon, at the start of a message
+	text   string
+}
+
+// weight is what a value adds to being helped, and to being actionable.
+type weight struct{ role, worth int16 }
+
+// readModel reads lines "name, value, role, worth", separated by tabs; the value of words is the word. Words
+// that no pack has are passed over.
+func readModel(text string, lex *lexicon) (*model, error) {
+	m := &model{values: make([]weight, featureAt[featureCount]), words: make([]weight, len(lex.words)),
+		firsts: make([]weight, len(lex.words))}
+	numbers := map[string]feature{}
+	for n, f := range features {
+		numbers[f.name] = feature(n)
+	}
+	for n, line := range strings.Split(strings.TrimSpace(text), "\n") {
+		part := strings.Split(line, "\t")
+		var w [2]int64
+		ok := len(part) == 4
+		for i := range w {
+			if ok {
+				var err error
+				w[i], err = strconv.ParseInt(part[2+i], 10, 16)
+				ok = err == nil
+			}
+		}
+		if !ok {
+			return nil, fmt.Errorf("model:%d: want a name, a value and two numbers", n+1)
+		}
+		to := &m.start
+		if part[0] != "start" {
+			f, known := numbers[part[0]]
+			switch {
+			case !known:
+				return nil, fmt.Errorf("model:%d: no feature %q", n+1, part[0])
+			case f <= ofFirst:
+				id := lex.lookup([]byte(part[1]))
+				if id == unknown {
+					continue
+				}
+				if to = &m.words[id]; f == ofFirst {
+					to = &m.firsts[id]
+				}
+			default:
+				i, err := strconv.Atoi(part[1])
+				if err != nil || i < 0 || i >= int(features[f].size) {
+					return nil, fmt.Errorf("model:%d: %s has no value %q", n+1, part[0], part[1])
+				}
+				to = &m.values[int(featureAt[f])+i]
+			}
+		}
+		*to = weight{int16(w[0]), int16(w[1])}
+	}
+	return m, nil
+}
+
+// maxRead is how many words of a message count.
+const maxRead = 60
+
+// weighWords sums the weights of what the message's own words show.
+func (c *Classifier) weighWords(t *reading, v *verdict) {
+	var m marks
+	m.aloud(v)
+	role, worth := int32(c.model.start.role), int32(c.model.start.worth)
+	for _, n := range m.at[:m.n] {
+		role += int32(c.model.values[n].role)
+		worth += int32(c.model.values[n].worth)
+	}
+	words := t.words[:min(len(t.words), maxRead)]
+	for i := range words {
+		w := c.model.words[words[i].id]
+		role += int32(w.role)
+		worth += int32(w.worth)
+	}
+	if len(words) > 0 {
+		w := c.model.firsts[words[0].id]
+		role += int32(w.role)
+		worth += int32(w.worth)
+	}
+	v.role, v.worth = role, worth
+	if c.trace != nil {
+		v.aloud = c.traceWords(&m, words)
+	}
+}
+
+// traceWords numbers the values of a message's own words: behind the features' values, the words of the
+// lexicon, and these again for the first word.
+func (c *Classifier) traceWords(m *marks, words []word) *[]uint32 {
+	all := m.numbers()
+	end := uint32(featureAt[featureCount])
+	for i := range words {
+		all = append(all, end+uint32(words[i].id))
+	}
+	if len(words) > 0 {
+		all = append(all, end+uint32(len(c.lex.words))+uint32(words[0].id))
+	}
+	return &all
+}
+
+func (m *marks) numbers() (all []uint32) {
+	for _, n := range m.at[:m.n] {
+		all = append(all, uint32(n))
+	}
+	return all
+}
+
+// featureOf returns the feature of a value.
+func featureOf(n uint16) feature {
+	f := feature(0)
+	for featureAt[f+1] <= n {
+		f++
+	}
+	return f
+}
+
+// strongest returns the reason of the feature around the message with the largest weight for a side, 1 or -1.
+func (w *model) strongest(m *marks, side int32) uint16 {
+	best, of := int32(0), feature(0)
+	for _, n := range m.at[:m.n] {
+		if p := side * int32(w.values[n].worth); p > best {
+			best, of = p, featureOf(n)
+		}
+	}
+	return uint16(whySign + int(of))
+}
+
+// Traced is what the filter made of a message that people wrote.
+type Traced struct {
+	Words, Around                         []uint32 // numbers of values, for Feature; of its words, and around it
+	Bound                                 bool     // the rules alone decided
+	Actionable, Question, Acknowledgement bool
+}
+
+// Ruled reports whether a value says what the rules found, which is not for a fit to rely on in the rooms
+// that the rules were made from.
+func Ruled(n uint32) bool {
+	return n >= uint32(featureAt[ruledAsk]) && n < uint32(featureAt[featureCount])
+}
+
+// Trace is called with the id of each message.
+type Trace func(id string, of Traced)
+
+// Feature names a value of a Traced as in a model: name, tab, value.
+func (c *Classifier) Feature(n uint32) string {
+	end, words := uint32(featureAt[featureCount]), uint32(len(c.lex.words))
+	switch {
+	case n >= end+words:
+		return features[ofFirst].name + "\t" + c.lex.words[n-end-words]
+	case n >= end:
+		return features[ofWords].name + "\t" + c.lex.words[n-end]
+	}
+	f := featureOf(uint16(n))
+	return fmt.Sprintf("%s\t%d", features[f].name, n-uint32(featureAt[f]))
+}

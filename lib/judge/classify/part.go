@@ -1,0 +1,102 @@
+package classify
+
+// part is a person's part in the conversations of a room, as estimated from the words of their messages:
+// points above 0 say that they are being helped, below 0 that they help. Points are hundredths of a logit.
+type part struct {
+	said, total int32 // messages since they were last silent for long; since the fold began
+	at          int64 // their last message, Unix seconds
+	atSaid      int32 // the room's count at that time
+	points      int32 // of the messages since they were last silent for long, later ones counting more
+	opened      int32 // of the first of these
+	most        int32 // the highest of these
+	ever        int32 // sum over the last messages, however long ago
+	asked       bool  // their last message asks
+	thanked     bool  // they have given thanks since they last asked
+	questions   int32 // in hundredths, later ones counting more
+
+	partner      int32 // who last spoke to them, or right behind them
+	partnerSaid  int32 // the room's count at that time
+	partnerAsked bool
+	partnerOfYou bool
+	replies      int32
+}
+
+// Silence after which a person's part begins anew.
+const (
+	silentSaid = 60
+	silentTime = 3 * 60 * 60
+)
+
+// recent is a message of the room that may matter for the next ones.
+type recent struct {
+	who, said, points        int32
+	asks, first, second, ack bool
+	to                       [len(facts{}.to)]int32
+	nto                      int
+}
+
+// recents is how many messages are kept.
+const recents = 16
+
+// average returns the mean points of all messages of a person, cautious while there are few.
+func (p *part) average() int32 { return p.ever / (min(p.total, 60) + 4) }
+
+// silent reports whether the writer has been silent for long.
+func (t *turn) silent() bool {
+	a := &t.p.part
+	return a.total == 0 || t.r.said-a.atSaid > silentSaid || t.e.time-a.at > silentTime
+}
+
+// takePart records the message in the parts of its writer and of those it is to.
+func (t *turn) takePart() {
+	r, a, at := t.r, &t.p.part, t.e.time
+	points := min(max(t.v.role, -400), 400)
+	to := int32(nobody)
+	if t.nto > 0 {
+		to = t.to[0]
+	} else if m := r.other(t.me); m != nil && r.said-m.said <= 4 {
+		to = m.who
+	}
+	if to != nobody {
+		b := &t.persons[to].part
+		b.points -= min(max(t.v.role, -150), 150) * 30 / 100
+	}
+	if t.silent() {
+		*a = part{total: a.total, ever: a.ever, opened: points}
+	}
+	a.said++
+	a.total++
+	a.at, a.atSaid = at, r.said
+	a.points = a.points*109/128 + points/2
+	a.most = max(a.most*7/8, points)
+	if a.total > 60 {
+		a.ever -= a.ever / 60
+	}
+	a.ever += min(max(points, -200), 200)
+	a.asked = t.v.question
+	a.questions = a.questions * 4 / 5
+	if t.v.question {
+		a.questions += 100
+	}
+	a.thanked = t.v.thanks || a.thanked && !t.v.question
+	if to != nobody {
+		b := &t.persons[to].part
+		b.partner, b.partnerSaid, b.partnerAsked, b.partnerOfYou = t.me, r.said, t.v.question, t.v.second
+		b.replies++
+	}
+	m := &r.recent[r.nrecent%recents]
+	r.nrecent++
+	*m = recent{who: t.me, said: r.said, points: points, asks: t.v.question, first: t.v.first,
+		second: t.v.second, ack: t.v.ack || t.v.thanks && !t.v.question, to: t.to, nto: t.nto}
+	r.lastAt = at
+}
+
+// other returns the last of the recent messages that is not by who; nil if there is none.
+func (r *room) other(who int32) *recent {
+	for i := r.nrecent - 1; i >= max(r.nrecent-recents, 0); i-- {
+		if m := &r.recent[i%recents]; m.who != who {
+			return m
+		}
+	}
+	return nil
+}

@@ -1,0 +1,333 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"tri/lib/base/stream"
+	"tri/lib/judge/classify"
+)
+
+func init() {
+	parts = append(parts,
+		part{"fit", "fit: the filter's weights, and how right they are on communities left out", fitPart})
+}
+
+var (
+	modelFile = flag.String("model", "", "fit: write the weights, fitted on all communities, to `FILE`")
+	less      = flag.Int("less", 1, "fit: only every `N`-th stretch of 40, for a learning curve")
+)
+
+// Ridges, chosen on communities left out. What the rules found may weigh less, since they were made from some
+// of these rooms.
+const (
+	ridgeRole  = 8
+	ridgeWorth = 12
+	ridgeRules = 200
+	slackMuch  = 2    // how much a message of Slack counts, against one of IRC
+	rounds     = 30   // of coordinate descent
+	operating  = -1.1 // the logit from which a message is actionable
+)
+
+// example is a labelled message.
+type example struct {
+	classify.Traced
+	who      string
+	labelled bool
+	want     label
+	helped   bool // its writer is being helped thereabouts
+}
+
+// fitRoom is a room, and what readers say of its messages.
+type fitRoom struct {
+	name, community string
+	messages        []byte
+	who             map[string]string
+	labels          map[string]label
+}
+
+// fitting holds the rooms, and what has been computed of them.
+type fitting struct {
+	rooms      []fitRoom
+	classifier *classify.Classifier
+	roles      map[string]weights   // of the part that people take, by the communities left out
+	traced     map[string][]example // by room and model
+}
+
+func fitPart(out io.Writer, in inputs) error {
+	f := &fitting{roles: map[string]weights{}, traced: map[string][]example{}}
+	if err := f.read(in); err != nil {
+		return err
+	}
+	var err error
+	if f.classifier, err = classify.New(classify.Options{}); err != nil {
+		return err
+	}
+	sets := map[string][]said{}
+	var names []string
+	for _, r := range f.rooms {
+		model, err := f.model(r.community)
+		if err != nil {
+			return err
+		}
+		got, err := f.trace(r, model)
+		if err != nil {
+			return err
+		}
+		shipped, err := f.trace(r, "")
+		if err != nil {
+			return err
+		}
+		for name, all := range map[string][]example{"left out": got, "as shipped": shipped} {
+			for _, of := range []string{r.community, kindOf(r)} {
+				of += ", " + name
+				if !slices.Contains(names, of) {
+					names = append(names, of)
+				}
+				for _, e := range all {
+					sets[of] = append(sets[of], said{question: e.Question, ack: e.Acknowledgement,
+						actionable: e.Actionable, want: e.want})
+				}
+			}
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		measure(sets[name]).print(out, name)
+	}
+	if *modelFile == "" {
+		return nil
+	}
+	model, err := f.model("")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(*modelFile, []byte(model), 0o666)
+}
+
+func kindOf(r fitRoom) string {
+	if slices.Contains([]string{"elm", "racket"}, r.community) {
+		return "all of Slack"
+	}
+	return "all of IRC"
+}
+
+// read reads the rooms that have labels to fit on. No label of an untouched half is read.
+func (f *fitting) read(in inputs) error {
+	for _, folder := range []string{"labels", "labels/slack"} {
+		rooms, err := labelledRooms(filepath.Join(in.data, folder))
+		if err != nil {
+			return err
+		}
+		for _, r := range rooms {
+			if r.half != "tuned" {
+				continue
+			}
+			text, err := loadRoom(in.chat, r.name)
+			if err != nil {
+				return err
+			}
+			name, _, _ := strings.Cut(r.name, "-20") // racket-2017 and racket-2019 are one community
+			room := fitRoom{r.name, name, text, map[string]string{}, map[string]label{}}
+			for i, l := range r.labels {
+				if i/40%*less == 0 {
+					room.labels[l.id] = l
+				}
+			}
+			for line := range bytes.Lines(text) {
+				room.who[gjson.GetBytes(line, "message_id").Str] = gjson.GetBytes(line, "sender.id").Str
+			}
+			f.rooms = append(f.rooms, room)
+		}
+	}
+	return nil
+}
+
+// trace runs a model over a room, "" for the one that is built in, and returns what it makes of the labelled
+// messages.
+func (f *fitting) trace(r fitRoom, model string) ([]example, error) {
+	key := r.name + "\n" + model
+	if all, ok := f.traced[key]; ok {
+		return all, nil
+	}
+	var all []example
+	k, err := classify.New(classify.Options{Model: model, Now: func() time.Time { return time.Unix(0, 0) },
+		Trace: func(id string, of classify.Traced) {
+			l, ok := r.labels[id]
+			all = append(all, example{Traced: of, who: r.who[id], labelled: ok, want: l})
+		}})
+	if err != nil {
+		return nil, err
+	}
+	in := stream.Input{Stdin: bytes.NewReader(r.messages), After: -1, Window: classify.Window}
+	if _, err = stream.Run(context.Background(), in, stream.Output{Stdout: io.Discard}, k.Stage()); err != nil {
+		return nil, err
+	}
+	const near = 12 // messages
+	for i := range all {
+		for _, o := range all[max(0, i-near):min(len(all), i+near+1)] {
+			all[i].helped = all[i].helped || o.labelled && o.want.actionable && o.who == all[i].who
+		}
+	}
+	all = slices.DeleteFunc(all, func(e example) bool { return !e.labelled })
+	f.traced[key] = all
+	return all, nil
+}
+
+// rows are examples in the form that the fit needs.
+type rows struct {
+	on   [][]uint32
+	want []bool
+	much []float64
+}
+
+func (s *rows) add(r fitRoom, on []uint32, want bool) {
+	much := 1.0
+	if kindOf(r) == "all of Slack" {
+		much = slackMuch
+	}
+	s.on, s.want, s.much = append(s.on, on), append(s.want, want), append(s.much, much)
+}
+
+// weights are those of values by number, in logits.
+type weights struct {
+	start float64
+	by    []float64
+}
+
+// role fits, without some communities, what words say of the part that their writer takes.
+func (f *fitting) role(but ...string) (weights, error) {
+	slices.Sort(but)
+	key := strings.Join(slices.Compact(but), " ")
+	if w, ok := f.roles[key]; ok {
+		return w, nil
+	}
+	var s rows
+	for _, r := range f.rooms {
+		all, err := f.trace(r, "start\t-\t0\t0\n")
+		if err != nil {
+			return weights{}, err
+		}
+		for _, e := range all {
+			if !slices.Contains(but, r.community) {
+				s.add(r, e.Words, e.helped)
+			}
+		}
+	}
+	f.roles[key] = s.fit(func(uint32) float64 { return ridgeRole })
+	return f.roles[key], nil
+}
+
+// model fits without a community. The parts that people of a community take are computed by weights fitted
+// without it, so that what is fitted on them meets parts as uncertain as those of an unknown room.
+func (f *fitting) model(but string) (string, error) {
+	var s rows
+	for _, r := range f.rooms {
+		if r.community == but {
+			continue
+		}
+		role, err := f.role(but, r.community)
+		if err != nil {
+			return "", err
+		}
+		all, err := f.trace(r, f.text(role, weights{}))
+		if err != nil {
+			return "", err
+		}
+		for _, e := range all {
+			s.add(r, slices.Concat(e.Words, e.Around), e.want.actionable)
+		}
+	}
+	worth := s.fit(func(n uint32) float64 {
+		if classify.Ruled(n) {
+			return ridgeRules
+		}
+		return ridgeWorth
+	})
+	worth.start -= operating
+	role, err := f.role(but)
+	return f.text(role, worth), err
+}
+
+// text writes weights as classify reads them, in hundredths of a logit.
+func (f *fitting) text(role, worth weights) string {
+	points := func(x float64) int { return int(math.Round(100 * x)) }
+	var b strings.Builder
+	fmt.Fprintf(&b, "start\t-\t%d\t%d\n", points(role.start), points(worth.start))
+	for n := range max(len(role.by), len(worth.by)) {
+		x, y := 0, 0
+		if n < len(role.by) {
+			x = points(role.by[n])
+		}
+		if n < len(worth.by) {
+			y = points(worth.by[n])
+		}
+		if x != 0 || y != 0 {
+			fmt.Fprintf(&b, "%s\t%d\t%d\n", f.classifier.Feature(uint32(n)), x, y)
+		}
+	}
+	return b.String()
+}
+
+// fit is ridge regression, logistic, by coordinate descent. ridge is by number of a value.
+func (s *rows) fit(ridge func(uint32) float64) (w weights) {
+	type cell struct {
+		row int
+		x   float64
+	}
+	var by [][]cell
+	for i, on := range s.on {
+		for _, n := range on {
+			for len(by) <= int(n) {
+				by = append(by, nil)
+			}
+			if k := len(by[n]); k > 0 && by[n][k-1].row == i {
+				by[n][k-1].x++
+			} else {
+				by[n] = append(by[n], cell{i, 1})
+			}
+		}
+	}
+	w.by = make([]float64, len(by))
+	logit := make([]float64, len(s.on))
+	everywhere := make([]cell, len(s.on))
+	for i := range everywhere {
+		everywhere[i] = cell{i, 1}
+	}
+	step := func(cells []cell, g, h float64) float64 {
+		for _, c := range cells {
+			p, want := 1/(1+math.Exp(-logit[c.row])), 0.0
+			if s.want[c.row] {
+				want = 1
+			}
+			g += s.much[c.row] * c.x * (want - p)
+			h += s.much[c.row] * c.x * c.x * p * (1 - p)
+		}
+		for _, c := range cells {
+			logit[c.row] += g / h * c.x
+		}
+		return g / h
+	}
+	const least = 5 // messages that have a value
+	for range rounds {
+		w.start += step(everywhere, 0, 1e-6)
+		for n, cells := range by {
+			if len(cells) >= least {
+				r := ridge(uint32(n))
+				w.by[n] += step(cells, -r*w.by[n], r)
+			}
+		}
+	}
+	return w
+}
