@@ -144,7 +144,7 @@ func (w *model) strongest(m *marks, side int32) uint16 {
 
 // Traced is what the filter made of a message that people wrote.
 type Traced struct {
-	Words, Around                         []uint32 // numbers of values, for Feature; of its words, and around it
+	Words, Around                         []uint32 // numbers of values, for Feature
 	Bound                                 bool     // the rules alone decided
 	Actionable, Question, Acknowledgement bool
 }

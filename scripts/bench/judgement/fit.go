@@ -171,7 +171,8 @@ func (f *fitting) trace(r fitRoom, model string) ([]example, error) {
 		return nil, err
 	}
 	in := stream.Input{Stdin: bytes.NewReader(r.messages), After: -1, Window: classify.Window}
-	if _, err = stream.Run(context.Background(), in, stream.Output{Stdout: io.Discard}, k.Stage()); err != nil {
+	_, err = stream.Run(context.Background(), in, stream.Output{Stdout: io.Discard}, k.Stage())
+	if err != nil {
 		return nil, err
 	}
 	const near = 12 // messages

@@ -151,8 +151,8 @@ func helpersOf(data, name string) ([]string, error) {
 	return strings.Fields(string(text)), err
 }
 
-// loadRoom reads a room's messages from the folder of chat, or the folder slack beside it, without the threads that the corpus has from
-// its annotators: such a room has none.
+// loadRoom reads a room's messages from the folder of chat, or the folder slack beside it, without the
+// threads that the corpus has from its annotators: such a room has none.
 func loadRoom(chat, name string) ([]byte, error) {
 	path := filepath.Join(chat, name+".ndjson")
 	text, err := os.ReadFile(path)
