@@ -22,56 +22,57 @@ var program = cli.Program{
 	Name:  "tri-approve",
 	Usage: "decide what is posted",
 	Args:  "command [id]",
-	Help: `Drafts wait here for a yes, and questions and failures of the pipeline for a
-word. An ID is what list prints, the beginning of a thread's key, or on a terminal
-the number in the list. Only team.approvers may decide; the first word counts.
+	Help: `Lists the drafts, questions and failures that wait for a decision, and records
+decisions. An ID is printed by list; the beginning of a thread's key or, on a
+terminal, the number in the list also works. Only the people in team.approvers
+may decide; the first decision counts.
 
   tri-approve tui
   tri-approve redo 3f9a2c --note 'look at the client, not the server'`,
 	Schemas: []string{"decision"},
 	Commands: []cli.Program{
-		command("list", "[room]", "show what waits, oldest first",
+		command("list", "[room]", "list what waits for a decision, oldest first",
 			func(c *cli.Call, t *approve.Terminal) error { return t.List(c.Bool("all")) },
-			cli.Bool("all", "also what can be undone or reopened, or is being posted")),
-		command("show", "id", "show everything that a decision rests on",
+			cli.Bool("all", "also list what can be undone or reopened, or is being posted")),
+		command("show", "id", "show a draft with its evidence",
 			func(c *cli.Call, t *approve.Terminal) error { return t.Show(c.Args[0]) }),
-		command("approve", "id", "say yes to a draft as it is",
+		command("approve", "id", "approve a draft unchanged",
 			func(c *cli.Call, t *approve.Terminal) error { return t.Approve(c.Args[0]) }, sha, yes, noFile),
-		command("edit", "id", "say yes to another text in its place",
+		command("edit", "id", "approve another text in place of the draft",
 			func(c *cli.Call, t *approve.Terminal) error { return t.Edit(c.Args[0], c.String("text-file")) },
 			sha, yes, noFile,
 			cli.String("text-file",
 				"take the text from `FILE`, - for standard input, instead of $VISUAL or $EDITOR")),
-		command("dismiss", "id", "post nothing", word(decision.Dismiss, "reason"), sha,
-			note("reason", "why nothing is posted")),
-		command("redo", "id", "have it investigated again", word(decision.Redo, "note"), sha,
-			note("note", "what to look at")),
-		command("escalate", "id", "have it looked into for longer", word(decision.Escalate, "note"), sha,
-			note("note", "what to look at")),
-		command("answer", "id", "answer what you are asked", word(decision.Answer, "note"), sha,
+		command("dismiss", "id", "close the thread; nothing is posted", word(decision.Dismiss, "reason"), sha,
+			note("reason", "the reason")),
+		command("redo", "id", "investigate the question again", word(decision.Redo, "note"), sha,
+			note("note", "what to investigate")),
+		command("escalate", "id", "investigate the question in a long run", word(decision.Escalate, "note"), sha,
+			note("note", "what to investigate")),
+		command("answer", "id", "answer a question of the pipeline", word(decision.Answer, "note"), sha,
 			note("note", "the answer")),
-		command("reopen", "id", "have a dismissed or expired item investigated anew",
+		command("reopen", "id", "investigate a dismissed, cancelled or expired item again",
 			func(c *cli.Call, t *approve.Terminal) error {
 				return t.Reopen(c.Args[0], c.String("note"))
-			}, note("note", "what to look at")),
-		command("undo", "id", "take a yes back, until it is posted",
+			}, note("note", "what to investigate")),
+		command("undo", "id", "withdraw an approval before it is posted",
 			func(c *cli.Call, t *approve.Terminal) error { return t.Undo(c.Args[0]) }, sha),
-		command("tui", "[room]", "decide on a full screen, a key for each word",
+		command("tui", "[room]", "decide on a full screen, with one key per decision",
 			func(c *cli.Call, t *approve.Terminal) error {
 				return tui.Run(c.Context, tui.Options{Gate: t.Gate, In: c.In, Out: c.Out,
 					Color: term.Colors(c.Out), Plain: c.Bool("plain")})
-			}, cli.Bool("plain", "go line by line, for a screen reader")),
-		command("web", "[room]", "serve a page to decide on, on this machine alone",
+			}, cli.Bool("plain", "work line by line, for screen readers")),
+		command("web", "[room]", "serve a web page for decisions",
 			func(c *cli.Call, t *approve.Terminal) error {
 				return web.Serve(c.Context, web.Options{Gate: t.Gate, Say: c.Say, Now: time.Now})
 			}),
-		command("chat", "", "show cards in the operators' channel, and take what is said there",
+		command("chat", "", "show cards in the operators' channel and read decisions there",
 			func(c *cli.Call, t *approve.Terminal) error {
 				return card.Run(c.Context, card.Options{Gate: t.Gate, Say: c.Say})
 			}),
-		command("notice", "add|list|revoke [name] [text]", "approve short texts that are posted at once",
+		command("notice", "add|list|revoke [name] [text]", "approve, list or revoke short automatic messages",
 			notices),
-		command("settle", "id posted|retry|drop", "say what became of a parked post",
+		command("settle", "id posted|retry|drop", "record what happened to a parked post",
 			func(c *cli.Call, t *approve.Terminal) error {
 				return t.Settle(c.Args[0], c.Args[1], c.String("note"))
 			}, note("note", "how you know")),
@@ -79,12 +80,14 @@ the number in the list. Only team.approvers may decide; the first word counts.
 }
 
 var (
-	sha    = cli.String("sha", "only if the draft's sha256 begins with `PREFIX`")
-	noFile = cli.Bool("no-file", "do not keep the file of notes that was proposed with the draft")
+	sha    = cli.String("sha", "decide only if the draft's SHA-256 begins with `PREFIX`")
+	noFile = cli.Bool("no-file", "do not keep the notes file that was proposed with the draft")
 	yes    = cli.Bool("yes", "do not ask")
 )
 
-func note(name, of string) cli.Flag { return &cli.StringFlag{Name: name, Usage: "say `TEXT`: " + of} }
+func note(name, of string) cli.Flag {
+	return &cli.StringFlag{Name: name, Usage: "record `TEXT`: " + of}
+}
 
 func notices(c *cli.Call, t *approve.Terminal) error {
 	switch args := append(c.Args, "", ""); {
@@ -110,7 +113,7 @@ func word(kind, flag string) func(*cli.Call, *approve.Terminal) error {
 func command(name, args, usage string, do func(*cli.Call, *approve.Terminal) error,
 	flags ...cli.Flag) cli.Program {
 	flags = append(flags,
-		cli.Home("keep everything in"), cli.Config(), cli.As("decide as"), cli.Bool("json", "write records"))
+		cli.Home("use the home"), cli.Config(), cli.As("decide as"), cli.Bool("json", "write records"))
 	stays := name == "tui" || name == "web" || name == "chat"
 	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Stays: stays,
 		Run: func(c *cli.Call) error {

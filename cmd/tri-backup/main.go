@@ -21,22 +21,22 @@ func main() { cli.Main(program) }
 var program = cli.Program{
 	Name:  "tri-backup",
 	Usage: "save a home to one file and restore it",
-	Help: `The copy is a gzipped tar of the logs and of what is folded from them; locks,
-indexes and the stages' own words are left out. It has everything that the chat
-and the configuration had, secrets too if they are kept in the home.
+	Help: `Save writes a gzipped tar of the logs and of the files derived from them, without
+locks, indexes and the logs of the stages. The copy contains chat messages, and
+secrets if they are stored in the home.
 
-A copy is of the past, and a draft that was approved in it may have been posted
-since. Restore takes such a yes back, and the pipeline looks into the question
-again; a post that had begun is looked for in the chat before it is made.
+A draft that is approved in the copy may have been posted since. Restore
+therefore withdraws the approval, and the pipeline investigates the question
+again. If a post had started, tri-reply first searches the chat for it.
 
   tri backup >tri.tar.gz
   tri restore /srv/tri <tri.tar.gz`,
 	Commands: []cli.Program{
 		{Name: "save", Usage: "write the home to standard output", Run: save,
-			Flags: []cli.Flag{cli.Home("keep")}},
-		{Name: "restore", Args: "dir", Usage: "make dir of the copy on standard input", Run: restore,
+			Flags: []cli.Flag{cli.Home("save the home")}},
+		{Name: "restore", Args: "dir", Usage: "restore the copy on standard input to dir", Run: restore,
 			Flags: []cli.Flag{cli.String("from-copy",
-				"make it of the copies of logs that tri-nats sub has in `DIR`")}},
+				"restore from the copies of logs that tri-nats sub keeps in `DIR`")}},
 	},
 }
 

@@ -25,9 +25,9 @@ var program = cli.Program{
 	Usage: "run an agent on a task and merge its patch",
 	Args:  "command [argument ...]",
 	Help: `Every run has a folder under .agents/runs of the checkout. scout, plan, review and
-ops change nothing; fix and benchmark work in a git worktree of their own, and
-what fix changed is a patch that waits for a person. NAME is latest, last-fail,
-or the beginning of a run's name or id. The task - is read from standard input.
+ops change nothing; fix and benchmark work in their own git worktree. The changes
+of fix become a patch, which a person merges. NAME is latest, last-fail, or the
+beginning of a run's name or id. The task - is read from standard input.
 
   tri-box scout 'why is the cache cold after a deploy?'
   tri-box fix 'retry must not sleep after the last try' && tri-box merge latest
@@ -40,12 +40,12 @@ or the beginning of a run's name or id. The task - is read from standard input.
 		task(box.Plan, "plan a change"),
 		task(box.Fix, "make a change, as a patch"),
 		task(box.Review, "review a change",
-			cli.String("since", "review how the files differ from `COMMIT` (default HEAD)"),
+			cli.String("since", "review the changes since `COMMIT` (default HEAD)"),
 			cli.String("of", "review the patch of the run `NAME`"),
-			cli.Bool("panel", "have the personas of tri-panel(1) review it, and write the discussion")),
-		task(box.Benchmark, "measure something, in a copy that is thrown away"),
-		task(box.Ops, "look at a system with the commands of box.ops_commands"),
-		command("resume", "name [words]", "go on with a run that was interrupted",
+			cli.Bool("panel", "let the personas of tri-panel(1) review it, and write the discussion")),
+		task(box.Benchmark, "measure something, in a copy that is discarded"),
+		task(box.Ops, "inspect a system with the commands in box.ops_commands"),
+		command("resume", "name [words]", "continue an interrupted run",
 			func(c *cli.Call, b *box.Box) error {
 				words := strings.Join(c.Args[1:], " ")
 				return b.Work(func() (*box.Run, error) { return b.Resume(c.Context, c.Args[0], words) })
@@ -54,37 +54,37 @@ or the beginning of a run's name or id. The task - is read from standard input.
 			return b.Merge(c.Context, c.Args[0], box.Merge{Check: c.Bool("check"), Yes: c.Bool("yes"),
 				Exec: c.Bool("allow-exec"), Secrets: c.Bool("allow-secrets"), Branch: c.Bool("branch"),
 				Pull: c.Bool("pr")})
-		}, cli.Bool("check", "show it and whether it applies, and change nothing"),
-			cli.Bool("yes", "do not ask"), cli.Bool("allow-exec", "let files become programs"),
-			cli.Bool("allow-secrets", "let pass what looks like a secret"),
-			cli.Bool("branch", "make a branch of it, and leave the files as they are"),
-			cli.Bool("pr", "make a branch of it, and a pull request of that")),
-		command("list", "", "show the runs, the newest first",
+		}, cli.Bool("check", "only show the patch and whether it applies"),
+			cli.Bool("yes", "do not ask"), cli.Bool("allow-exec", "allow files to become executable"),
+			cli.Bool("allow-secrets", "allow likely secrets"),
+			cli.Bool("branch", "commit the patch to a branch, and leave the files unchanged"),
+			cli.Bool("pr", "commit the patch to a branch, and open a pull request")),
+		command("list", "", "list the runs, newest first",
 			func(c *cli.Call, b *box.Box) error { return b.List(c.Int("limit")) },
-			json, cli.Int("limit", "show at most `N`; 0 is all", 20)),
-		command("show", "name", "show all of a run",
+			json, cli.Int("limit", "list at most `N`; 0 lists all", 20)),
+		command("show", "name", "show all details of a run",
 			func(c *cli.Call, b *box.Box) error { return b.Show(c.Args[0]) }, json),
-		command("tail", "name", "show what a run does, until it ends",
+		command("tail", "name", "follow a run until it ends",
 			func(c *cli.Call, b *box.Box) error { return b.Tail(c.Context, c.Args[0], c.Bool("once")) },
-			json, cli.Bool("once", "show what there is, and do not wait")),
-		command("gc", "", "remove what nobody needs any more: worktrees, commands, unfinished files",
+			json, cli.Bool("once", "print the existing output and exit")),
+		command("gc", "", "remove worktrees and home folders of finished runs, and remains of killed ones",
 			func(c *cli.Call, b *box.Box) error { return b.GC(c.Context, c.Duration("older")) },
 			json, &cli.DurationFlag{Name: "older",
-				Usage: "give up runs that have waited this `LONG` to be resumed or merged",
+				Usage: "abandon runs that have waited this `LONG` to be resumed or merged",
 				Value: 7 * 24 * time.Hour}),
 	},
 }
 
 var (
 	json    = cli.Bool("json", "write records")
-	verbose = cli.Bool("verbose", "say on stderr each thing that the agent does")
+	verbose = cli.Bool("verbose", "print each action of the agent on stderr")
 )
 
 // command returns a command with the common flags. It checks the state of earlier runs first.
 func command(name, args, usage string, do func(*cli.Call, *box.Box) error, flags ...cli.Flag) cli.Program {
 	flags = append(flags,
-		cli.String("dir", "work on the checkout that `DIR` lies in (default the current directory)"),
-		cli.Home("look for config.yaml in"), cli.Config())
+		cli.String("dir", "work on the checkout that contains `DIR` (default the current directory)"),
+		cli.Home("use config.yaml in"), cli.Config())
 	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Run: func(c *cli.Call) error {
 		dir := cmp.Or(c.String("home"), durable.DefaultDir())
 		cfg, err := config.ForHome(dir, c.String("config"))

@@ -20,22 +20,22 @@ var program = cli.Program{
 	Name:  "tri-classify",
 	Usage: "tag chat messages that ask for something",
 	Args:  "[file ...]",
-	Help: `Reads events, one JSON object a line, and writes them as they are with its
-fields at their end: classification (actionable, ambient or ack), what it rests
-on, and reasons. No model is asked; most messages of a chat end here. Without --out,
-fields that a hand-written record lacks are filled in.
+	Help: `Reads events, one JSON object per line, and writes each unchanged, with fields
+added at its end: classification (actionable, ambient or ack), confidence and
+reasons. It uses no model; most messages of a chat are dropped here. Without
+--out, it fills in fields that a hand-written record lacks.
 
   echo '{"text":"why does it fail?"}' | tri-classify --explain
   tri-watch export slack.zip | tri-classify |
       jq -c 'select(.classification == "actionable")'
-  tri-classify --explain events.ndjson | less      why, in words
+  tri-classify --explain events.ndjson | less      print the reasons
   tri-classify --follow --out events-classified.ndjson events.ndjson`,
 	Schemas: []string{"classified-event", "event"},
 	Flags: []cli.Flag{
 		cli.Config(),
-		cli.String("out", "append to `FILE` durably, and go on where it ends"),
-		cli.String("after", "skip what `FILE`, the output of a later stage, already has"),
-		cli.Bool("follow", "wait for more at the end of the file"),
+		cli.String("out", "append to `FILE` durably, and resume where it ends"),
+		cli.String("after", "skip events that are already in `FILE`, the output of a later stage"),
+		cli.Bool("follow", "wait for more input at the end of the file"),
 		cli.String("rejects", "append refused records to `FILE`"),
 		cli.Bool("explain", "write sentences for people instead of records"),
 	},

@@ -33,22 +33,22 @@ func main() { cli.Main(program) }
 
 var program = cli.Program{
 	Name:  "tri-dispatch",
-	Usage: "take classified events and move threads from question to checked draft",
+	Usage: "move threads from a question to a checked draft",
 	Args:  "[file]",
-	Help: `Reads classified events from the file, which it follows, or from stdin; has each
-actionable one investigated and validated, and offers the draft to people
-(tri-approve). Prints a record for each move of a thread.
+	Help: `Reads classified events from the file, which it follows, or from stdin. For each
+actionable event, it runs an investigation, validates the draft, and offers it
+for approval (tri-approve). Prints a record for each transition of a thread.
 
   tri-watch local chat | tri-classify | tri-dispatch
-  tri-dispatch --once events-classified.ndjson   until every thread is at rest
-  tri-dispatch --rebuild                         make the threads from the log`,
+  tri-dispatch --once events-classified.ndjson   exit when no thread has work
+  tri-dispatch --rebuild                         rebuild threads from the log`,
 	Schemas: []string{"thread", "classified-event", "journal", "run", "spend", "todo"},
 	Stays:   true,
-	Flags: []cli.Flag{cli.Home("keep logs and threads in"), cli.Config(),
-		cli.StringOr("codebase", "read `DIR` where the configuration names no codebase", "."),
-		cli.Bool("once", "end when the input has ended and every thread is at rest"),
-		cli.Bool("shadow", "offer nothing for posting; keep what people answered beside the draft"),
-		cli.Bool("rebuild", "fold the log of inputs again, mend the threads' files, and end"),
+	Flags: []cli.Flag{cli.Home("store logs and threads in"), cli.Config(),
+		cli.StringOr("codebase", "read `DIR` for chats without a configured codebase", "."),
+		cli.Bool("once", "exit when the input has ended and every thread is closed or waits for a person"),
+		cli.Bool("shadow", "offer nothing for posting; keep people's answers beside the drafts"),
+		cli.Bool("rebuild", "replay the journal, rewrite the thread files that differ, and exit"),
 		cli.Bool("json", "write records to a terminal, too"),
 		cli.String("rejects", "append refused records to `FILE`")},
 	Run: start,

@@ -22,12 +22,12 @@ func main() { cli.Main(program) }
 
 var program = cli.Program{
 	Name:  "tri-drill",
-	Usage: "plant faults into good returns and score who catches them",
+	Usage: "plant faults in good returns and score the validator",
 	Args:  "[file ...]",
-	Help: `Reads returns that are known to be good and writes each of them, followed by a
-copy for each kind of fault that it has a place for, with that fault planted: a
-path that is not there, a number that is another, a secret. Each
-is marked, tri-validate copies the mark into its verdict, and --score reads those.
+	Help: `Reads returns that are known to be good, and writes each of them, followed by one
+copy for each kind of fault that fits, with that fault planted: a path that does
+not exist, a wrong number, a secret. tri-validate copies the mark of the fault to
+its verdict; --score reads the verdicts.
 
   tri-drill --codebase . returns.ndjson | tri-validate --codebase . |
       tri-drill --score
@@ -35,16 +35,16 @@ is marked, tri-validate copies the mark into its verdict, and --score reads thos
   tri-drill --score --json verdicts.ndjson |
       jq '.faults[] | select(.missed > 0)'
 
---score ends with status 1 when a fault passed that the return and the lines that
-it cites show, or when no good return did. The kinds are
+The status of --score is 1 if a fault passed that the cited lines decide, or if no
+good return passed. The kinds are
 ` + strings.Join(faults.Faults, " "),
 	Schemas: []string{"return", "verdict", "drill"},
 	Flags: []cli.Flag{
-		cli.String("codebase", "the returns cite `DIR` (default the current directory)"),
-		cli.String("faults", "plant the kinds of `LIST`, parted by commas (default all)"),
-		&cli.Int64Flag{Name: "seed", Usage: "plant the faults of `N`; the same number, the same faults",
+		cli.String("codebase", "the returns cite the code in `DIR` (default the current directory)"),
+		cli.String("faults", "plant the kinds in `LIST`, separated by commas (default all)"),
+		&cli.Int64Flag{Name: "seed", Usage: "use the seed `N`; the same seed plants the same faults",
 			Value: 1},
-		cli.Bool("score", "read verdicts and count what was caught"),
+		cli.Bool("score", "read verdicts and count the faults that were caught"),
 		cli.Bool("json", "with --score, write a record"),
 		cli.String("home",
 			"with --score, append to drills.ndjson of `DIR` (default $TRI_HOME or ~/.tri, if it exists)"),

@@ -26,11 +26,12 @@ var program = cli.Program{
 	Name:  "tri-escalate",
 	Usage: "run long investigations in persistent terminals",
 	Args:  "command [id]",
-	Help: `A long run lives in a tmux session, or without tmux in the background: the
-process that started it may die, and its user log out. Its folder runs/<run id>
-keeps what it was seen to do (transcript.log), what it gave (return.json) and how it
-ended (result.json). tri-dispatch starts those of the pipeline and waits for them.
-An ID is a run's, the key of its thread, the beginning of either, or latest.
+	Help: `A long run works in a tmux session or, without tmux, in the background. It
+continues when the process that started it dies or its user logs out. Its folder
+runs/<run id> has its actions (transcript.log), its draft (return.json) and its
+outcome (result.json). tri-dispatch starts long runs of the pipeline and waits
+for them. An ID is that of a run, the key of its thread, the beginning of either,
+or latest.
 
   tri-escalate start --rubric rubric.md <event.json
   tri-escalate attach latest
@@ -38,26 +39,26 @@ An ID is a run's, the key of its thread, the beginning of either, or latest.
 	Schemas: []string{"run", "escalation", "state"},
 	Stays:   true, // so that a signal ends the agent too
 	Commands: []cli.Program{
-		command("start", "[key]", "have a thread's question, or that of a record on stdin, investigated",
+		command("start", "[key]", "investigate the question of a thread, or of a record on stdin",
 			start,
-			cli.String("rubric", "read from `FILE` what the answer must meet"),
-			cli.String("codebase", "read `DIR` instead of what the configuration names")),
-		command("list", "", "show all long runs", func(_ *cli.Call, o *longrun.Commands) error {
+			cli.String("rubric", "read the criteria for the answer from `FILE`"),
+			cli.String("codebase", "read `DIR` instead of the configured codebase")),
+		command("list", "", "list all long runs", func(_ *cli.Call, o *longrun.Commands) error {
 			return o.Show()
 		}),
 		command("attach", "id", "show a run live", func(c *cli.Call, o *longrun.Commands) error {
 			return o.Watch(c.Context, c.Args[0], c.Bool("write"))
 		},
-			cli.Bool("write", "pass on what is typed: Control-C ends the run")),
+			cli.Bool("write", "pass keyboard input to the run: Control-C ends it")),
 		command("poll", "[id ...]", "print the runs that have ended",
 			func(c *cli.Call, o *longrun.Commands) error {
 				return o.Ended(c.Context, c.Args, c.Bool("wait"))
 			},
-			cli.Bool("wait", "wait for those that are under way")),
+			cli.Bool("wait", "wait for active runs")),
 		command("kill", "id", "end a run", func(c *cli.Call, o *longrun.Commands) error {
 			return o.End(c.Context, c.Args[0])
 		}),
-		command("runner", "id", "do a run; its session of tmux calls this", runner),
+		command("runner", "id", "execute a run; for internal use", runner),
 	},
 }
 

@@ -19,22 +19,22 @@ var program = cli.Program{
 	Name:  "tri-health",
 	Usage: "find problems and print how to fix them",
 	Args:  "[platform ...]",
-	Help: `Looks at the configuration, the tools that it needs, the chat, the disk, which
-programs run, how far each is behind, and what waits for a person. With names of
-platforms it looks at those alone: token, scopes, membership of each chat, clock.
-Changes nothing. The status is 1 when something failed.
+	Help: `Checks the configuration, the tools that it needs, the chat, the disk, which
+programs run, how far each is behind, and what waits for a person. With the name
+of a platform it checks only that platform: token, scopes, membership of each
+chat, clock. It changes nothing. The status is 1 if a check failed.
 
-With --watch it stays, and prints a line for each thing that is not as it was.
+With --watch it runs until stopped, and prints a line for each change.
 
   tri-health
   tri-health slack
   tri-health --watch
   tri-health --json | jq -r 'select(.status == "fail") | .message'`,
 	Flags: []cli.Flag{
-		cli.Home("look at"), cli.Config(),
+		cli.Home("check the home"), cli.Config(),
 		cli.Bool("json", "write a record for each check"),
 		cli.OptionalFlag("watch",
-			"look every 5 s, or so many (`[=SECONDS]`), until told to stop, and write what changes", "5"),
+			"check every 5 seconds, or as given (`[=SECONDS]`), until stopped; print changes", "5"),
 	},
 	Stays: true,
 	Run: func(c *cli.Call) error {

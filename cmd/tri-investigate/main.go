@@ -22,11 +22,11 @@ var program = cli.Program{
 	Name:  "tri-investigate",
 	Usage: "research a question in a codebase and draft the answer",
 	Args:  "[file ...]",
-	Help: `Reads events, classified or not, or threads, one JSON object a line, and writes a
-return for each: the draft, how sure it is, and what it rests on. Without a
-configuration it searches the current directory, with no model and no network.
-Events that tri-classify has tagged as ambient or ack are passed over. Fields that
-a hand-written record lacks are filled in.
+	Help: `Reads events, classified or not, or threads, one JSON object per line, and writes a
+return for each: a draft, its confidence and its evidence. Without a configuration
+it searches the current directory, with no model and no network. It skips events
+that tri-classify tagged as ambient or ack, and fills in fields that a hand-written
+record lacks.
 
   tri-watch export slack.zip | tri-classify |
       tri-investigate --codebase ~/src/shop
@@ -35,11 +35,11 @@ a hand-written record lacks are filled in.
       tri-validate --codebase . --code-only`,
 	Schemas: []string{"return", "event", "classified-event", "thread"},
 	Flags: []cli.Flag{
-		cli.Home("look for config.yaml in"), cli.Config(),
+		cli.Home("use config.yaml in"), cli.Config(),
 		cli.String("codebase",
-			"read `DIR` (default the configuration's for the chat, else the current directory)"),
-		cli.String("agent", "use the agent `NAME`, see tri-agent(7), instead of the configuration's"),
-		&cli.IntFlag{Name: "round", Usage: "say that this is round `N`", DefaultText: "the thread's own"},
+			"read `DIR` (default the chat's configured codebase, else the current directory)"),
+		cli.String("agent", "use the agent `NAME` of tri-agent(7) instead of the configured one"),
+		&cli.IntFlag{Name: "round", Usage: "set the round to `N`", DefaultText: "the thread's"},
 		cli.String("keep", "keep prompts and transcripts below `DIR`"),
 		cli.String("rejects", "append refused records to `FILE`"),
 	},

@@ -20,11 +20,11 @@ func main() { cli.Main(program) }
 
 var program = cli.Program{
 	Name:  "tri-memory",
-	Usage: "show what approved answers have taught, and forget it",
+	Usage: "show and manage the memory of approved answers",
 	Args:  "command [arg ...]",
-	Help: `An entry is an answer that a person approved, with the lines that it cites; or a
-person's note. It is given to later investigations of the same chat and codebase as
-a hint, as long as those lines are unchanged. Only team.approvers change anything.
+	Help: `An entry is an approved answer with the lines that it cites, or a person's note.
+Later investigations of the same chat and codebase get it as a hint, as long as
+those lines are unchanged. Only the people in team.approvers may change the memory.
 
   echo 'where is the retry limit?' | tri-memory recall --chat dev
   tri-memory verify                     # entries whose lines have changed
@@ -33,23 +33,23 @@ a hint, as long as those lines are unchanged. Only team.approvers change anythin
 	Commands: []cli.Program{
 		command("list", "", "show the entries, oldest first",
 			func(_ *cli.Call, d *desk) error { return d.List() }),
-		command("why", "id", "show an entry: who approved it, when, and whether it is used", show),
-		command("recall", "[question]", "print what an investigation of the question would be given", recall,
-			cli.StringOr("platform", "ask as in a chat of `PLATFORM`", "local"),
-			cli.String("chat", "ask as in the chat `ID`; without it only notes are recalled")),
-		command("verify", "", "name the entries that are not used since their lines changed; status 1 if any",
+		command("why", "id", "show an entry: its approver, its date, and whether it is used", show),
+		command("recall", "[question]", "print the hints that an investigation of the question would get", recall,
+			cli.StringOr("platform", "recall for a chat of `PLATFORM`", "local"),
+			cli.String("chat", "recall for the chat `ID`; without it, only notes")),
+		command("verify", "", "list entries whose cited lines have changed; status 1 if there are any",
 			verify),
-		command("themes", "", "name what entries of three days or more have in common",
+		command("themes", "", "list words that entries of three or more days share",
 			func(_ *cli.Call, d *desk) error { return d.Themes() }),
-		command("note", "text ref ...", "add an entry; a ref is a place in the codebase, as path:12-15", note,
+		command("note", "text ref ...", "add a note; a ref is a place in the codebase, such as path:12-15", note,
 			cli.StringOr("category", strings.Join(record.Categories, ", "), record.Decision)),
 		command("keep", "id", "use a proposed or quarantined entry", say(record.Keep, "kept")),
 		command("promote", "id", "make an entry a core lesson, which is recalled first",
 			say(record.Promote, "promoted")),
-		command("forget", "id", "use an entry no more", say(record.Forget, "forgotten")),
+		command("forget", "id", "stop using an entry", say(record.Forget, "forgotten")),
 		command("export", "", "write the entries in use as Markdown",
 			func(_ *cli.Call, d *desk) error { return d.Export() }),
-		command("import", "", "propose the entries of Markdown on standard input; each must be kept",
+		command("import", "", "propose entries from Markdown on standard input; keep confirms one",
 			propose),
 	},
 }

@@ -16,15 +16,15 @@ import (
 
 func main() { cli.Main(program) }
 
-var home = cli.Home("keep")
+var home = cli.Home("use the home")
 
 var program = cli.Program{
 	Name:  "tri-nats",
-	Usage: "carry logs and runs of agents between machines",
-	Help: `Pub sends a log's lines to a NATS server, and sub keeps a copy of it elsewhere,
-byte for byte. Work runs agents for the hub of another machine: jobs of the
-queue, or with --stdio the one job on standard input, which is what a hub with
-on: ssh HOST starts here. Init writes a server's configuration and the keys.
+	Usage: "copy logs to other machines and run agents there",
+	Help: `Pub sends the lines of logs to a NATS server; sub keeps exact copies on another
+machine. Work runs agents for a hub, the machine that has the logs: jobs from the
+queue or, with --stdio, the one job on standard input. A hub with on: ssh HOST
+starts work --stdio on HOST. Init writes a server's configuration and the keys.
 
   tri-watch slack | tri-nats pub events
   tri-nats sub events --out events.ndjson
@@ -33,18 +33,18 @@ on: ssh HOST starts here. Init writes a server's configuration and the keys.
 	Commands: []cli.Program{
 		{Name: "init", Usage: "write a server's configuration, keys and certificates", Run: setup,
 			Flags: []cli.Flag{home,
-				cli.Strings("host", "make the server's certificate for `NAME`, besides localhost"),
+				cli.Strings("host", "make the server's certificate for `NAME`, too; may be repeated"),
 				cli.Int("workers", "make keys for `N` workers", 2)}},
-		{Name: "pub", Args: "name ...", Usage: "send logs, or all", Run: pub, Stays: true,
-			Flags: []cli.Flag{home, cli.Bool("once", "end when all that the log has is acknowledged")}},
+		{Name: "pub", Args: "name ...", Usage: "send logs, or all, and follow them", Run: pub, Stays: true,
+			Flags: []cli.Flag{home, cli.Bool("once", "exit when every line is acknowledged")}},
 		{Name: "sub", Args: "name ...", Usage: "keep copies of logs, or of all", Run: sub, Stays: true,
 			Flags: []cli.Flag{home,
 				cli.String("out", "keep the copy in `FILE` (default NAME.ndjson of the home)")}},
 		{Name: "work", Usage: "run agents for the hub", Run: work, Stays: true, Flags: []cli.Flag{home,
-			cli.String("name", "be shown as `NAME` (default the host's name)"),
+			cli.String("name", "report as `NAME` (default the host's name)"),
 			cli.Int("slots", "run `N` jobs at once", 1),
-			cli.Bool("stdio", "run the job whose order is the first line of standard input")}},
-		{Name: "run", Usage: "have the job on standard input done by the workers", Run: run,
+			cli.Bool("stdio", "run the one job on standard input")}},
+		{Name: "run", Usage: "let a worker run the job on standard input", Run: run,
 			Flags: []cli.Flag{home}},
 		{Name: "status", Usage: "show streams, the queue and the workers", Run: status,
 			Flags: []cli.Flag{home, cli.Bool("json", "print one JSON object")}},

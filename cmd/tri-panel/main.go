@@ -21,11 +21,11 @@ func main() { cli.Main(program) }
 
 var program = cli.Program{
 	Name:  "tri-panel",
-	Usage: "keep personas, and have them judge out of sight",
+	Usage: "manage personas, and ask them to judge drafts and changes",
 	Args:  "command [argument ...]",
-	Help: `A persona is data: who looks, which questions it asks (lenses), which model
-answers. None is active until a person says so, and nothing that one says is ever
-posted. NAME is a name, a word of the role, or an id.
+	Help: `A persona is a file: a role, the narrow questions that it asks (lenses), and the
+model that answers. A persona is inactive until a person activates it, and its
+text is never posted. NAME is a name, a word of the role, or an id.
 
   tri-panel list
   tri-panel edit --active yes Dev
@@ -33,20 +33,20 @@ posted. NAME is a name, a word of the role, or an id.
   jq -nc --arg p "$(git diff)" '{patch: $p}' | tri-panel judge`,
 	Schemas: []string{"persona", "discussion"},
 	Commands: []cli.Program{
-		command("list", "", "show all personas", func(_ *cli.Call, k *panel.Keeper) error {
+		command("list", "", "list all personas", func(_ *cli.Call, k *panel.Keeper) error {
 			return k.List()
 		}, cli.Bool("json", "write records")),
 		command("show", "name", "print a persona", func(c *cli.Call, k *panel.Keeper) error {
 			return k.Show(c.Args[0], c.Bool("effective"))
 		},
-			cli.Bool("effective", "print which agent and model answer for it, and what says so")),
-		command("new", "name role", "make a persona", func(c *cli.Call, k *panel.Keeper) error {
+			cli.Bool("effective", "print its agent and model, and where they are configured")),
+		command("new", "name role", "create a persona", func(c *cli.Call, k *panel.Keeper) error {
 			return k.New(c.Args[0], c.Args[1])
 		}),
 		command("edit", "name", "replace a persona by the one on standard input",
 			func(c *cli.Call, k *panel.Keeper) error {
 				return k.Edit(c.Args[0], c.String("active"))
-			}, cli.String("active", "only set whether it is active: `YES` or no")),
+			}, cli.String("active", "only activate or deactivate it: `YES` or no")),
 		command("import", "file", "add a persona, inactive; - is standard input",
 			func(c *cli.Call, k *panel.Keeper) error {
 				b, err := read(c)
@@ -62,20 +62,20 @@ posted. NAME is a name, a word of the role, or an id.
 		}),
 		command("compile", "name", "print a persona's prompt", func(c *cli.Call, k *panel.Keeper) error {
 			return k.Compile(c.Args[0], c.String("mode"), c.Bool("brief"))
-		}, cli.String("mode", "for this `MODE` of its skill"),
-			cli.Bool("brief", "as a judge gets it")),
-		command("key", "set|list|remove [name]", "keep a secret of a persona, encrypted",
+		}, cli.String("mode", "compile for this `MODE` of its skill"),
+			cli.Bool("brief", "print the short prompt of a judge")),
+		command("key", "set|list|remove [name]", "store, list or remove encrypted secrets of personas",
 			func(c *cli.Call, k *panel.Keeper) error {
 				return k.Key(c.Args[0], cmp.Or(append(c.Args[1:], "")...))
 			}),
-		command("judge", "[file ...]", "have subjects judged", judge,
+		command("judge", "[file ...]", "judge returns, patches, issues, findings and failures", judge,
 			cli.Strings("lens",
-				"ask this lens about drafts, not those of the participants: `NAME`; repeatable"),
+				"ask the lens `NAME` about drafts instead of the participants' lenses; repeatable"),
 			cli.String("codebase",
-				"look lines up in `DIR` (default the configuration's first, else the current directory)"),
-			cli.Bool("again", "discuss anew what was discussed before"),
+				"look up citations in `DIR` (default the first configured codebase, else here)"),
+			cli.Bool("again", "discuss a subject again"),
 			cli.String("rejects", "append refused records to `FILE`")),
-		command("offer", "", "ask people for what discussions of issues propose",
+		command("offer", "", "offer the changes that discussions of issues propose for approval",
 			func(_ *cli.Call, k *panel.Keeper) error { return k.Offer() }),
 	},
 }
@@ -93,7 +93,7 @@ func judge(c *cli.Call, k *panel.Keeper) error {
 func command(name, args, usage string, do func(*cli.Call, *panel.Keeper) error,
 	flags ...cli.Flag) cli.Program {
 	flags = append(flags,
-		cli.Home("keep personas in"), cli.Config())
+		cli.Home("store personas in"), cli.Config())
 	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Run: func(c *cli.Call) error {
 		home, cfg, err := config.Home(durable.MakeHome, c.String("home"), c.String("config"))
 		if err != nil {

@@ -19,25 +19,24 @@ func main() { cli.Main(program) }
 
 var program = cli.Program{
 	Name:  "tri-reply",
-	Usage: "post what people approved",
-	Help: `Reads decisions.ndjson and outbox/ of the home, signals.ndjson for cards and
-reactions, and nothing else of it. Before it posts, it looks whether the cited
-lines still stand and the question is what it was; otherwise the approval is
-revoked. Each reply is a line of replies.ndjson, and is printed. It may be killed
-at any time: what may or may not have been posted is looked for in the chat, and
-where that cannot tell, it is parked for tri-approve settle.
+	Usage: "post approved drafts",
+	Help: `Posts each approved draft of decisions.ndjson once. Before a post, it checks that
+the cited lines are unchanged and that the question was not edited; otherwise it
+revokes the approval. Each reply is appended to replies.ndjson and printed. It may
+be killed at any time: if a post may have been sent, it searches the chat for it;
+if the chat cannot tell, it parks the post for tri-approve settle.
 
-  tri-reply --test dev               ask, and post a test message to a chat
-  tri-reply                          stay, and post as approvals come
-  tri-reply --once --local ~/chat    post to a chat in a folder, and end`,
+  tri-reply --test dev               post a test message to a chat
+  tri-reply                          post approved drafts until stopped
+  tri-reply --once --local ~/chat    post to a chat in a folder, and exit`,
 	Schemas: []string{"reply", "outbox-entry", "decision", "signal", "signal-done"},
 	Flags: []cli.Flag{
-		cli.Home("keep everything in"), cli.Config(),
+		cli.Home("use the home"), cli.Config(),
 		cli.String("local", "post to the chat in `DIR`, whatever the configuration says"),
-		cli.Bool("once", "end when nothing is left to post"),
+		cli.Bool("once", "exit when nothing is left to post"),
 		cli.Bool("follow", "wait for more approvals (the default)"),
-		cli.String("test", "post a fixed test message to `CHAT`, an id or a configured name, and end"),
-		cli.String("platform", "with --test: on `NAME`, where several are configured"),
+		cli.String("test", "post a fixed test message to `CHAT`, an id or a configured name, and exit"),
+		cli.String("platform", "with --test: post on the platform `NAME`, if several are configured"),
 		cli.As("with --test: send as"),
 		cli.Bool("yes", "with --test: do not ask"),
 		cli.Bool("json", "with --test: write a record"),

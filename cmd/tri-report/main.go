@@ -20,40 +20,40 @@ func main() { cli.Main(program) }
 var program = cli.Program{
 	Name: "tri-report", Args: "command [arg ...]",
 	Usage: "report what happened to a message, what waits, costs and quality",
-	Help: `Reads the home's logs; audit alone writes, to labels.ndjson.
+	Help: `Reads the home's logs; only audit writes, to labels.ndjson.
 
   tri-report why 142               a message, by its id, or as dev:142
   tri-report brief --since 12h     what waits, what was answered, what failed
   tri-report acceptance            AC-01 to AC-11: value, interval, pass or fail
-  tri-report html >report.html     a page with plots, which needs nothing else
+  tri-report html >report.html     a page with plots, in one file
   tri-report audit                 label dropped messages: misses per 100`,
 	Schemas: []string{"label"}, Commands: []cli.Program{
 		command("why", "message_id",
-			"tell everything about a message, as chat:id where the id alone is not enough",
+			"print the history of a message; chat:id if several chats have the id",
 			func(c *cli.Call, d *sample.Desk) (printer, error) {
 				return report.Why(d.Home, d.Config, c.Args[0], classify.InWords)
 			}),
-		command("thread", "key", "tell everything about a thread, by its key or by a message of it",
+		command("thread", "key", "print the history of a thread, named by its key or by one of its messages",
 			func(c *cli.Call, d *sample.Desk) (printer, error) {
 				return report.Thread(d.Home, d.Config, c.Args[0])
 			}),
-		since("brief", "say what waits for a person, what was answered and what failed", 24*time.Hour,
+		since("brief", "print what waits for a person, what was answered and what failed", 24*time.Hour,
 			func(d *sample.Desk, from time.Time) (printer, error) {
 				return report.Morning(d.Home, d.Config, d.Now, from), nil
 			}),
-		since("cost", "say what runs took, by agent, question type, person and day", 7*24*time.Hour,
+		since("cost", "print the cost of runs by agent, question type, person and day", 7*24*time.Hour,
 			func(d *sample.Desk, from time.Time) (printer, error) {
 				return report.Spending(d.Home, d.Config, d.Now, from)
 			}),
-		since("html", "write a page with plots for a browser, which needs nothing else", 90*24*time.Hour,
+		since("html", "write a page with plots for a browser, in one file", 90*24*time.Hour,
 			func(d *sample.Desk, from time.Time) (printer, error) {
 				return report.HTML(d.Home, d.Config, d.Now, from, d.Missed)
 			}),
-		command("week", "", "say what the last seven days brought, beside the seven before",
+		command("week", "", "compare the last seven days with the seven before",
 			func(_ *cli.Call, d *sample.Desk) (printer, error) {
 				return report.LastWeek(d.Home, d.Config, d.Now)
 			}),
-		command("acceptance", "", "hold AC-01 to AC-11 against what was recorded",
+		command("acceptance", "", "check AC-01 to AC-11 against the recorded data",
 			func(_ *cli.Call, d *sample.Desk) (printer, error) {
 				return report.Accept(d.Home, d.Config, d.Now, d.Missed)
 			}),
@@ -66,17 +66,17 @@ var program = cli.Program{
 				}
 				return t.Page(), nil
 			}, cli.Bool("html", "write a page for a browser")),
-		command("trust", "", "say whether automatic replies are earned, and what is missing",
+		command("trust", "", "print whether automatic replies are earned, and what is missing",
 			func(_ *cli.Call, d *sample.Desk) (printer, error) {
 				return report.Trust(d.Home, d.Config, d.Now)
 			}),
-		command("metrics", "", "write what a home has now as Prometheus text",
+		command("metrics", "", "write the state of the home as text for Prometheus",
 			func(_ *cli.Call, d *sample.Desk) (printer, error) {
 				return report.Measure(d.Home, d.Config, d.Now)
 			}),
-		command("verify", "", "hold chain, logs, files and threads against each other and their schemas",
+		command("verify", "", "check chain, logs, files and threads against each other and their schemas",
 			func(_ *cli.Call, d *sample.Desk) (printer, error) { return fsck.Home(d.Home) }),
-		command("diff", "config.yaml [events.ndjson ...]", "say what other rules would change in the history",
+		command("diff", "config.yaml [events.ndjson ...]", "print which classifications other rules would change",
 			func(c *cli.Call, d *sample.Desk) (printer, error) {
 				return d.Diff(c.Context, c.Args[0], c.Args[1:], c.Int("limit"))
 			},
@@ -90,10 +90,10 @@ var program = cli.Program{
 				Value: 7 * 24 * time.Hour},
 			cli.Int("sample", "draw `N` messages", 100),
 			&cli.Int64Flag{Name: "seed",
-				Usage: "draw by `N` (default that of the last label, else by the clock)"},
-			cli.Bool("actionable", "draw from the messages taken for actionable"),
+				Usage: "use the seed `N` (default that of the last label, else the clock)"},
+			cli.Bool("actionable", "draw from the messages classified as actionable"),
 			cli.As("label as"),
-			cli.Bool("no-ask", "only print what the labels say")),
+			cli.Bool("no-ask", "only print the result of the existing labels")),
 	},
 }
 
@@ -105,14 +105,14 @@ func since(name, usage string, back time.Duration,
 	return command(name, "", usage, func(c *cli.Call, d *sample.Desk) (printer, error) {
 		return run(d, d.Now.Add(-c.Duration("since")))
 	},
-		&cli.DurationFlag{Name: "since", Usage: "look back for `TIME`", Value: back})
+		&cli.DurationFlag{Name: "since", Usage: "start `TIME` ago", Value: back})
 }
 
 // command returns a command that reads a home.
 func command(name, args, usage string, run func(*cli.Call, *sample.Desk) (printer, error),
 	flags ...cli.Flag) cli.Program {
 	return cli.Program{Name: name, Args: args, Usage: usage, Flags: append(flags,
-		cli.Home("read the logs in"), cli.Config(),
+		cli.Home("read the home"), cli.Config(),
 		cli.Bool("json", "write records"),
 	), Run: func(c *cli.Call) error {
 		debug.SetGCPercent(300) // it allocates much, keeps little, and ends soon

@@ -18,21 +18,21 @@ var program = cli.Program{
 	Name:  "tri-sandbox",
 	Usage: "run a command in the sandbox of the agents",
 	Args:  "DIR -- command [argument ...]",
-	Help: `Shows the command the folder DIR, read-only, the system's programs, a /tmp of its
-own and nothing else: no home, no secrets, no other process, no network but what
---reach names, through a proxy. Ends with the command's own status. Agents are
-started through this program too, which stands at the inner end of their walls.
+	Help: `Runs a command that sees only the folder DIR, read-only, the system's programs and
+a private /tmp: no home, no secrets, no other processes, and no network except the
+destinations of --reach, through a proxy. The status is that of the command.
+Agents run in the same sandbox.
 
   tri-sandbox . -- bash
   tri-sandbox --write . -- go test ./...
   tri-sandbox --reach api.example.com:443 . -- curl https://api.example.com/`,
 	Flags: []cli.Flag{
-		cli.Bool("write", "let the command change what is below DIR, but for Git's own files"),
-		cli.Strings("reach", "let it dial `HOST:PORT`; may be repeated"),
-		cli.Strings("hide", "hide `NAME` below DIR; may be repeated"),
-		cli.Strings("read", "let it read `PATH` as well; may be repeated"),
-		cli.Bool("probe", "try what an injected program would, and print what got through"),
-		cli.String("home", "its HOME, which it may write: `FOLDER` (default: its /tmp)"),
+		cli.Bool("write", "let the command change files below DIR, except Git's own"),
+		cli.Strings("reach", "allow connections to `HOST:PORT`; may be repeated"),
+		cli.Strings("hide", "hide files called `NAME` below DIR; may be repeated"),
+		cli.Strings("read", "also allow reading `PATH`; may be repeated"),
+		cli.Bool("probe", "try the attacks of an injected program, and print those that succeed"),
+		cli.String("home", "use `FOLDER` as HOME, writable (default /tmp)"),
 	},
 	Run: func(c *cli.Call) error {
 		if len(c.Args) == 2 && c.Args[0] == sandbox.InnerArg {

@@ -19,27 +19,26 @@ func main() { cli.Main(program) }
 
 var program = cli.Program{
 	Name:  "tri-supervise",
-	Usage: "keep the stages of a pipeline alive",
+	Usage: "start the pipeline and restart its stages",
 	Args:  "command [stage]",
-	Help: `Runs the pipeline of the configuration, which needs no editing: thread, classify
-and dispatch, watch and reply where a chat is configured, and chat where gate.chat
-names a channel. Each stage reads the log that the one before it writes, so that
-any of them may end at any time; it is started again and goes on where its own
-output ends. What a stage says goes to logs/STAGE.log of the home.
+	Help: `Runs the stages of a home's pipeline; the configuration can change them. Each stage
+reads the log of the stage before it and resumes where its own output ends, so a
+stage may be killed at any time; it is then restarted. The messages of a stage go
+to logs/STAGE.log of the home.
 
-  tri-supervise run             stay in front; ^C ends the pipeline
-  tri up                        the same, behind your back
+  tri-supervise run             run in the foreground; ^C stops the pipeline
+  tri up                        run in the background
   tri-supervise status
   tri-supervise restart dispatch`,
 	Stays: true,
 	Commands: []cli.Program{
-		command("run", "", "run the pipeline until told to stop", run,
-			cli.Bool("detach", "go on without a terminal, once every stage is ready")),
-		command("status", "", "show each stage", status,
+		command("run", "", "run the pipeline until stopped", run,
+			cli.Bool("detach", "return when every stage has started, and continue in the background")),
+		command("status", "", "print the state of each stage", status,
 			cli.Bool("json", "write a record")),
-		command("restart", "stage", "end a stage and start it again",
+		command("restart", "stage", "stop a stage and start it again",
 			func(c *cli.Call, h *durable.Home) error { return supervise.Restart(h, c.Args[0]) }),
-		command("stop", "", "end the pipeline, and wait until it has",
+		command("stop", "", "stop the pipeline and wait for its end",
 			func(c *cli.Call, h *durable.Home) error { return supervise.Stop(c.Context, h) }),
 	},
 }
@@ -47,7 +46,7 @@ output ends. What a stage says goes to logs/STAGE.log of the home.
 func command(name, args, usage string, do func(*cli.Call, *durable.Home) error,
 	flags ...cli.Flag) cli.Program {
 	flags = append(flags,
-		cli.Home("the pipeline of"), cli.Config())
+		cli.Home("use the home"), cli.Config())
 	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Run: func(c *cli.Call) error {
 		home, err := durable.OpenHome(c.String("home"))
 		if err != nil {

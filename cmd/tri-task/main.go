@@ -20,28 +20,28 @@ func main() { cli.Main(program) }
 
 var program = cli.Program{
 	Name:  "tri-task",
-	Usage: "show all work, and speak to what is under way",
+	Usage: "show all work as tasks, and direct or cancel them",
 	Args:  "command [id] [text]",
-	Help: `What an asker wants is a task. An ID is what list prints, the beginning of a
-thread's key, or a message of the task. Only team.approvers may speak to one.
+	Help: `A task is the work on one request. An ID is printed by list; the beginning of a
+thread's key or a message's id also works. Only team.approvers may change a task.
 
   tri-task list
   tri-task redirect 3f9a2c41 'only the auth service'`,
 	Schemas: []string{"task", "decision", "todo"},
 	Commands: []cli.Program{
-		command("list", "", "show open tasks, oldest first", list, cli.Bool("all", "also closed ones")),
+		command("list", "", "list open tasks, oldest first", list, cli.Bool("all", "also list closed tasks")),
 		command("show", "id", "show a task: question, steps, result, cost", show),
-		command("tail", "id", "show the steps of a task until it rests", tail,
-			cli.Bool("once", "only what there is")),
-		command("tell", "id text", "add to what is asked", say(decision.Tell, "told")),
-		command("redirect", "id text", "replace what is asked", say(decision.Redirect, "redirected")),
-		command("branch", "id text", "ask something else beside it, in a task of its own",
+		command("tail", "id", "follow the steps of a task until it waits or ends", tail,
+			cli.Bool("once", "print the existing steps and exit")),
+		command("tell", "id text", "add to the request", say(decision.Tell, "told")),
+		command("redirect", "id text", "replace the request", say(decision.Redirect, "redirected")),
+		command("branch", "id text", "start another task for the same message",
 			say(decision.Branch, "branched")),
-		command("cancel", "id [reason]", "end the work; nothing is posted",
+		command("cancel", "id [reason]", "stop the work and close the task; nothing is posted",
 			say(decision.Cancel, "cancelled")),
-		command("reject", "id [reason]", "dismiss it, whether it has a draft or not; nothing is posted",
+		command("reject", "id [reason]", "dismiss the task, with or without a draft; nothing is posted",
 			say(decision.Dismiss, "rejected")),
-		command("todo", "[verb] [text]", "show people's lists, or add, done or undo an entry", todos),
+		command("todo", "[verb] [text]", "show people's to-do lists, or change one: add, done, undo", todos),
 	},
 }
 
@@ -109,7 +109,7 @@ func say(kind, done string) func(*cli.Call, *desk) error {
 
 func command(name, args, usage string, do func(*cli.Call, *desk) error, flags ...cli.Flag) cli.Program {
 	flags = append(flags,
-		cli.Home("keep everything in"), cli.Config(), cli.As("decide as"), cli.Bool("json", "write records"))
+		cli.Home("use the home"), cli.Config(), cli.As("decide as"), cli.Bool("json", "write records"))
 	p := cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Stays: name == "tail",
 		Run: func(c *cli.Call) error {
 			home, cfg, err := config.Home(durable.Open, c.String("home"), c.String("config"))

@@ -19,10 +19,10 @@ var program = cli.Program{
 	Name:  "tri-thread",
 	Usage: "find the conversation that a message continues",
 	Args:  "[file ...]",
-	Help: `Reads events, one JSON object a line, and writes them as they are. One without a
-thread that continues a conversation gets that conversation's first message as
-its thread_id, and the reason as thread_inferred. A platform's own thread is
-never touched. No model is asked.
+	Help: `Reads events, one JSON object per line, and writes each of them. If an event has
+no thread and continues a conversation, its thread_id becomes the id of the
+conversation's first message, and thread_inferred the reason. A thread of the
+platform is never changed. It uses no model.
 
   tri-watch export telegram.json | tri-thread | tri-classify
   tri-thread events.ndjson |
@@ -30,9 +30,9 @@ never touched. No model is asked.
   tri-thread --follow --out events-threaded.ndjson events.ndjson`,
 	Schemas: []string{"event"},
 	Flags: []cli.Flag{
-		cli.String("out", "append to `FILE` durably, and go on where it ends"),
-		cli.String("after", "skip what `FILE`, the output of a later stage, already has"),
-		cli.Bool("follow", "wait for more at the end of the file"),
+		cli.String("out", "append to `FILE` durably, and resume where it ends"),
+		cli.String("after", "skip events that are already in `FILE`, the output of a later stage"),
+		cli.Bool("follow", "wait for more input at the end of the file"),
 		cli.String("rejects", "append refused records to `FILE`"),
 	},
 	Run: run,

@@ -13,11 +13,11 @@ func main() { cli.Main(program) }
 
 var program = cli.Program{
 	Name:  "tri-turn",
-	Usage: "find the messages that one person says in one go",
+	Usage: "group consecutive messages of one person into turns",
 	Args:  "[file ...]",
-	Help: `Reads events, one JSON object a line, and writes them with turn_id, turn_n and
-turn_why: one person in one conversation, nobody else of it in between, at most
-120 seconds from message to message. The times are those of the messages.
+	Help: `Reads events, one JSON object per line, and adds turn_id, turn_n and turn_why. A
+turn is the messages of one person in one conversation, with no message of another
+person between them and at most 180 seconds from one to the next.
 
   tri-watch export telegram.json | tri-thread | tri-turn | tri-classify
   tri-thread events.ndjson | tri-turn --turns | jq '.message_ids | length'
@@ -25,9 +25,9 @@ turn_why: one person in one conversation, nobody else of it in between, at most
 	Schemas: []string{"event", "turn"},
 	Flags: []cli.Flag{
 		cli.Bool("turns", "print closed turns instead of events"),
-		cli.String("out", "append to `FILE` durably, and go on where it ends"),
-		cli.String("after", "skip what `FILE`, the output of a later stage, already has"),
-		cli.Bool("follow", "wait for more at the end of the file"),
+		cli.String("out", "append to `FILE` durably, and resume where it ends"),
+		cli.String("after", "skip events that are already in `FILE`, the output of a later stage"),
+		cli.Bool("follow", "wait for more input at the end of the file"),
 		cli.String("rejects", "append refused records to `FILE`"),
 	},
 	Run: run,

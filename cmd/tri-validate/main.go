@@ -22,12 +22,12 @@ func main() { cli.Main(program) }
 
 var program = cli.Program{
 	Name:  "tri-validate",
-	Usage: "check every citation of a draft, and attack the draft",
+	Usage: "check every citation of a draft, and try to refute the draft",
 	Args:  "[file ...]",
-	Help: `Reads returns of tri-investigate, one JSON object a line, and writes a verdict for
-each: pass, bounce (with what is to be mended) or escalate. Every reference is
-looked up in the codebase; every path, name and number of the draft must stand in
-the evidence or in the question. Status 0: all passed. 1: some did not.
+	Help: `Reads returns of tri-investigate, one JSON object per line, and writes a verdict for
+each: pass, bounce (with the errors to correct) or escalate. Every reference is
+looked up in the codebase; every path, name and number of the draft must occur in
+the evidence or in the question. Status 0: every return passed; 1: some did not.
 
   tri-investigate --codebase . event.json |
       tri-validate --codebase . --code-only
@@ -35,14 +35,14 @@ the evidence or in the question. Status 0: all passed. 1: some did not.
   tri-drill returns.ndjson | tri-validate --code-only | tri-drill --score`,
 	Schemas: []string{"verdict", "return"},
 	Flags: []cli.Flag{
-		cli.Home("look for config.yaml in"), cli.Config(),
+		cli.Home("use config.yaml in"), cli.Config(),
 		cli.String("codebase",
-			"look citations up in `DIR` (default the configuration's first, else the current directory)"),
-		cli.Bool("code-only", "ask no second agent, whatever is configured"),
+			"look up citations in `DIR` (default the first configured codebase, else here)"),
+		cli.Bool("code-only", "use no second agent, whatever is configured"),
 		cli.String("agent",
-			"ask the agent `NAME`, see tri-agent(7), or none, instead of the configuration's"),
+			"use the agent `NAME` of tri-agent(7), or none, instead of the configured one"),
 		cli.Strings("lens",
-			"also ask the lens `NAME` of a persona (tri-panel list) about what passes; repeatable"),
+			"also ask the lens `NAME` (tri-panel list) about drafts that pass; repeatable"),
 		cli.String("keep", "keep prompts and transcripts below `DIR`"),
 		cli.String("rejects", "append refused records to `FILE`"),
 	},

@@ -20,13 +20,13 @@ func main() { cli.Main(program) }
 
 var program = cli.Program{
 	Name:  "tri-voice",
-	Usage: "word drafts as the team speaks, and cut long ones into messages",
+	Usage: "adapt drafts to the team's style, and cut long ones into messages",
 	Args:  "[file ...]",
-	Help: `Reads returns of tri-investigate, one JSON object a line, and writes them with the
-draft cut into 2 or 3 messages (cuts) where it is long, and with what was done (voice).
-A model may rephrase the draft where voice.model of the configuration names one; if
-its text says anything else, the draft stays as it is. Without a model nothing is
-asked: only paragraphs are moved, and markup, courtesies and repetitions removed.
+	Help: `Reads returns of tri-investigate, one JSON object per line, and writes each of them.
+A long draft is cut into 2 or 3 messages (cuts); voice lists the changes. If
+voice.model is configured, that model rephrases the draft; if its text has another
+meaning, it is refused and the draft is kept. Without a model, only paragraphs are
+moved, and markup, courtesies and repetitions removed.
 
   tri-investigate --codebase . event.json |
       tri-voice | tri-validate --codebase .
@@ -36,10 +36,10 @@ asked: only paragraphs are moved, and markup, courtesies and repetitions removed
 	Schemas: []string{"return", "voice"},
 	Flags: []cli.Flag{
 		cli.String("home",
-			"look for config.yaml in `DIR` and keep voice.ndjson there (default $TRI_HOME or ~/.tri)"),
+			"use config.yaml in `DIR` and store voice.ndjson there (default $TRI_HOME or ~/.tri)"),
 		cli.Config(),
-		cli.String("style", "read how the team speaks from `FILE`, instead of the configuration's"),
-		cli.Bool("score", "compare the model with reference texts: read pairs of draft and reference"),
+		cli.String("style", "read the team's style from `FILE` instead of the configured one"),
+		cli.Bool("score", "read pairs of draft and reference, and score the model's texts"),
 		cli.String("rejects", "append refused records to `FILE`"),
 	},
 	Run: speak,

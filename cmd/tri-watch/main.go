@@ -26,31 +26,31 @@ var program = cli.Program{
 	Usage: "write the messages of a chat as events, each once",
 	Args:  "[source [arg ...]]",
 	Help: `Writes one event for each message, edit and deletion. The source is one of
-  nothing          every platform that the configuration has, into one log
-  PLATFORM ...     those of them: mattermost, slack, …; tri-chat(7) has them all
-  local [DIR]      a chat in a folder: a file is a room, a line is a message
+  nothing          all platforms of the configuration, into one log
+  PLATFORM ...     only these: mattermost, slack, …; tri-chat(7) lists all
+  local [DIR]      a chat in a folder: each file is a room, each line a message
   tail FILE ...    logs of chat clients, followed: irssi, WeeChat, ZNC, a bot's
-  sweep            findings of your commands in codebases (also part of nothing)
+  sweep            findings of configured commands in codebases; also run without a source
   export PATH      a Slack, Discord, Telegram or Mattermost export
-  stdin, FILE ...  events made elsewhere; stdin with --text, plain lines
-A live chat is kept in the home's events.ndjson, durably, and printed from there;
-the others are only printed, unless --log or --home says so.
+  stdin, FILE ...  events from another program; with --text, plain lines
+Events of a live chat are stored durably in events.ndjson of the home, and printed
+from there. Events of other sources are only printed, except with --log or --home.
 
   tri-watch export slack.zip | tri-classify | jq .
   tri-watch local chat --after done.ndjson | tri-classify --out done.ndjson`,
 	Schemas: []string{"event", "action"},
 	Stays:   true,
 	Flags: []cli.Flag{
-		cli.Home("keep the log in"), cli.Config(),
-		cli.Bool("log", "keep events of any source in the home's log"),
-		cli.Bool("no-log", "only print, also of a live chat"),
-		cli.String("after", "print from a little before where `FILE`, the output of a later stage, ends"),
-		cli.Bool("once", "local, sweep: end when what is there has been read, what is due has run"),
+		cli.Home("store the log in"), cli.Config(),
+		cli.Bool("log", "store the events of any source in the log"),
+		cli.Bool("no-log", "only print, also for a live chat"),
+		cli.String("after", "start shortly before the last event of `FILE`, the output of a later stage"),
+		cli.Bool("once", "local, sweep: exit when the existing messages are read and due commands have run"),
 		cli.String("format",
-			"tail: how a line is written: irssi, weechat, znc, hexchat or iso (default any)"),
-		cli.Bool("poll", "tail: look four times a second, ask the kernel for no notice"),
-		cli.Bool("text", "stdin: each line is the text of a message"),
-		cli.Bool("print-manifest", "print what the platform takes as the set-up of an app, and end"),
+			"tail: line format `NAME`: irssi, weechat, znc, hexchat or iso (default: detect it)"),
+		cli.Bool("poll", "tail: poll four times a second instead of using kernel notification"),
+		cli.Bool("text", "stdin: read each line as the text of a message"),
+		cli.Bool("print-manifest", "print the app manifest that the platform accepts, and exit"),
 		cli.Bool("json", "write records to a terminal, too"),
 		cli.String("rejects", "append refused records of stdin and files to `FILE`"),
 	},

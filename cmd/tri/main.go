@@ -23,14 +23,13 @@ func main() { cli.Main(program) }
 var program = cli.Program{Name: "tri",
 	Usage: "set up, try out, and run the tools by their short names",
 	Args:  "command [arg ...]",
-	Help: `tri NAME runs tri-NAME, which stands beside it or on PATH, with everything behind
-the name.
+	Help: `tri NAME runs tri-NAME, from its own folder or PATH, with the remaining arguments.
 
   tri demo                          the whole path, on this machine, in a minute
   tri try slack.zip                 drafts beside past answers, from an export
   tri init                          ask a few questions, write a configuration
-  tri up                            start the pipeline; tri down ends it
-  tri logs -f                       what its stages say
+  tri up                            start the pipeline; tri down stops it
+  tri logs -f                       the messages of its stages
   tri report why 142                the same as tri-report why 142`,
 	Rest: true, Commands: []cli.Program{initCommand, demoCommand, tryCommand, logsCommand, helpCommand},
 	Run:      func(c *cli.Call) error { return subcommand.Exec(c.Args) },
@@ -39,20 +38,20 @@ the name.
 
 var initCommand = cli.Program{Name: "init", Args: "[platform]",
 	Usage: "ask a few questions and write a configuration",
-	Help: `With a platform (slack, discord, …), prints how an app or bot is made there: the
-steps, the exact scopes, the manifest. Then asks on a terminal what its options do
-not say; elsewhere, and with --yes, takes the defaults; writes the configuration,
-where there is none yet, and looks at it as tri-health does.`,
-	Flags: []cli.Flag{cli.Home("begin in"), cli.String("local-dir", "keep the local chat in `DIR`"),
-		cli.String("mattermost-url", "reach the server at `URL`"),
+	Help: `With a platform (slack, discord, …), prints how to create an app or bot there: the
+steps, the exact scopes, the manifest. If there is no configuration yet, it then
+asks for the values that no option gives, writes a configuration, and checks it
+like tri-health. Without a terminal, or with --yes, the defaults apply.`,
+	Flags: []cli.Flag{cli.Home("create the home in"), cli.String("local-dir", "store the local chat in `DIR`"),
+		cli.String("mattermost-url", "use the server at `URL`"),
 		cli.Strings("chat", "watch the chat with `ID` (repeatable; default all)"),
 		cli.Strings("codebase", "answer from `DIR` (repeatable)"),
-		cli.String("agent", "investigate with `NAME`: search, claude, or api: a model on this machine"),
+		cli.String("agent", "investigate with `NAME`: search, claude, or api (a model on this machine)"),
 		cli.Strings("approver", "let `NAME` approve (repeatable)"),
-		cli.String("language", "the operator's, as `CODE`"),
-		cli.String("history", "read the export `FILE` for the reports: how long answers took before"),
-		cli.Bool("yes", "do not ask, take the defaults"),
-		cli.Bool("force", "replace a configuration that is there")},
+		cli.String("language", "set the operator's language to `CODE`"),
+		cli.String("history", "keep a classified copy of the export `FILE` for the reports"),
+		cli.Bool("yes", "do not ask; use the defaults"),
+		cli.Bool("force", "replace an existing configuration")},
 	Run: initialize}
 
 func initialize(c *cli.Call) error {
@@ -91,7 +90,7 @@ func initialize(c *cli.Call) error {
 
 var demoCommand = cli.Program{Name: "demo", Args: "[turns|inbox|machines]", Stays: true,
 	Usage: "show the whole path on this machine, in a minute",
-	Flags: []cli.Flag{cli.StringOr("dir", "leave everything in `DIR`", "demo"),
+	Flags: []cli.Flag{cli.StringOr("dir", "keep all files in `DIR`", "demo"),
 		cli.StringOr("codebase", "ask about the code in `DIR`", "."),
 		cli.Bool("yes", "approve without asking")},
 	Run: func(c *cli.Call) error {
@@ -104,13 +103,13 @@ var demoCommand = cli.Program{Name: "demo", Args: "[turns|inbox|machines]", Stay
 }
 
 var tryCommand = cli.Program{Name: "try", Args: "export",
-	Usage: "draft answers to the questions of an exported history, in shadow",
+	Usage: "draft answers to the questions of an exported history, and post nothing",
 	Help: `Reads an export as tri-watch export does, filters it, drafts answers to the messages
 that most probably ask something, and writes a page that shows each question, what
 people answered then, and the draft with its verdict. Nothing is posted.
 
   tri try slack.zip --codebase ~/src/shop`,
-	Flags: []cli.Flag{cli.StringOr("dir", "leave everything in `DIR`", "trial"),
+	Flags: []cli.Flag{cli.StringOr("dir", "keep all files in `DIR`", "trial"),
 		cli.StringOr("codebase", "answer from the code in `DIR`", "."),
 		cli.StringOr("agent", "investigate with `NAME`", "search"),
 		cli.Int("limit", "draft at most `N` answers", 40)},
@@ -124,8 +123,8 @@ people answered then, and the draft with its verdict. Nothing is posted.
 }
 
 var logsCommand = cli.Program{Name: "logs", Args: "[stage ...]",
-	Usage: "show what the stages of the pipeline say", Stays: true,
-	Flags: []cli.Flag{cli.Home("of the pipeline in"),
+	Usage: "show the messages of the pipeline's stages", Stays: true,
+	Flags: []cli.Flag{cli.Home("use the home"),
 		&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "show new lines, too"},
 		cli.Int("lines", "show the last `N` lines of each", 10)},
 	Run: func(c *cli.Call) error {
@@ -136,5 +135,5 @@ var logsCommand = cli.Program{Name: "logs", Args: "[stage ...]",
 }
 
 var helpCommand = cli.Program{Name: "help", Args: "[command]",
-	Usage: "list the tools, or show how one is used",
+	Usage: "list the tools, or print the usage of one",
 	Run:   func(c *cli.Call) error { return subcommand.Help(c.Out, c.Args) }}
