@@ -35,8 +35,8 @@ its verdict; --score reads the verdicts.
   tri-drill --score --json verdicts.ndjson |
       jq '.faults[] | select(.missed > 0)'
 
-The status of --score is 1 if a fault passed that the cited lines decide, or if no
-good return passed. The kinds are
+The status of --score is 1 if a fault passed that the cited lines decide, or if none
+was caught. The kinds are
 ` + strings.Join(faults.Faults, " "),
 	Schemas: []string{"return", "verdict", "drill"},
 	Flags: []cli.Flag{
