@@ -22,7 +22,7 @@ var program = cli.Program{
 	Args:  "[file ...]",
 	Help: `Reads events, one JSON object per line, and writes each unchanged, with fields
 added at its end: classification (actionable, ambient or ack), confidence and
-reasons. It uses no model; most messages of a chat are dropped here. Without
+reasons. It uses no language model. Most messages of a chat are dropped here. Without
 --out, it fills in fields that a hand-written record lacks.
 
   echo '{"text":"why does it fail?"}' | tri-classify --explain
