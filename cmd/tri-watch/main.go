@@ -26,11 +26,11 @@ var program = cli.Program{
 	Usage: "write the messages of a chat as events, each once",
 	Args:  "[source [arg ...]]",
 	Help: `Writes one event for each message, edit and deletion. The source is one of
-  nothing          all platforms of the configuration, into one log
+  nothing          all platforms of the configuration and sweep, into one log
   PLATFORM ...     only these: mattermost, slack, …; tri-chat(7) lists all
   local [DIR]      a chat in a folder: each file is a room, each line a message
   tail FILE ...    logs of chat clients, followed: irssi, WeeChat, ZNC, a bot's
-  sweep            findings of configured commands in codebases; also run without a source
+  sweep            findings of configured commands in codebases
   export PATH      a Slack, Discord, Telegram or Mattermost export
   stdin, FILE ...  events from another program; with --text, plain lines
 Events of a live chat are stored durably in events.ndjson of the home, and printed
