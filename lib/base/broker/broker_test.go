@@ -1,9 +1,13 @@
 package broker
 
 import (
+	"context"
 	"regexp"
 	"strconv"
 	"testing"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // TestStoreHoldsAll: the server sets aside what its streams may grow to, and refuses one that no longer
@@ -19,5 +23,28 @@ func TestStoreHoldsAll(t *testing.T) {
 	}
 	if need := int64(len(Logs))*maxLog + maxWork + maxResults; room<<30 < need {
 		t.Errorf("%d GB for %d bytes", room, need)
+	}
+}
+
+// TestBatchBreaksOff: a link that is too slow for a whole batch delivers what came of it.
+func TestBatchBreaksOff(t *testing.T) {
+	n := 0
+	lines, err := gather(func() (*nats.Msg, error) {
+		if n == 3 {
+			return nil, context.DeadlineExceeded
+		}
+		m := nats.NewMsg("x")
+		m.Data = []byte("a\n")
+		m.Header.Set(headerLog, "0123456789ab")
+		m.Header.Set(headerOffset, strconv.Itoa(2*n))
+		n++
+		m.Header.Set(jetstream.SequenceHeader, strconv.Itoa(n))
+		return m, nil
+	})
+	if err != nil || len(lines) != 3 || lines[2].seq != 3 || lines[2].offset != 4 {
+		t.Errorf("%d lines, %v: want the 3 that came", len(lines), err)
+	}
+	if _, err := gather(func() (*nats.Msg, error) { return nil, context.DeadlineExceeded }); err == nil {
+		t.Error("no line and no answer: want an error")
 	}
 }

@@ -245,11 +245,21 @@ func (c *Conn) batch(ctx context.Context, name string, seq uint64) ([]line, erro
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
+	return gather(func() (*nats.Msg, error) {
+		ctx, cancel := context.WithTimeout(ctx, 2*time.Second) // anew for each line: a link may be slow
+		defer cancel()
+		return sub.NextMsgWithContext(ctx)
+	})
+}
+
+// gather returns the lines of a batch. If the batch breaks off, it returns those before, without an error.
+func gather(next func() (*nats.Msg, error)) ([]line, error) {
 	var lines []line
 	for {
-		m, err := sub.NextMsgWithContext(ctx)
+		m, err := next()
+		if err != nil && len(lines) > 0 {
+			return lines, nil //nolint:nilerr // the next batch begins here, and reports what lasts
+		}
 		if err != nil {
 			return nil, fmt.Errorf("read lines: %w", Explain(err))
 		}
@@ -259,11 +269,11 @@ func (c *Conn) batch(ctx context.Context, name string, seq uint64) ([]line, erro
 			if err != nil {
 				return nil, err
 			}
-			lines = append(lines, l)
-		case "204", "404":
-			if !slices.IsSortedFunc(lines, func(a, b line) int { return int(a.offset - b.offset) }) {
+			if n := len(lines); n > 0 && lines[n-1].offset > l.offset {
 				return nil, errors.New("read lines: out of order")
 			}
+			lines = append(lines, l)
+		case "204", "404":
 			return lines, nil
 		default:
 			return nil, Explain(fmt.Errorf("read lines: %s %s: %w", status, m.Header.Get("Description"),
