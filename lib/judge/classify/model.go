@@ -16,7 +16,6 @@ type model struct {
 	values []weight // by number of a feature's value
 	words  []weight // by word of the lexicon
 	firsts []weight // by word of the lexicon, at the start of a message
-	text   string
 }
 
 // weight is what a value adds to being helped, and to being actionable.
