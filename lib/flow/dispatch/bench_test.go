@@ -37,7 +37,8 @@ type bench struct {
 
 	mention bool // the events to come mention us
 	quotes  string
-	forward bool // the next event passes its text on
+	editing string // id of the edit that the next message is
+	forward bool   // the next event passes its text on
 }
 
 func newBench(t *testing.T) *bench {
@@ -73,6 +74,7 @@ func (b *bench) add(id, sender, root, class, text string) {
 		e.ThreadID = &root
 	}
 	e.ReplyToID, b.quotes = b.quotes, ""
+	e.EditID, b.editing = b.editing, ""
 	if b.forward {
 		e.Content, b.forward = "", false
 		e.Forward("ben", text)
@@ -85,6 +87,12 @@ func (b *bench) add(id, sender, root, class, text string) {
 		b.t.Fatal(err)
 	}
 	b.size += int64(len(line)) + 1
+}
+
+// edit has a sender change a message.
+func (b *bench) edit(id, sender, text string) {
+	b.editing = fmt.Sprint("edit at ", b.size)
+	b.add(id, sender, "", event.Ambient, text)
 }
 
 func (b *bench) options() Options {

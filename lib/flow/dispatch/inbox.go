@@ -43,7 +43,11 @@ func (r *rules) want(f *thread.Facts, e *event.Classified, second string, o Opti
 		Minutes: o.Config.Inbox.Minutes(in.Name),
 	}
 	if in.Name == intent.Reminder {
-		if at, ok := intent.When(e.Content, o.Config.Inbox.In(o.Now())); ok {
+		said := o.Now()
+		if at, err := time.Parse(time.RFC3339, e.CreateTime); err == nil && at.Before(said) {
+			said = at
+		}
+		if at, ok := intent.When(e.Content, o.Config.Inbox.In(said)); ok {
 			f.Due = text.Timestamp(at)
 		}
 	}
@@ -105,14 +109,18 @@ func newInbox(d *Dispatcher) *inbox {
 }
 
 // starting returns what is done instead of the run of an item of an inbox. It is repeated after a kill, with
-// the same effect: an entry is named after the run, and a done names it.
+// the same effect: an entry is named after the message, and a done names the run.
 func (i *inbox) starting(j *job, t *thread.Thread) (*thread.Input, error) {
 	if j.kind != run.Investigate || t.Intent == "" {
 		return nil, nil
 	}
 	n := &thread.Noted{RunID: j.runID}
-	line := todo.Line{ID: todo.ID(j.runID), At: text.Timestamp(i.Now()),
-		By: t.Platform + ":" + t.OriginalSenderID}
+	line := todo.Line{At: text.Timestamp(i.Now()), By: t.Platform + ":" + t.OriginalSenderID,
+		MessageID: t.OriginalMessageID}
+	if l := len(t.Messages); l > 0 {
+		line.MessageID = t.Messages[l-1].MessageID // of a further cycle: what began it, or its edit
+	}
+	line.ID = todo.ID(event.Key(t.Platform, t.ChatID, line.MessageID))
 	switch {
 	case t.Intent == intent.Todo:
 		line.Text, n.Why = intent.Subject(wordsOf(t)), "it is on the list"
@@ -131,7 +139,7 @@ func (i *inbox) starting(j *job, t *thread.Thread) (*thread.Input, error) {
 		if err := i.list.Refresh(i.Home); err != nil {
 			return nil, err
 		}
-		n.Draft, n.Badge, n.Why = shownList(i.list.Open(line.By)), "your list",
+		n.Draft, n.Badge, n.Why = i.shown(line.By), "your list",
 			"the open entries of the asker"
 	case t.Intent == thread.CodeChange && t.Large && t.ClarifyMessageID == "" && !t.Ordered:
 		n.Draft, n.Clarify = cmp.Or(clarify[t.Lang], clarify["en"]), true
@@ -147,7 +155,7 @@ func (i *inbox) input(t *thread.Thread, n *thread.Noted) *thread.Input {
 }
 
 func (i *inbox) add(n *thread.Noted, line todo.Line, t *thread.Thread) (*thread.Input, error) {
-	line.Kind, line.Key, line.MessageID = todo.Add, t.Key, t.OriginalMessageID
+	line.Kind, line.Key = todo.Add, t.Key
 	if err := i.list.Append(i.Home, line); err != nil {
 		return nil, err
 	}
@@ -160,6 +168,10 @@ func (i *inbox) complete(n *thread.Noted, line todo.Line, t *thread.Thread) (*th
 	}
 	n.Why = "an entry is done"
 	if i.list.Has(n.RunID) { // before a kill
+		return i.input(t, n), nil
+	}
+	if i.list.Has(line.MessageID) {
+		n.Badge, n.Why = "edited", "the message was carried out before its edit"
 		return i.input(t, n), nil
 	}
 	e, ok := i.list.Meant(line.By, wordsOf(t))
@@ -204,10 +216,11 @@ func wordsOf(t *thread.Thread) string {
 // maxShown is how many entries a list in a chat has at most.
 const maxShown = 50
 
-func shownList(open []todo.Entry) string {
+func (i *inbox) shown(by string) string {
 	var b strings.Builder
-	for n, e := range open[:min(len(open), maxShown)] {
-		fmt.Fprintf(&b, "%d. %s", n+1, text.Line(e.Text, 120))
+	open := i.list.Open(by)
+	for _, e := range open[:min(len(open), maxShown)] {
+		fmt.Fprintf(&b, "%d. %s", i.list.Number(e), text.Line(e.Text, 120))
 		if at, err := time.Parse(time.RFC3339, e.Due); err == nil {
 			fmt.Fprintf(&b, " (%s UTC)", at.UTC().Format("2006-01-02 15:04"))
 		}

@@ -207,11 +207,42 @@ func TestTodoDecisions(t *testing.T) {
 	b.act("done", "t-ffffffffffff", "") // 5: of an entry that is not there
 	b.run()
 	b.run()
-	if got := b.todos(); got != "add1 done3 undone4" {
+	if got := b.todos(); got != "add1 done3 undone4 done5" {
 		t.Errorf("todos: %s", got)
 	}
 	l, err := todo.Read(b.home)
 	if err != nil || len(l.Open("boss")) != 1 || l.Open("")[0].Text != "milk" {
+		t.Errorf("%+v, %v", l, err)
+	}
+}
+
+// TestListEdited: an edit changes the entry that the message added, and completes no second one.
+func TestListEdited(t *testing.T) {
+	b := newInboxBench(t)
+	b.add("1", "ana", "", event.Ambient, "add milk to my list")
+	b.add("2", "ana", "", event.Ambient, "add bread to my list")
+	b.add("3", "ana", "", event.Ambient, "check off task 1")
+	b.run()
+	b.edit("1", "ana", "add oat milk to my list")
+	b.edit("3", "ana", "check off task 2")
+	b.run()
+	l, err := todo.Read(b.home)
+	if err != nil || len(l.Entries) != 2 || l.Entries[0].Text != "oat milk" || l.Entries[0].DoneAt == "" ||
+		l.Entries[1].DoneAt != "" {
+		t.Errorf("%+v, %v", l, err)
+	}
+	if th := b.thread("3"); th.Status != thread.PendingUser || th.Badge != "edited" {
+		t.Errorf("%s %s", th.Status, th.Badge)
+	}
+}
+
+// TestSaidThen: a time that a reminder names counts from when it was written.
+func TestSaidThen(t *testing.T) {
+	b := newInboxBench(t)
+	b.add("1", "ana", "", event.Ambient, "remind me in 2 hours to call the bank") // at 10:00
+	b.run()
+	l, err := todo.Read(b.home)
+	if err != nil || len(l.Entries) != 1 || l.Entries[0].Due != "2026-11-21T12:00:00Z" {
 		t.Errorf("%+v, %v", l, err)
 	}
 }

@@ -4,6 +4,7 @@ package todo
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -43,11 +44,11 @@ type Line struct {
 	Kind      string `json:"kind"`
 	By        string `json:"by"` // platform:sender, or the name of who said it at a terminal
 	Text      string `json:"text,omitempty"`
-	Due       string `json:"due,omitempty"` // RFC 3339: a reminder
-	Key       string `json:"key,omitempty"` // of the item that added it
-	MessageID string `json:"message_id,omitempty"`
-	Run       string `json:"run,omitempty"` // of a done: the run of an item that it was appended instead of
-	N         int64  `json:"n,omitempty"`   // of the decision that it carries out
+	Due       string `json:"due,omitempty"`        // RFC 3339: a reminder
+	Key       string `json:"key,omitempty"`        // of the item that added it
+	MessageID string `json:"message_id,omitempty"` // of an add or done: the message that asked for it
+	Run       string `json:"run,omitempty"`        // of a done: the run that it was appended instead of
+	N         int64  `json:"n,omitempty"`          // of the decision that it carries out
 }
 
 // Entry is one entry of the list.
@@ -61,7 +62,7 @@ type Entry struct {
 type List struct {
 	Entries []Entry
 	N       int64           // of the last decision that it has
-	runs    map[string]bool // Run of its lines
+	runs    map[string]bool // Run and MessageID of its lines of the kind Done
 	off     int64           // bytes of the log that it has
 }
 
@@ -112,22 +113,25 @@ func (l *List) fold(r io.ReaderAt) error {
 	}
 }
 
-// apply adds a line. One of an unknown entry, and an add of a known one, have no effect.
+// apply adds a line. One of an unknown entry has no effect. An add of a known one changes its text and time.
 func (l *List) apply(line Line) {
 	e := l.Get(line.ID)
 	l.N = max(l.N, line.N)
-	if line.Run != "" {
+	if line.Kind == Done {
 		if l.runs == nil {
 			l.runs = map[string]bool{}
 		}
-		l.runs[line.Run] = true
+		l.runs[line.Run], l.runs[line.MessageID] = true, true
 	}
 	switch {
 	case line.Kind == Add && e == nil:
 		l.Entries = append(l.Entries, Entry{Line: line})
 	case e == nil:
+	case line.Kind == Add:
+		e.Told = e.Told && e.Due == line.Due
+		e.Text, e.Due = line.Text, line.Due
 	case line.Kind == Done:
-		e.DoneAt = line.At
+		e.DoneAt = cmp.Or(e.DoneAt, line.At)
 	case line.Kind == Undone:
 		e.DoneAt = ""
 	case line.Kind == Told:
@@ -135,8 +139,8 @@ func (l *List) apply(line Line) {
 	}
 }
 
-// Has reports whether a line was appended instead of a run.
-func (l *List) Has(run string) bool { return l.runs[run] }
+// Has reports whether a line of the kind Done was appended instead of a run, or because of a message.
+func (l *List) Has(by string) bool { return by != "" && l.runs[by] }
 
 // Get returns the entry of an id, nil if there is none.
 func (l *List) Get(id string) *Entry {
@@ -179,18 +183,36 @@ func (l *List) Meant(by, words string) (meant Entry, ok bool) {
 			ok = false
 		}
 	}
-	if numbers := number.FindAllString(words, 2); meant.ID == "" && len(numbers) == 1 {
-		if n, err := strconv.Atoi(numbers[0]); err == nil && n >= 1 && n <= len(open) {
-			return open[n-1], true
+	if numbers := number.FindAllStringSubmatch(words, 2); meant.ID == "" && len(numbers) == 1 {
+		n, _ := strconv.Atoi(cmp.Or(numbers[0][1], numbers[0][2], numbers[0][3]))
+		if i := slices.IndexFunc(open, func(e Entry) bool { return l.Number(e) == n }); i >= 0 {
+			return open[i], true
 		}
 	}
 	return meant, ok
 }
 
+// Number returns the number of an entry in its person's list, which stays when others are done: 1 is the
+// oldest.
+func (l *List) Number(of Entry) (n int) {
+	for _, e := range l.Entries {
+		if e.By == of.By {
+			n++
+		}
+		if e.ID == of.ID {
+			break
+		}
+	}
+	return n
+}
+
 // minShare is how much of an entry must be in the words that refer to it.
 const minShare = 0.5
 
-var number = lazyregexp.New(`[0-9]{1,4}`)
+// number matches the number of an entry: behind # or a word for an entry, or as the first or last word.
+var number = lazyregexp.New(`(?i)(?:#|\b(?:task|item|todo|entry|number|no|nr|aufgabe|punkt|nummer|tarea|tarefa|` +
+	`t[âa]che|punto|n[úu]mero|tugas|nomor)\.? *|タスク|第|任务)([0-9]{1,4})(?:[^\pL\pN]|$|番|个|項|项)` +
+	`|^\s*([0-9]{1,4})(?:[^\pL\pN]|$)|[^\pL\pN]([0-9]{1,4})[\s.!]*$`)
 
 // pairs are the pairs of neighbouring letters of a text, in any script.
 func pairs(s string) map[[2]rune]bool {
@@ -224,8 +246,8 @@ func Of(r *decision.Record) Line {
 		Text: text.CutBytes(r.Note, MaxText), N: r.N}
 }
 
-// Append appends lines to the log and the list, durably, without those of entries that are there already
-// (Add) or already so (Done, Undone, Told), and without decisions that it has.
+// Append appends lines to the log and the list, durably, without those that change nothing, and without
+// decisions that it has.
 func (l *List) Append(h *durable.Home, lines ...Line) error {
 	log, err := h.OpenLog(Name)
 	if err != nil {
@@ -255,12 +277,12 @@ func (l *List) Append(h *durable.Home, lines ...Line) error {
 
 func (l *List) changes(line Line) bool {
 	e := l.Get(line.ID)
-	if line.N > 0 && line.N <= l.N {
-		return false
+	if line.N > 0 { // also without effect: it is not carried out after what comes later
+		return line.N > l.N
 	}
 	switch line.Kind {
 	case Add:
-		return e == nil
+		return e == nil || e.Text != text.CutBytes(line.Text, MaxText) || e.Due != line.Due
 	case Done:
 		return e != nil && e.DoneAt == ""
 	case Undone:

@@ -60,6 +60,16 @@ func TestAppend(t *testing.T) {
 	}
 }
 
+// TestNoEffect: a decision without effect when it was carried out has none later either.
+func TestNoEffect(t *testing.T) {
+	h := home(t)
+	undo := Line{ID: "t-1", Kind: Undone, N: 10}
+	add(t, h, Line{ID: "t-1", Kind: Add, By: "a", Text: "x"}, undo)
+	if l := add(t, h, Line{ID: "t-1", Kind: Done, At: "2026-01-01T00:00:00Z"}, undo); len(l.Open("a")) != 0 {
+		t.Errorf("%+v", l.Entries)
+	}
+}
+
 // TestTorn: half a line was never acknowledged; a line that is no record is refused.
 func TestTorn(t *testing.T) {
 	h := home(t)
@@ -140,14 +150,18 @@ func TestMeant(t *testing.T) {
 	for words, want := range map[string]string{
 		"mark rotate the staging keys as done": "t-2", "check off milk": "t-1", "S3の掃除のtodo済みにして": "t-3",
 		"complete task 3": "t-3", "task 2 done": "t-2", "mark the release notes as done": "",
-		"complete task 9": "",
-		"done":            "", "": "",
+		"complete task 9": "", "mark the Q3 report as done": "", "the 2 pictures are drawn": "", "done: 2": "t-2",
+		"done": "", "": "",
 	} {
 		if got, ok := l.Meant("a", words); got.ID != want && (ok || want != "") {
 			t.Errorf("%q: %q, want %q", words, got.ID, want)
 		}
 	}
-	l = add(t, h, Line{ID: "t-5", Kind: Add, By: "a", Text: "milk"})
+	l = add(t, h, Line{ID: "t-1", Kind: Done, At: "2026-01-01T00:00:00Z"})
+	if e, ok := l.Meant("a", "check off task 2"); !ok || e.ID != "t-2" {
+		t.Errorf("the numbers moved: task 2 is %q", e.ID)
+	}
+	l = add(t, h, Line{ID: "t-1", Kind: Undone}, Line{ID: "t-5", Kind: Add, By: "a", Text: "milk"})
 	if e, ok := l.Meant("a", "check off milk"); ok {
 		t.Errorf("two entries are alike, and %s was taken", e.ID)
 	}

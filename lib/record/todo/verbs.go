@@ -59,7 +59,11 @@ func Do(d Desk, args []string) error {
 	if err != nil {
 		return err
 	}
-	return d.show([]Entry{*l.Get(id)})
+	e := l.Get(id)
+	if e == nil {
+		return sysexit.With(sysexit.Data, fmt.Errorf("todo %s: %s has no entry %s", args[0], Name, id))
+	}
+	return d.show([]Entry{*e})
 }
 
 // list returns the lists with the decisions that tri-dispatch has still to carry out.

@@ -18,6 +18,7 @@ import (
 	"tri/lib/base/sysexit"
 	"tri/lib/record/decision"
 	"tri/lib/record/outbox"
+	"tri/lib/record/todo"
 )
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
@@ -349,10 +350,12 @@ func TestFromCopy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	const ofTwo, ofMany = `{"id":"t-2","kind":"add","n":2}`, `{"id":"t-99","kind":"add","n":99}`
+	put1(t, h, todo.Name, ofMany+"\n"+ofTwo+"\n")
 	for end := 0; ; {
 		dir := t.TempDir()
 		for name, whole := range map[string]string{"events.ndjson": "", "replies.ndjson": "",
-			"dispatch.ndjson": "", decision.LogName: string(lines[:end])} {
+			"dispatch.ndjson": "", todo.Name: "", decision.LogName: string(lines[:end])} {
 			if whole == "" {
 				b, err := h.ReadFile(name)
 				if err != nil {
@@ -368,7 +371,15 @@ func TestFromCopy(t *testing.T) {
 		if _, err := FromCopy(dir, to, noon); err != nil {
 			t.Fatal(err)
 		}
-		promoted(t, home(t, to), strings.Count(string(lines[:end]), "\n"))
+		n := strings.Count(string(lines[:end]), "\n")
+		promoted(t, home(t, to), n)
+		if end == 0 {
+			n = bytes.Count(lines, []byte("\n")) // the whole log was copied
+		}
+		left, err := os.ReadFile(filepath.Join(to, todo.Name))
+		if want := strings.Repeat(ofTwo+"\n", min(1, n/2)); err != nil || string(left) != want {
+			t.Errorf("after %d decisions: %v, todos %q", n, err, left)
+		}
 		if end == len(lines) {
 			break
 		}

@@ -17,12 +17,13 @@ import (
 	"tri/lib/record/decision"
 	"tri/lib/record/journal"
 	"tri/lib/record/outbox"
+	"tri/lib/record/todo"
 )
 
 // copied are the logs that FromCopy takes. The others are made from them by the stages.
 var copied = []string{
 	"actions.ndjson", decision.LogName, "discussions.ndjson", "events.ndjson", "labels.ndjson",
-	"memory.ndjson", repliesName, "signals-done.ndjson", "spend.ndjson", "todos.ndjson",
+	"memory.ndjson", repliesName, "signals-done.ndjson", "spend.ndjson", todo.Name,
 }
 
 // FromCopy creates a home from a folder with copies of logs, as tri-nats sub keeps them. dir must not
@@ -53,7 +54,7 @@ func FromCopy(from, dir string, now time.Time) (Restored, error) {
 				fmt.Errorf("%s has no copies of events, decisions and dispatch", from)),
 				"tri-nats sub all keeps them")
 		}
-		if err := claim(h, now); err != nil {
+		if err := errors.Join(lists(h), claim(h, now)); err != nil {
 			return n, err
 		}
 		return n, errors.Join(cutJournal(h), h.SyncDir("."))
@@ -80,6 +81,27 @@ func take(src *os.Root, h *durable.Home, name string) error {
 	}
 	_, err = write(h, name, io.LimitReader(in, end))
 	return err
+}
+
+// lists drops the lines of todos.ndjson that carry out decisions which did not come over: others will have
+// their numbers.
+func lists(h *durable.Home) error {
+	last, _, err := decision.Verify(h)
+	if err != nil || !h.Exists(todo.Name) {
+		return err
+	}
+	var kept []byte
+	err = h.Lines(todo.Name, 0, func(line []byte) error {
+		var l todo.Line
+		if err := ndjson.Unmarshal(line, &l); err != nil {
+			return sysexit.With(sysexit.Data, fmt.Errorf("read %s: %w", todo.Name, err))
+		}
+		if l.N <= last {
+			kept = append(append(kept, line...), '\n')
+		}
+		return nil
+	})
+	return errors.Join(err, h.Replace(todo.Name, kept))
 }
 
 // claim adds the claims of posts whose line came over and whose claim did not; a reply whose approval
