@@ -226,7 +226,7 @@ func TestFirstError(t *testing.T) {
 		}
 	}
 	for n, want := range map[int64]string{1: "1 record refused", 2: "2 records refused"} {
-		if got := refusedText(n).Error(); got != want {
+		if got := Refusals(n).Error(); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}

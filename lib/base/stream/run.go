@@ -12,6 +12,7 @@ import (
 	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/term"
+	"tri/lib/base/text"
 )
 
 // liveBatch is the size in bytes up to which a batch of live input is written record by record. A
@@ -85,17 +86,15 @@ func run[T any](
 	err = p.emitAll(ctx)
 	p.shows.Done()
 	if err == nil && p.stats.Refused > 0 {
-		err = sysexit.With(sysexit.Data, refusedText(p.stats.Refused))
+		err = sysexit.With(sysexit.Data, Refusals(p.stats.Refused))
 	}
 	return p.stats, err
 }
 
-func refusedText(n int64) error {
-	if n == 1 {
-		return errors.New("1 record refused")
-	}
-	return fmt.Errorf("%d records refused", n)
-}
+// Refusals is the error of a stream that ended well: how many of its records were refused.
+type Refusals int64
+
+func (n Refusals) Error() string { return text.Count(int(n), "record") + " refused" }
 
 // feed reads batches until the input or ctx ends.
 func (p *pipeline[T]) feed(ctx context.Context, src *input) {

@@ -81,6 +81,7 @@ type Dispatcher struct {
 	subscribers []subscriber
 	wake        *time.Timer // has runs looked at that may start now
 	refused     bool        // a message that was refused has been reported
+	began       int64       // seq of the last event taken before this process
 }
 
 const lockName = "locks/dispatch"
@@ -173,10 +174,15 @@ type classified struct {
 
 // loop takes inputs as they arrive, in batches if several are waiting.
 func (d *Dispatcher) loop(ctx context.Context) error {
+	d.began = d.store.mark.Seq
 	events := make(chan classified, 64)
 	ended := make(chan error, 1)
 	go func() {
-		ended <- d.read(ctx, events)
+		err := d.read(ctx, events)
+		if err != nil && !d.Once && ctx.Err() == nil && !errors.As(err, new(stream.Refusals)) {
+			d.pool.fail(err) // it would read no further message
+		}
+		ended <- err
 		close(events)
 	}()
 	decisions := d.follow(ctx, "decisions.ndjson", d.store.mark.Decisions)

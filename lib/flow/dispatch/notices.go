@@ -1,7 +1,6 @@
 package dispatch
 
 import (
-	"fmt"
 	"path/filepath"
 	"time"
 
@@ -99,7 +98,8 @@ func (n *notices) taken(e *event.Classified, f *thread.Facts) error {
 		}
 	}
 	if at, err := time.Parse(time.RFC3339, t.StartedAt); err == nil {
-		h.Minutes = max(0, min(999, int(n.Now().Sub(at)/time.Minute)))
+		h.When = max(0, int(n.Now().Sub(at)/time.Minute))
+		h.Minutes = min(999, h.When)
 	}
 	return n.ask(t, notice.Status, e.MessageID, e.MessageID, e.Content, h)
 }
@@ -161,8 +161,9 @@ func (n *notices) ask(t *thread.Thread, form, by, replyTo, content string, h not
 		return nil
 	}
 	said, err := notice.Render(approved, h)
-	if err != nil {
-		return fmt.Errorf("ask for notice %q: %w", form, err)
+	if err != nil { // an approved form with a hole that this notice has nothing for
+		n.Say("notice %q is not posted: %v", form, err)
+		return nil
 	}
 	chatID, threadID, _ := t.Target()
 	to := &decision.Target{Platform: t.Platform, ChatID: chatID, ThreadID: threadID, ReplyToID: replyTo,

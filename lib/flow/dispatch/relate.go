@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"tri/lib/judge/relation"
 	"tri/lib/record/decision"
@@ -76,6 +77,9 @@ func (b *batch) withdraw(in *thread.Input) {
 	if changes(e) || f.Own {
 		return
 	}
+	if len(b.d.Input.Files) == 0 && e.Seq != nil && *e.Seq <= b.d.began {
+		return // a pipe is read again from its beginning: what this withdrew may be closed by now
+	}
 	mine := b.open(e)
 	if len(mine) == 0 {
 		return
@@ -86,12 +90,18 @@ func (b *batch) withdraw(in *thread.Input) {
 	if _, named := relation.Named(e.Content, asItems(mine, e), b.d.rules.named(e)); !f.NeverMind && !named {
 		return
 	}
+	if !slices.ContainsFunc(asItems(mine, e), func(it relation.Item) bool {
+		return e.ReplyToID == "" || slices.Contains(it.IDs, e.ReplyToID)
+	}) {
+		f.NeverMind, f.Unclear = false, "it quotes none of the open questions"
+		return
+	}
 	if b.d.judge(f, e, mine); f.NeverMind {
 		in.Key = f.Of
 	}
 }
 
-// open returns the sender's open items in the chat of e.
+// open returns the sender's items in the chat of e that are open and were not begun after e.
 func (b *batch) open(e *event.Classified) (mine []*thread.Thread) {
 	by := asker{place{e.Platform, e.ChatID}, e.Sender.ID}
 	for key := range b.d.store.askers[by] {
@@ -104,7 +114,14 @@ func (b *batch) open(e *event.Classified) (mine []*thread.Thread) {
 			mine = append(mine, t)
 		}
 	}
-	return mine
+	at, err := time.Parse(time.RFC3339, e.CreateTime)
+	return slices.DeleteFunc(mine, func(t *thread.Thread) bool {
+		if err != nil || len(t.Messages) == 0 {
+			return false
+		}
+		begun, err := time.Parse(time.RFC3339, t.Messages[0].At)
+		return err == nil && begun.After(at)
+	})
 }
 
 // relate notes in the facts what an event does to the open items of its sender in its thread.

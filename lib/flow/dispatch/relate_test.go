@@ -1,10 +1,14 @@
 package dispatch
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	"tri/lib/base/stream"
 	"tri/lib/record/event"
 	"tri/lib/record/journal"
 	"tri/lib/record/thread"
@@ -110,6 +114,41 @@ func TestUnclear(t *testing.T) {
 		if done, err := Rebuild(b.home); err != nil || done.Changed+done.Removed != 0 {
 			t.Errorf("rebuild: %+v, %v", done, err)
 		}
+	}
+}
+
+// TestPipeAgain: a withdrawal that is read again from a pipe ends no later question.
+func TestPipeAgain(t *testing.T) {
+	b := newBench(t)
+	for _, e := range []struct{ id, text string }{{"1", "why does the Fence tokenizer drop a rune?"},
+		{"2", "never mind"}, {"3", "which port does the proxy listen on?"}} {
+		b.add(e.id, "ana", "", event.Actionable, e.text)
+		b.run()
+	}
+	log, err := b.home.ReadFile("events-classified.ndjson")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := b.options()
+	o.Input = stream.Input{Stdin: bytes.NewReader(log)}
+	if err := Run(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	if first, later := b.thread("1"), b.thread("3"); first.Status != thread.Closed ||
+		later.Status != thread.PendingUser {
+		t.Errorf("%s, %s %s", first.Status, later.Status, later.CloseReason)
+	}
+}
+
+// TestUnreadable: a dispatcher that can read no further messages ends.
+func TestUnreadable(t *testing.T) {
+	b := newBench(t)
+	o := b.options()
+	o.Once, o.Input = false, stream.Input{Files: []string{t.TempDir()}}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if err := Run(ctx, o); err == nil {
+		t.Error("it went on without messages")
 	}
 }
 

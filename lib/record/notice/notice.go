@@ -31,6 +31,9 @@ var Forms = map[string]string{
 	Status: "It is {state}: {minutes} min so far, {files} files read.",
 }
 
+// filled are the holes for which tri-dispatch has a value.
+var filled = map[string][]string{Status: {"{state}", "{minutes}", "{files}", "{when}"}}
+
 // States are the only words of the hole {state}.
 var States = []string{"queued", "running", "waiting", "done", "failed"}
 
@@ -117,6 +120,9 @@ func Check(called, form string) error {
 	for _, h := range hole.FindAllString(form, -1) {
 		if _, ok := holes[h]; !ok {
 			return fmt.Errorf("notice %q: there is no hole %q", called, h)
+		}
+		if Forms[called] != "" && !slices.Contains(filled[called], h) {
+			return fmt.Errorf("notice %q: nothing fills %q in it", called, h)
 		}
 	}
 	return nil
