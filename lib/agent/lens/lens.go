@@ -114,7 +114,10 @@ func (r *Room) Look(ctx context.Context, s Subject, lenses []string) ([]verdict.
 			RunID: discussion.RunID(id, all[i].p.ID, all[i].l.Name, 1),
 		}, nil)
 		looks[i] = verdict.Look{Lens: c.Lens, Persona: c.Name, Model: c.Model, Says: c.Says, Usage: c.Usage}
-		if c.Error != "" {
+		switch {
+		case errors.Is(err, budget.ErrSpent):
+			looks[i].Err, err = err, nil
+		case c.Error != "":
 			looks[i].Err = errors.New(c.Error)
 		}
 		return err
@@ -136,7 +139,8 @@ func each(n int, do func(int) error) error {
 }
 
 // Contribute asks one persona. before are the contributions of the round before. An answer that cannot be
-// used is in the contribution's Error; the error means that the question could not be put.
+// used is in the contribution's Error; the error means that the question could not be put, or that the budget
+// has nothing left for it (budget.ErrSpent).
 func (r *Room) Contribute(ctx context.Context, s Subject, a discussion.Ask,
 	before []discussion.Contribution) (discussion.Contribution, error) {
 	c := discussion.Contribution{RunID: a.RunID, Persona: a.Persona, Lens: a.Lens, Round: a.Round,
@@ -300,9 +304,9 @@ func (r *Room) fresh(ctx context.Context, s Subject, q question) (res *run.Resul
 	err = run.Reserve(r.Home, r.Config.Budget, budget.Run{
 		ID: q.id, Key: s.Key, Person: s.Person, Work: budget.Panel, Agent: cfg.Agent, USD: cfg.MaxBudgetUSD,
 		Tokens: cfg.MaxTokens}, r.Now())
-	if errors.Is(err, budget.ErrSpent) {
-		res.Error = err.Error()
-		return res, nil // not published: there may be a budget tomorrow
+	if errors.Is(err, budget.ErrSpent) { // not published: there may be a budget tomorrow
+		err = sysexit.Hint(sysexit.With(sysexit.TempFail, err),
+			"tri-report cost shows the rest of each limit; what was answered is kept")
 	}
 	if err != nil {
 		return nil, err

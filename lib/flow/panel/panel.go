@@ -180,7 +180,7 @@ func (j *Judge) subject(line []byte) (lens.Subject, error) {
 const maxIssue = 6000
 
 // One has a subject discussed. A discussion that has ended is returned as it was recorded; one that was
-// killed continues with what was said.
+// killed, or for which the budget had nothing left, continues with what was said.
 func (j *Judge) One(ctx context.Context, s lens.Subject) (*discussion.Discussion, error) {
 	earlier, attempts, err := j.earlier(s)
 	if err != nil || earlier != nil && !j.Again {

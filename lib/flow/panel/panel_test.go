@@ -94,6 +94,31 @@ func TestDiscussed(t *testing.T) {
 	}
 }
 
+// TestSpent: a discussion of which the budget refuses a question is not recorded, and continues when there is
+// a budget.
+func TestSpent(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	dir := t.TempDir()
+	j, out := judge(t, dir)
+	before := asked.Load()
+	for _, usd := range []float64{0.1, 0.9} { // for none, and for some of the questions
+		j.Config.Budget.PerDay.USD = usd
+		err := j.Patch(context.Background(), patch, "c0", "do it")
+		if status, _ := sysexit.Of(err); status != sysexit.TempFail || len(sysexit.Hints(err)) == 0 ||
+			out.Len() > 0 || j.Home.Exists(discussion.LogName) {
+			t.Fatalf("$%v: %v, %s", usd, err, out)
+		}
+	}
+	if n := asked.Load() - before; n == 0 || n == 6 {
+		t.Errorf("asked %d of 6 questions", n)
+	}
+	j.Config.Budget.PerDay.USD = 100
+	if err := j.Patch(context.Background(), patch, "c0", "do it"); err != nil {
+		t.Fatal(err)
+	}
+	check(t, dir, out.Bytes())
+}
+
 // check compares what a home holds after the discussion with what one undisturbed process leaves.
 func check(t *testing.T, dir string, line []byte) {
 	t.Helper()
