@@ -322,7 +322,7 @@ func (r *Room) put(ctx context.Context, s Subject, q question, own *run.Run, who
 		return nil, err
 	}
 	limit := time.Duration(r.Config.Validator.HardCapRuntimeMin * float64(time.Minute))
-	limited, stop := context.WithTimeout(ctx, limit)
+	limited, stop := agent.WithLimit(ctx, limit)
 	defer stop()
 	got, err := who.Run(limited, agent.Task{
 		Prompt: told, Codebase: s.Codebase, Schema: q.schema, Check: q.check, Tools: tools, Env: env,

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -32,8 +33,14 @@ type leg struct {
 	pid   int
 	out   *rpc.Lines
 	files map[string]*arriving
-	ended bool // an event has ended the run
+	taken func() // a worker has begun
+
+	mu    sync.Mutex // of see
+	ended bool       // an event has ended the run
 }
+
+// waits is how often a run that no worker has begun says so.
+const waits = 10 * time.Second
 
 // arriving is a file that comes back.
 type arriving struct {
@@ -46,6 +53,8 @@ type arriving struct {
 func (l *leg) run(ctx context.Context, command []string) (agent.Result, error) {
 	res := agent.Result{SessionID: l.task.SessionID}
 	res.Usage.TokensUnknown = true
+	l.taken = l.wait(ctx)
+	defer l.taken()
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's ^C is for us
 	if l.task.Hold != nil {
@@ -89,6 +98,24 @@ func (l *leg) run(ctx context.Context, command []string) (agent.Result, error) {
 	return l.result(answer)
 }
 
+// wait holds the run's time limit, and says from time to time that the run waits, until a worker begins.
+func (l *leg) wait(ctx context.Context) (taken func()) {
+	release, begun := agent.Hold(ctx), make(chan struct{})
+	go func() {
+		tick := time.NewTicker(waits)
+		defer tick.Stop()
+		for {
+			select {
+			case <-begun:
+				return
+			case <-tick.C:
+				l.see(agent.Event{Kind: agent.Milestone, Text: "waits for a worker: " + l.on})
+			}
+		}
+	}()
+	return sync.OnceFunc(func() { close(begun); release() })
+}
+
 // listen handles messages until the result. When ctx ends it cancels, and after a grace kills the command.
 func (l *leg) listen(ctx context.Context, in *Reader, p *os.Process) (*Result, error) {
 	done := make(chan struct{})
@@ -107,6 +134,8 @@ func (l *leg) listen(ctx context.Context, in *Reader, p *os.Process) (*Result, e
 			return m.Result, nil
 		case m.Refused != nil:
 			return nil, m.Refused
+		case m.Taken != nil:
+			l.taken()
 		case m.Event != nil:
 			l.see(*m.Event)
 		case m.Heard != nil:
@@ -166,6 +195,8 @@ func (l *leg) check(c *Check) *Checked {
 
 // see passes on an event. Its process id is that of the command here, which lives as long.
 func (l *leg) see(e agent.Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	kinds := []string{agent.Started, agent.Thought, agent.Tool, agent.Milestone, agent.Returned, agent.Failed}
 	if l.ended || !slices.Contains(kinds, e.Kind) {
 		return

@@ -198,7 +198,7 @@ func (p *pool) blank(j job, t *thread.Thread, r *run.Run) *run.Result {
 // here carries out a run in this process.
 func (p *pool) here(ctx context.Context, j job, t *thread.Thread, hints []Hint, r *run.Run,
 	res *run.Result) error {
-	limited, cancel := context.WithTimeout(ctx, p.limit(j, t))
+	limited, cancel := agent.WithLimit(ctx, p.limit(j, t))
 	defer cancel()
 	value, err := p.ask(limited, j, t, hints, r)
 	for _, pause := range p.pauses {

@@ -89,7 +89,7 @@ func (s *Stage) one(ctx context.Context, t *thread.Thread) error {
 	defer remove()
 	if s.Cap > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, s.Cap)
+		ctx, cancel = agent.WithLimit(ctx, s.Cap)
 		defer cancel()
 	}
 	ret, err := s.Run(ctx, Request{Thread: t, Codebase: s.Codebase(t.Platform, t.ChatID), RunDir: dir,

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"tri/lib/agent"
 	"tri/lib/base/ndjson"
 	"tri/lib/base/stream"
 	"tri/lib/base/sysexit"
@@ -67,7 +68,7 @@ func (s *Stage) one(ctx context.Context, rec ndjson.Record) (ok bool, err error)
 	defer remove()
 	if s.Cap > 0 {
 		var stop context.CancelFunc
-		ctx, stop = context.WithTimeout(ctx, s.Cap)
+		ctx, stop = agent.WithLimit(ctx, s.Cap)
 		defer stop()
 	}
 	v, err := s.Run(ctx, Request{Return: ret, Codebase: s.Codebase, RunDir: dir, SessionID: s.UUID(),

@@ -197,7 +197,7 @@ func (v *Voice) ask(ctx context.Context, original string,
 	model = "agent"
 	if v.Cap > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, v.Cap)
+		ctx, cancel = agent.WithLimit(ctx, v.Cap)
 		defer cancel()
 	}
 	empty := filepath.Join(r.Dir, "empty") // it has nothing to read

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -152,6 +153,31 @@ func TestCancel(t *testing.T) {
 	_, err := a.Run(ctx, task)
 	if !errors.Is(err, context.Canceled) || at.IsZero() || time.Since(at) > time.Second {
 		t.Errorf("after %v: %v", time.Since(at), err)
+	}
+}
+
+// TestWaits: the time that a job waits for a worker is no part of the run's limit.
+func TestWaits(t *testing.T) {
+	dir := t.TempDir()
+	gate := filepath.Join(dir, "gate")
+	if err := syscall.Mkfifo(gate, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fakeSSH(t, `#!/bin/bash
+id=$(head -1 | sed 's/.*"id":"\([0-9a-f]*\)".*/\1/')
+read < '`+gate+`'
+echo '{"taken":{"worker":"late"}}'
+echo '{"result":{"id":"'$id'","value":"Mg==","usage":{},"sha256":"`+sumOf("2")+`"}}'
+`)
+	const limit = time.Second
+	over := time.AfterFunc(2*limit, func() { _ = os.WriteFile(gate, []byte("\n"), 0o600) })
+	defer over.Stop()
+	ctx, stop := agent.WithLimit(t.Context(), limit)
+	defer stop()
+	a := remote.New(config.Agent{Agent: "exec", On: "ssh one"}, "off", agent.Ability{})
+	res, err := a.Run(ctx, agent.Task{Prompt: "?", Codebase: dir, Dir: t.TempDir(), Schema: []byte(`{}`)})
+	if err = errors.Join(err, ctx.Err()); err != nil || string(res.Value) != "2" {
+		t.Errorf("%s, %v", res.Value, err)
 	}
 }
 
