@@ -3,6 +3,7 @@
 package memory
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -71,7 +72,7 @@ const (
 
 // An Entry is one thing that a team knows.
 type Entry struct {
-	ID       string      `json:"id"` // m- and 12 hex digits of the SHA-256 of codebase, text and refs
+	ID       string      `json:"id"` // m- and 12 hex digits of the SHA-256 of codebase, text, refs and chat
 	Source   string      `json:"source"`
 	Category string      `json:"category"`
 	Codebase string      `json:"codebase"`
@@ -89,14 +90,20 @@ type Entry struct {
 	Out string `json:"out,omitempty"`
 }
 
-// identify sets e's id.
-func (e *Entry) identify() {
+// identify sets e's id, and returns the one without the chat, which entries had once.
+func (e *Entry) identify() (older string) {
 	h := sha256.New()
+	id := func() string { return "m-" + hex.EncodeToString(h.Sum(nil))[:12] }
 	fmt.Fprintf(h, "%s\x00%s", e.Codebase, e.Text)
 	for _, r := range e.Refs {
 		fmt.Fprintf(h, "\x00%s %s", r.Kind, r.Ref)
 	}
-	e.ID = "m-" + hex.EncodeToString(h.Sum(nil))[:12]
+	older = id()
+	if e.ChatID != "" { // what one chat may see is no other's
+		fmt.Fprintf(h, "\x00in %s %s", e.Platform, e.ChatID)
+	}
+	e.ID = id()
+	return older
 }
 
 // Fold computes the entries from the records of a home, in the order of their logs. Decisions come before
@@ -104,6 +111,7 @@ func (e *Entry) identify() {
 type Fold struct {
 	offers  map[string]*decision.Record // by thread and cycle
 	entries map[string]*Entry
+	older   map[string]*Entry // the first of each id without the chat
 	order   []string
 	answers map[string]*Entry // the latest to a question of a chat, and in a thread
 	read    int64             // bytes of memory.ndjson
@@ -112,7 +120,7 @@ type Fold struct {
 // NewFold returns an empty fold.
 func NewFold() *Fold {
 	return &Fold{offers: map[string]*decision.Record{}, entries: map[string]*Entry{},
-		answers: map[string]*Entry{}}
+		older: map[string]*Entry{}, answers: map[string]*Entry{}}
 }
 
 func place(key string, cycle int) string { return fmt.Sprintf("%s %d", key, cycle) }
@@ -163,7 +171,7 @@ func (f *Fold) Reply(r *outbox.Reply) {
 	}
 	added := f.add(e)
 	if added == nil {
-		return
+		added = f.renew(e)
 	}
 	at := fmt.Sprintf("%s\x00%s\x00%s\x00", e.Codebase, e.Platform, e.ChatID)
 	names := []string{at + "key " + e.Key}
@@ -172,7 +180,7 @@ func (f *Fold) Reply(r *outbox.Reply) {
 	}
 	for _, name := range names {
 		if old := f.answers[name]; old != nil && old != added && old.Out == "" {
-			old.Out = "superseded by " + added.ID
+			old.Out = superseded + added.ID
 		}
 		f.answers[name] = added
 	}
@@ -222,7 +230,7 @@ func (f *Fold) Word(w *Word) {
 		f.add(e)
 		return
 	}
-	e := f.entries[w.ID]
+	e := cmp.Or(f.entries[w.ID], f.older[w.ID])
 	if e == nil {
 		return
 	}
@@ -239,16 +247,33 @@ func (f *Fold) Word(w *Word) {
 	}
 }
 
-// add adds an entry and returns it; nil if there is one with the same text and refs.
+// add adds an entry and returns it; nil if there is one with the same text and refs in its chat.
 func (f *Fold) add(e Entry) *Entry {
-	e.identify()
+	older := e.identify()
 	if f.entries[e.ID] != nil {
 		return nil
 	}
 	f.entries[e.ID] = &e
+	f.older[older] = cmp.Or(f.older[older], &e)
 	f.order = append(f.order, e.ID)
 	return &e
 }
+
+// renew takes from an answer that was approved again what is new: its receipts, from when they are and who
+// read it. What a person forgot remains forgotten.
+func (f *Fold) renew(e Entry) *Entry {
+	e.identify()
+	old := f.entries[e.ID]
+	e.Core, e.Kept = old.Core, old.Kept
+	if !strings.HasPrefix(old.Out, superseded) {
+		e.Out = old.Out
+	}
+	*old = e
+	f.order = append(slices.DeleteFunc(f.order, func(id string) bool { return id == e.ID }), e.ID)
+	return old
+}
+
+const superseded = "superseded by "
 
 // Entries returns all entries, oldest first.
 func (f *Fold) Entries() []Entry {

@@ -396,3 +396,43 @@ func TestNothingIsLost(t *testing.T) {
 		t.Errorf("%d of %d lost by export and import", lost, n)
 	}
 }
+
+// TestApprovedAgain: an answer that is approved again is as good as new, and one in two chats is for both.
+func TestApprovedAgain(t *testing.T) {
+	w := newWorld(t, 1)
+	used := func(chat string) string { return strings.Join(w.recalled(t, chat, "what is Limit0?"), "|") }
+	say := func(chat, said string) { w.answer(0, chat, "what is Limit0?", said, "ana") }
+	first, second := "Limit0 is 3 tries.", "Limit0 is 3 tries in all."
+	say("dev", first)
+	say("ops", first)
+	if dev, ops := used("dev"), used("ops"); dev != first || ops != first {
+		t.Errorf("in two chats: %q, %q", dev, ops)
+	}
+	say("dev", second)
+	if got := used("dev"); got != second {
+		t.Errorf("another answer: %q", got)
+	}
+	say("dev", first)
+	if got := used("dev"); got != first {
+		t.Errorf("the first again: %q", got)
+	}
+	w.fold.Word(&memory.Word{Kind: memory.Forget, By: "ana", ID: w.fold.Entries()[len(w.fold.Entries())-1].ID})
+	say("dev", first)
+	if dev, ops := used("dev"), used("ops"); dev != "" || ops != first {
+		t.Errorf("forgotten in one chat: %q, %q", dev, ops)
+	}
+}
+
+// TestReceiptsRenewed: an answer whose lines changed is recalled when it is approved with those that are there.
+func TestReceiptsRenewed(t *testing.T) {
+	w := newWorld(t, 1)
+	w.answer(0, "dev", "what is Limit0?", "Limit0 is a constant.", "ana")
+	w.write(t, 0, "package p\n\n// Limit0 is another.\nconst Limit0 = 9\n")
+	if got := w.recalled(t, "dev", "what is Limit0?"); len(got) != 0 {
+		t.Fatalf("stale: %q", got)
+	}
+	w.answer(0, "dev", "what is Limit0?", "Limit0 is a constant.", "ben")
+	if got := w.recalled(t, "dev", "what is Limit0?"); len(got) != 1 {
+		t.Errorf("approved again: %q", got)
+	}
+}
