@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"errors"
 	"regexp"
 	"strconv"
 	"testing"
@@ -46,5 +47,31 @@ func TestBatchBreaksOff(t *testing.T) {
 	}
 	if _, err := gather(func() (*nats.Msg, error) { return nil, context.DeadlineExceeded }); err == nil {
 		t.Error("no line and no answer: want an error")
+	}
+}
+
+// TestTries: what the hub cancels is begun again as often as it asks; two deaths end a job.
+func TestTries(t *testing.T) {
+	begun, ended := 0, map[int]bool{}
+	begin := func() (int, error) {
+		return try(func(n int) (bool, error) {
+			if n <= begun {
+				return false, nil
+			}
+			begun = n
+			return true, nil
+		}, func(n int) (bool, error) { return ended[n], nil })
+	}
+	for want := 1; want <= 5; want++ { // the third dies, the others are cancelled
+		if n, err := begin(); n != want || err != nil {
+			t.Fatalf("try %d: %d, %v", want, n, err)
+		}
+		ended[want] = want != 3
+	}
+	if n, err := begin(); n != 6 || err != nil {
+		t.Errorf("after one death: %d, %v", n, err)
+	}
+	if _, err := begin(); !errors.Is(err, ErrTwice) { // the sixth died too
+		t.Errorf("after two deaths: %v", err)
 	}
 }

@@ -183,33 +183,58 @@ func (c *Conn) Take(ctx context.Context) (*Job, error) {
 	return nil, Explain(batch.Error())
 }
 
-// Begin says that the job is about to run. At most two workers can begin a job.
+// Begin says that the job is about to run. It fails with ErrTwice if two workers began the job and ended
+// without a word: neither with a result nor with Cancel.
 func (j *Job) Begin(ctx context.Context) error {
-	ended, err := j.ended(ctx)
+	ended, err := j.has(ctx, resultSubject(j.ID))
 	if err != nil {
 		return err
 	}
 	if ended {
 		return ErrDone
 	}
-	for try := 1; try <= 2; try++ {
-		_, err := j.c.js.Publish(ctx, "tri.start."+j.ID+"."+strconv.Itoa(try), nil,
-			jetstream.WithExpectLastSequencePerSubject(0))
-		if err == nil {
-			j.Try = try
-			return nil
+	j.Try, err = try(func(n int) (bool, error) {
+		_, err := j.c.js.Publish(ctx, startSubject(j.ID, n), nil, jetstream.WithExpectLastSequencePerSubject(0))
+		if isWrongSequence(err) {
+			return false, nil
 		}
-		if !isWrongSequence(err) {
-			return Explain(err)
-		}
-	}
-	return ErrTwice
+		return err == nil, Explain(err)
+	}, func(n int) (bool, error) { return j.has(ctx, startSubject(j.ID, n)+canceled) })
+	return err
 }
 
-// ended reports whether the job has a result. A worker may not read results: it offers one that the server
+// try returns the number of the first try that begins now, of which claim reports whether it does.
+func try(claim, canceled func(n int) (bool, error)) (int, error) {
+	for n, dead := 1, 0; ; n++ {
+		if mine, err := claim(n); mine || err != nil {
+			return n, err
+		}
+		ended, err := canceled(n)
+		if err != nil {
+			return 0, err
+		}
+		if !ended {
+			dead++
+		}
+		if dead == 2 {
+			return 0, ErrTwice
+		}
+	}
+}
+
+const canceled = "-canceled" // of a try, behind its subject
+
+func startSubject(id string, n int) string { return "tri.start." + id + "." + strconv.Itoa(n) }
+
+// Cancel says that this try ended because the hub no longer wants it.
+func (j *Job) Cancel(ctx context.Context) error {
+	return j.store(ctx, startSubject(j.ID, j.Try)+canceled, nil)
+}
+
+// has reports whether a subject has a message. A worker may not read results: it offers one that the server
 // refuses for its place, and reads the place from the refusal.
-func (j *Job) ended(ctx context.Context) (bool, error) {
-	_, err := j.c.js.Publish(ctx, resultSubject(j.ID), nil, jetstream.WithExpectLastSequencePerSubject(1<<60))
+func (j *Job) has(ctx context.Context, subject string) (bool, error) {
+	_, err := j.c.js.Publish(ctx, subject, nil, jetstream.WithExpectLastSequencePerSubject(1<<60))
 	if !isWrongSequence(err) {
 		return false, errors.Join(Explain(err), errors.New("look for a result: no answer"))
 	}

@@ -226,7 +226,9 @@ func (l *queued) Send(m remote.Message) error {
 		canceled := l.canceled
 		l.mu.Unlock()
 		if canceled && m.Result.Error != nil { // not kept: the hub may ask again
-			return l.say(m)
+			ctx, cancel := context.WithTimeout(l.ctx, patience)
+			defer cancel()
+			return errors.Join(l.say(m), l.job.Cancel(ctx))
 		}
 		return l.finish(l.ctx, m.Result)
 	}
