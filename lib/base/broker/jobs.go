@@ -194,7 +194,8 @@ func (j *Job) Begin(ctx context.Context) error {
 		return ErrDone
 	}
 	j.Try, err = try(func(n int) (bool, error) {
-		_, err := j.c.js.Publish(ctx, startSubject(j.ID, n), nil, jetstream.WithExpectLastSequencePerSubject(0))
+		_, err := j.c.js.Publish(ctx, startSubject(j.ID, n), nil,
+			jetstream.WithExpectLastSequencePerSubject(0))
 		if isWrongSequence(err) {
 			return false, nil
 		}

@@ -416,14 +416,15 @@ func TestApprovedAgain(t *testing.T) {
 	if got := used("dev"); got != first {
 		t.Errorf("the first again: %q", got)
 	}
-	w.fold.Word(&memory.Word{Kind: memory.Forget, By: "ana", ID: w.fold.Entries()[len(w.fold.Entries())-1].ID})
+	all := w.fold.Entries()
+	w.fold.Word(&memory.Word{Kind: memory.Forget, By: "ana", ID: all[len(all)-1].ID})
 	say("dev", first)
 	if dev, ops := used("dev"), used("ops"); dev != "" || ops != first {
 		t.Errorf("forgotten in one chat: %q, %q", dev, ops)
 	}
 }
 
-// TestReceiptsRenewed: an answer whose lines changed is recalled when it is approved with those that are there.
+// TestReceiptsRenewed: an answer whose lines changed is recalled once it is approved with the new ones.
 func TestReceiptsRenewed(t *testing.T) {
 	w := newWorld(t, 1)
 	w.answer(0, "dev", "what is Limit0?", "Limit0 is a constant.", "ana")
