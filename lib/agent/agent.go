@@ -168,6 +168,8 @@ type Ability struct {
 	// Steers says how Task.Words works: Next, Cut, or "" if it does not.
 	Steers string
 	Forks  bool // Task.Fork works
+	// Rejoins says that a run outlives this process: the same task, asked again, has its result.
+	Rejoins bool
 }
 
 // Values of Ability.Steers.

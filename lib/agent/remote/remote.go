@@ -56,7 +56,7 @@ func New(cfg config.Agent, sandbox string, can agent.Ability) *Client {
 		c.commands = [][]string{{"tri-nats", "run"}}
 	}
 	// A session, its folder and its tool servers stay on the machine that had them.
-	c.can = agent.Ability{Cost: can.Cost, Steers: can.Steers}
+	c.can = agent.Ability{Cost: can.Cost, Steers: can.Steers, Rejoins: len(cfg.Hosts()) == 0}
 	return c
 }
 

@@ -73,6 +73,9 @@ func (a *Agent) open(t agent.Task) (*legs, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c != nil && c.Leg == 1 && len(l.words) == 0 && agent.Abilities(a.Agent).Rejoins {
+		c = nil // it is at work on the same prompt, or has answered it
+	}
 	for _, e := range ears {
 		l.leg = max(l.leg, e.Leg)
 	}

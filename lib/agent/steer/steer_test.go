@@ -95,6 +95,31 @@ func (s *story) hearing() (all []string) {
 	return all
 }
 
+// TestRejoins: after the end of our process, an agent elsewhere that is still at work is asked the same, so
+// that it has one job; any other begins anew and hears what was done.
+func TestRejoins(t *testing.T) {
+	for _, rejoins := range []bool{true, false} {
+		s := newStory(t)
+		a := &scripted{can: agent.Ability{Steers: agent.Next, Rejoins: rejoins}}
+		a.legs = []func(context.Context, agent.Task) (agent.Result, error){
+			func(_ context.Context, t agent.Task) (agent.Result, error) {
+				t.See(agent.Event{Kind: agent.Thought, Text: "it is in a.go", SessionID: "far"})
+				return agent.Result{}, context.Canceled
+			},
+			func(context.Context, agent.Task) (agent.Result, error) { return agent.Result{Text: "yes"}, nil },
+		}
+		if _, err := s.run(a); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		if res, err := s.run(a); err != nil || res.Text != "yes" {
+			t.Fatalf("%+v, %v", res, err)
+		}
+		if same := a.got[1].Prompt == a.got[0].Prompt; same != rejoins {
+			t.Errorf("rejoins %v, then %q", rejoins, a.got[1].Prompt)
+		}
+	}
+}
+
 // TestNotKept: a checkpoint that cannot be written is no failure of the agent.
 func TestNotKept(t *testing.T) {
 	s := newStory(t)
