@@ -3,6 +3,8 @@ package memory
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -421,6 +423,15 @@ func TestApprovedAgain(t *testing.T) {
 	say("dev", first)
 	if dev, ops := used("dev"), used("ops"); dev != "" || ops != first {
 		t.Errorf("forgotten in one chat: %q, %q", dev, ops)
+	}
+	// A word of a time when ids had no chat: the first entry had the id.
+	sum := sha256.Sum256([]byte(w.dir + "\x00" + second + "\x00file p0.go:4"))
+	say("ops", second)
+	w.fold.Word(&memory.Word{Kind: memory.Keep, By: "ben", ID: "m-" + hex.EncodeToString(sum[:])[:12]})
+	for _, e := range w.fold.Entries() {
+		if e.Text == second && e.Kept != (e.ChatID == "dev") {
+			t.Errorf("kept by its older id: %v in %s", e.Kept, e.ChatID)
+		}
 	}
 }
 
