@@ -19,47 +19,47 @@ var boundCases = []struct {
 	{"who asked goes on while it is not quiet", `
 0 ann why is my build red?
 ann the log of it has three GB`, 600,
-		`actionable ----i- 97 en "follow-up"`,
-		`ambient ------ 95 en "nothing-asked"`},
+		`actionable ----i- 70 en "follow-up"`,
+		`ambient ------ 80 en "nothing-asked"`},
 	{"in a slow room longer, once somebody has answered", `
 0 ann why is my build red?
 10 bob ann: it may be the disk
 ann the log of it has three GB`, 2400,
-		`actionable ----i- 94 en "follow-up"`,
-		`ambient ------ 89 en "nothing-asked"`},
+		`actionable ----i- 70 en "follow-up"`,
+		`ambient ------ 80 en "nothing-asked"`},
 	{"less long after they took note", `
 0 ann why is my build red?
 10 bob ann: it may be the disk
 10 ann ok
 ann the log of it has three GB`, 240,
-		`actionable ----i- 94 en "follow-up"`,
-		`ambient ------ 88 en "nothing-asked"`},
+		`actionable ----i- 70 en "follow-up"`,
+		`ambient ------ 80 en "nothing-asked"`},
 	{"and after thanks", `
 0 ann why is my build red?
 10 bob ann: it may be the disk
 10 ann thanks
 ann it fails again at the end of the log`, 120,
-		`actionable ----i- 96 en "follow-up"`,
-		`actionable ------ 95 en "problem"`},
+		`actionable ----i- 70 en "follow-up"`,
+		`actionable ------ 75 en "problem"`},
 	{"what is said next answers a question that is fresh", `
 0 ann why is my build red?
 bob the disk was full last week`, 180,
-		`ambient ------ 81 en "answers-someone"`,
-		`ambient ------ 78 en "nothing-asked"`},
+		`ambient ------ 80 en "answers-someone"`,
+		`ambient ------ 80 en "nothing-asked"`},
 	{"who spoke to one who asked still helps", `
 0 ann why is my build red?
 10 bob ann: it may be the disk
 100 ann bob: no, it has space
 bob the runner was moved last week`, 200,
-		`ambient ------ 85 en "goes-on-helping"`,
-		`ambient ------ 82 en "nothing-asked"`},
+		`ambient ------ 80 en "goes-on-helping"`,
+		`ambient ------ 80 en "nothing-asked"`},
 	{"and then no more", `
 0 ann why is my build red?
 10 bob ann: it may be the disk
 250 cyd how do i deploy?
 bob could it be the lock that cyd set`, 50,
-		`ambient -q---- 56 en "question:word:could * be" "clarifies"`,
-		`ambient -q---- 51 en "question:word:could * be" "clarifies"`},
+		`ambient -q---- 80 en "question:word:could * be" "clarifies"`,
+		`ambient -q---- 80 en "question:word:could * be" "clarifies"`},
 	{"a thread is open for a day", `
 0 ann why is my build red?
 bob #0 look at the disk of the runner`, 86400,
@@ -93,15 +93,15 @@ ann the log of it has three GB`, 119,
 0 cyd why is my build red?
 900 ann hello all
 ann the import of last night stopped halfway`, 180,
-		`ambient ------ 72 en "nothing-asked"`,
-		`ambient ------ 72 en "nothing-asked"`},
+		`ambient ------ 80 en "nothing-asked"`,
+		`ambient ------ 80 en "nothing-asked"`},
 	{"who told something long ago tells again", `
 0 ann why is my build red?
 0 bob ann: it may be the disk
 1 ann thanks
 ann the release of the week is out now`, 10799,
-		`ambient ------ 72 en "nothing-asked"`,
-		`ambient ------ 72 en "nothing-asked"`},
+		`ambient ------ 80 en "nothing-asked"`,
+		`ambient ------ 80 en "nothing-asked"`},
 	{"yes to nobody, when others have spoken since, answers nobody", `
 0 ann why is my build red?
 10 cyd lunch is at noon in the big hall
@@ -117,8 +117,8 @@ bob #0 yes`, 10,
 	{"one who asked a minute ago", `
 0 ann why is my build red?
 ann and the one of bob`, 60,
-		`actionable ----i- 97 en "follow-up"`,
-		`actionable ----i- 96 en "follow-up"`},
+		`actionable ----i- 70 en "follow-up"`,
+		`actionable ----i- 70 en "follow-up"`},
 }
 
 // TestBounds: rules hold up to their bounds and no further.

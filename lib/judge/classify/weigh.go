@@ -4,12 +4,12 @@ import "math"
 
 // weigh can overrule most of what the rules placed. The rules determine who is being helped and by whom, as
 // far as names and times say it; the model weighs that against the words and the parts that people take.
-// Messages in platforms' own threads have not been labelled, and messages other than statements and
-// questions are left to the rules. Threads inferred by tri-thread count as none.
+// Messages in platforms' own threads have not been labelled, nor has a room's beginning: these, and messages
+// other than statements and questions, are left to the rules. Threads inferred by tri-thread count as none.
 func (t *turn) weigh(with *model) {
 	t.marks.when(ruled, t.wanted)
 	t.marks.when(ruledAsk, t.wanted && t.asks)
-	if t.settled() {
+	if t.settled() || !t.r.known() {
 		return
 	}
 	t.weighed, t.points = true, t.v.worth
@@ -17,7 +17,7 @@ func (t *turn) weigh(with *model) {
 		t.points += int32(with.values[n].worth)
 	}
 	switch {
-	case t.points >= 0 && !t.wanted && t.r.known():
+	case t.points >= 0 && !t.wanted:
 		t.because, t.wanted = with.strongest(&t.marks, 1), true
 	case t.points < 0 && t.wanted:
 		t.because, t.wanted = with.strongest(&t.marks, -1), false

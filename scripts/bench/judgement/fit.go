@@ -37,7 +37,7 @@ const (
 	ridgeRules = 200
 	slackMuch  = 2    // how much a message of Slack counts, against one of IRC
 	rounds     = 30   // of coordinate descent
-	operating  = -1.1 // the logit from which a message is actionable
+	operating  = -1.5 // the logit from which a message is actionable
 )
 
 // example is a labelled message.
