@@ -1,6 +1,7 @@
 package approve
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -41,7 +42,7 @@ func (t *Terminal) AddNotice(name, form string) error {
 	if form == "" {
 		form = notice.Forms[name]
 	}
-	if err := notice.Check(name, form); err != nil {
+	if err := cmp.Or(notice.Check(name, form), notice.Filled(name, form)); err != nil {
 		return sysexit.With(sysexit.Usage, err)
 	}
 	for _, said := range notice.Extremes(form) {

@@ -121,6 +121,13 @@ func Check(called, form string) error {
 		if _, ok := holes[h]; !ok {
 			return fmt.Errorf("notice %q: there is no hole %q", called, h)
 		}
+	}
+	return nil
+}
+
+// Filled returns an error if a form has a hole for which tri-dispatch has no value in a notice of that name.
+func Filled(called, form string) error {
+	for _, h := range hole.FindAllString(form, -1) {
 		if Forms[called] != "" && !slices.Contains(filled[called], h) {
 			return fmt.Errorf("notice %q: nothing fills %q in it", called, h)
 		}

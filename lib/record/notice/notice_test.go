@@ -23,6 +23,18 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestFilled: each proposed form has only holes that are filled, and others are named.
+func TestFilled(t *testing.T) {
+	for name, form := range Forms {
+		if err := Filled(name, form); err != nil {
+			t.Error(err)
+		}
+	}
+	if Filled(Begun, "On it ({state}).") == nil || Filled("own", "{tasks}") != nil {
+		t.Error("a hole of begun is filled, or one of an unknown name is not allowed")
+	}
+}
+
 func TestRender(t *testing.T) {
 	for _, c := range []struct {
 		form string
