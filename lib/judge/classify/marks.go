@@ -1,0 +1,243 @@
+package classify
+
+import "slices"
+
+// marks are the numbers of the values that hold.
+type marks struct {
+	at [128]uint16
+	n  int
+}
+
+func (m *marks) put(f feature, value int) {
+	m.at[m.n] = featureAt[f] + uint16(value)
+	m.n++
+}
+
+func (m *marks) when(f feature, holds bool) {
+	if holds {
+		m.put(f, 0)
+	}
+}
+
+// step returns how many of the cuts x reaches.
+func step(x int32, cuts ...int32) int {
+	n := 0
+	for n < len(cuts) && x >= cuts[n] {
+		n++
+	}
+	return n
+}
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// aloud notes what the message's own words show.
+func (m *marks) aloud(v *verdict) {
+	m.put(ofPeople, bit(v.first)+2*bit(v.second))
+	m.when(ofProblem, v.problem)
+	m.when(isSolved, v.solved)
+	m.when(hasThanks, v.thanks)
+	m.when(isReply, v.reply)
+	m.when(isLater, v.later)
+	m.when(isAdvice, v.advice)
+	m.when(isFact, v.fact)
+	m.when(isGuess, v.guess)
+	m.when(isFiller, v.filler)
+	m.when(isAckAndWord, v.brief)
+	m.when(isTag, v.tag)
+	m.when(hasSmiley, v.emoji)
+	m.when(hasCode, v.code)
+	m.when(isHollow, v.hollow)
+	if v.ackword {
+		m.put(hasNod, bit(v.nods))
+	}
+	if v.greets {
+		m.put(hasGreeting, bit(v.tells))
+	}
+	m.when(isLone, v.lone)
+	m.when(isLoud, v.loud)
+	m.when(marked, v.mark)
+	m.when(asksPhrase, v.phrase)
+	m.when(isAck, v.ack)
+	m.put(hasLength, step(int32(v.words), 1, 2, 3, 5, 8, 13, 21, 41))
+	m.put(asksOfWhom, v.asksOf())
+}
+
+// asksOf encodes whether the message asks, and of whom it speaks.
+func (v *verdict) asksOf() int { return bit(v.first) + 2*bit(v.second) + 4*bit(v.question) }
+
+// Cuts, in points.
+var (
+	partCuts = []int32{-150, -50, 50, 150}
+	leadCuts = []int32{-250, -120, -40, 40, 120, 250}
+)
+
+// around notes what the conversation before the message shows.
+func (t *turn) around(m *marks) {
+	r, a := t.r, t.p.part
+	fresh := t.silent()
+	if fresh {
+		a = part{total: a.total, ever: a.ever}
+	}
+	m.put(partTotal, step(a.total, 1, 3, 10))
+	m.put(partSaid, step(a.said, 1, 2, 4, 8))
+	m.put(partPoints, step(a.points, -200, -100, -50, -15, 15, 50, 100, 200))
+	m.put(partEver, 0)
+	if a.total >= 8 {
+		m.n--
+		m.put(partEver, 1+step(a.average(), -70, -40, -20, 0, 20, 40, 70))
+	}
+	m.when(hasThanked, a.thanked)
+	m.when(hasAsked, a.asked)
+	if !fresh {
+		m.put(partOpened, step(a.opened, -100, -30, 30, 100))
+		m.put(partMost, step(a.most, 0, 70, 150))
+		m.put(partQuestions, step(a.questions, 30, 90, 160))
+		m.put(sinceTime, step(seconds(t.e.time-a.at), 30, 120, 600, 2400))
+		since := r.said - a.atSaid
+		m.put(sinceSaid, step(since, 2, 4, 9, 21))
+		if since == 1 {
+			m.put(continuesOwn, step(r.recent[(r.nrecent-1)%recents].points, -50, 0, 70))
+		}
+	}
+	quiet := int32(0)
+	if r.said > 1 {
+		quiet = seconds(t.e.time - r.lastAt)
+	}
+	m.put(roomSilence, step(quiet, 60, 300, 1800)+4*bit(fresh))
+	another, any := t.asker()
+	if any {
+		m.put(otherBest, step(another, -100, -30, 30, 100, 200))
+		m.put(leadsBest, step(a.points-another, leadCuts...))
+		if fresh {
+			m.put(bestNew, step(another, -100, -30, 30, 100, 200))
+		}
+	}
+	t.aroundOther(m, &a, fresh)
+	t.aroundAddressee(m, &a)
+	if since := r.said - a.partnerSaid; a.partner != nobody && since <= 20 {
+		q := &t.persons[a.partner].part
+		m.put(partnerPoints, step(q.points, partCuts...))
+		m.put(partnerAsks, 3*step(since, 3, 8)+bit(a.partnerAsked)+bit(a.partnerAsked && a.partnerOfYou))
+		m.put(partnerReplies, int(min(a.replies, 3)))
+		m.put(partnerLead, step(a.points-q.points, leadCuts...))
+	}
+	like := step(a.points+a.average()-another/2, partCuts...)
+	if since := r.said - a.partnerSaid; a.partnerAsked && since <= 3 {
+		m.put(roleReplies, 4*like+2*bit(a.partnerOfYou)+bit(t.v.words <= 3))
+	}
+	t.inPart(m, like)
+}
+
+// seconds returns a time as a number that is not negative.
+func seconds(n int64) int32 { return int32(min(max(n, 0), 1<<20)) }
+
+// inPart notes what the words show of a person who sounds like an asker (4) or a helper (0).
+func (t *turn) inPart(m *marks, like int) {
+	v := t.v
+	m.put(roleAsks, 8*like+v.asksOf())
+	for _, x := range [...]struct {
+		f     feature
+		holds bool
+	}{{roleShort, v.words <= 4}, {roleLong, v.words > 15}, {roleThanks, v.thanks}, {roleAck, v.ack},
+		{roleNod, v.ackword}, {roleSmiley, v.emoji}, {roleLoud, v.loud}, {roleCode, v.code},
+		{roleProblem, v.problem}, {roleReply, v.reply}, {roleAdvice, v.advice}, {roleGuess, v.guess}} {
+		if x.holds {
+			m.put(x.f, like)
+		}
+	}
+	m.put(roleWords, 7*like+step(v.role, -150, -70, -20, 20, 70, 150))
+}
+
+// fades are the shares, of 1024, of a person's points that are left so many messages later.
+var fades = func() (left [recents + 1]int32) {
+	left[0] = 1024
+	for n := range recents {
+		left[n+1] = left[n] * 15 / 16
+	}
+	return left
+}()
+
+// asker returns the points of the person, other than the writer, who most likely is being helped.
+func (t *turn) asker() (best int32, any bool) {
+	r := t.r
+	for i := r.nrecent - 1; i >= max(r.nrecent-recents, 0); i-- {
+		m := &r.recent[i%recents]
+		o := &t.persons[m.who].part
+		if m.who == t.me || m.said != o.atSaid {
+			continue // the writer, or an earlier message
+		}
+		if p := o.points * fades[min(r.said-m.said, recents)] / 1024; !any || p > best {
+			best, any = p, true
+		}
+	}
+	return best, any
+}
+
+// aroundOther notes what the last message of another person shows, if it is near.
+func (t *turn) aroundOther(m *marks, a *part, fresh bool) {
+	o := t.r.other(t.me)
+	if o == nil || t.r.said-o.said > 5 {
+		m.put(otherPoints, 0)
+		return
+	}
+	q := &t.persons[o.who].part
+	m.put(otherPoints, 1+step(q.points, partCuts...))
+	m.put(otherMessage, step(o.points, -100, -30, 30, 100))
+	mine := step(a.points, -40, 40)
+	if fresh {
+		mine = 1
+	}
+	m.put(otherAsks, 3*(bit(o.asks)+bit(o.asks && o.second)+2*bit(o.asks && o.first && !o.second))+mine)
+	me := slices.Contains(o.to[:o.nto], t.me)
+	m.put(otherTo, bit(o.nto > 0)+bit(me)+3*bit(o.asks))
+	m.when(otherAck, o.ack)
+	m.when(otherOfYou, o.second)
+	m.put(otherEver, step(q.average(), -30, 0, 30))
+	m.put(otherLead, step(a.points-q.points, leadCuts...))
+}
+
+// aroundAddressee notes what is known of the person that the message is to.
+func (t *turn) aroundAddressee(m *marks, a *part) {
+	if t.nto == 0 {
+		m.put(toPoints, 0)
+		return
+	}
+	q := &t.persons[t.to[0]].part
+	m.put(toPoints, 1+step(q.points, partCuts...))
+	m.put(toEver, step(q.average(), -70, -30, 0, 30, 70))
+	m.put(toPartner, bit(a.partner == t.to[0]))
+	m.put(toLead, step(a.points-q.points, leadCuts...))
+	m.put(toAsks, t.v.asksOf())
+	m.put(toLive, bit(t.r.said-q.atSaid < 20))
+}
+
+// ruling notes what the rules know of the conversation, before they place the message.
+func (t *turn) ruling(m *marks) {
+	v, p, r := t.v, t.p, t.r
+	m.when(asksSelf, t.asksForSelf())
+	m.when(ownMild, t.own && p.mild)
+	m.when(ownOfYou, t.own && v.second && !v.first)
+	m.when(ownHelped, t.own && p.helpers.n > 0)
+	m.when(wasHelped, p.helpers.n > 0)
+	m.when(askedBack, p.wanted)
+	m.when(toAHelper, t.toHelper())
+	m.when(toOneAsking, t.named)
+	m.when(toALikeOne, t.toAsker())
+	m.when(isAnswer, t.answers())
+	m.when(isHelping, t.helping)
+	m.when(givesMore, p.breadth > p.asks)
+	m.when(helpsToo, p.breadth > 0)
+	m.when(asksMore, p.asks > p.breadth)
+	m.when(isNew, t.newcomer)
+	m.when(isGuest, t.guest && !t.newcomer)
+	m.when(newOfMe, t.newcomer && v.first && t.nto == 0)
+	m.when(hasGreeted, t.greeted())
+	m.when(hasNoted, p.noted != 0)
+	m.when(afterQuestion, r.asked && r.last != t.me)
+	m.when(since1, p.opened != 0 && t.e.time-p.opened <= 60)
+}
