@@ -273,7 +273,7 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// TestAway: with nobody at the address, a run waits for the network and still ends when it is stopped.
+// TestAway: without a server at the address, a run waits for the network and still ends when it is stopped.
 func TestAway(t *testing.T) {
 	s := newServer(t)
 	o, _ := s.at(t)

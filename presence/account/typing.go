@@ -37,7 +37,7 @@ type listener struct {
 	read   time.Time                  // when asking was
 }
 
-// person is somebody in a chat, by the ids of events.
+// person is one member of a chat, by the ids of events.
 type person struct{ chat, user string }
 
 var _ telegram.UpdateHandler = (*listener)(nil)

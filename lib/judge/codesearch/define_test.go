@@ -30,7 +30,7 @@ func TestDefinedFirst(t *testing.T) {
 	}
 }
 
-// TestDeclaredAs: a name of one word is one if the question says what it is, and is found as it is written;
+// TestDeclaredAs: a name of one word is one if the question says its kind, and is found as it is written;
 // a field of that name comes behind.
 func TestDeclaredAs(t *testing.T) {
 	texts := map[string]string{

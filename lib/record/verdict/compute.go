@@ -126,7 +126,7 @@ func (r *ruling) check(name, result, note string) {
 //	risky advice, and not every reference supports              needs_high_confidence, bounce
 //	wording does not fit confidence; AI smell                   bounce
 //	a sentence of the draft is on another subject               scope_drift major, bounce
-//	nothing of what was asked stands in it                      scope_drift major, undecided
+//	nothing of what was asked is in it                          scope_drift major, undecided
 //	it contradicts another open thread                          escalate
 //	no draft, only a request to escalate                        escalate
 //
