@@ -103,35 +103,51 @@ func TestLongLine(t *testing.T) {
 	}
 }
 
-// TestRewritten: a room whose earlier bytes change is reported and not read any more; others are.
+// TestRewritten: a room that is rewritten while it is read, or just after one of its lines was
+// heard, is not read any more, and the other rooms are.
 func TestRewritten(t *testing.T) {
-	w := newWorld(t)
-	w.Say("dev", "ana", "", "one")
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	said, heard, ended := make(chan string, 9), make(chan event.Event, 9), make(chan error)
-	go func() {
-		ended <- w.client().Run(ctx, chat.Resume{}, chattest.Handler{Log: func(format string, args ...any) {
-			said <- fmt.Sprintf(format, args...)
-		}, Event: func(e event.Event) error { heard <- e; return nil }})
-	}()
-	if e := <-heard; e.Content != "one" {
-		t.Fatalf("heard %q", e.Content)
-	}
-	if err := os.WriteFile(filepath.Join(w.dir, "dev"), []byte("zoe: another past\nzoe: and more\n"),
-		0o600); err != nil {
-		t.Fatal(err)
-	}
-	if s := <-said; !strings.Contains(s, "cut or rewritten") {
-		t.Errorf("said %q", s)
-	}
-	w.Say("help-全", "ana", "", "still there?")
-	if e := <-heard; e.Content != "still there?" {
-		t.Errorf("heard %q", e.Content)
-	}
-	cancel()
-	if err := <-ended; err != nil {
-		t.Error(err)
+	for _, at := range []string{"while reading", "later"} {
+		t.Run(at, func(t *testing.T) {
+			w := newWorld(t)
+			w.Say("dev", "ana", "", "one")
+			rewrite := func() {
+				if err := os.WriteFile(filepath.Join(w.dir, "dev"), []byte("zoe: another past\nzoe: and more\n"),
+					0o600); err != nil {
+					t.Error(err)
+				}
+			}
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			said, heard, ended := make(chan string, 9), make(chan event.Event, 9), make(chan error)
+			go func() {
+				ended <- w.client().Run(ctx, chat.Resume{}, chattest.Handler{Log: func(format string, args ...any) {
+					said <- fmt.Sprintf(format, args...)
+				}, Event: func(e event.Event) error {
+					if at == "while reading" && e.Content == "one" {
+						rewrite()
+					}
+					heard <- e
+					return nil
+				}})
+			}()
+			if e := <-heard; e.Content != "one" {
+				t.Fatalf("heard %q", e.Content)
+			}
+			if at == "later" {
+				rewrite()
+			}
+			if s := <-said; !strings.Contains(s, "cut or rewritten") {
+				t.Errorf("said %q", s)
+			}
+			w.Say("help-全", "ana", "", "still there?")
+			if e := <-heard; e.Content != "still there?" {
+				t.Errorf("heard %q", e.Content)
+			}
+			cancel()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 

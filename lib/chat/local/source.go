@@ -203,7 +203,12 @@ func (r *reader) read(ctx context.Context, p *position, f *os.File) error {
 		ready = ready[:0]
 		return err
 	}
+	// The tail is of the lines that were read: the file may be rewritten before a second read.
+	tail, skipped := slices.Clone(p.tail), false
 	end, err := walk(f, p.off, info.Size(), false, func(off int64, line []byte, err error) error {
+		skipped = skipped || errors.Is(err, errLong)
+		tail = append(append(tail, line...), '\n')
+		tail = tail[max(0, len(tail)-tailSize):]
 		e, a, ok := r.line(p, off, line, at, err)
 		switch {
 		case a != nil:
@@ -228,9 +233,14 @@ func (r *reader) read(ctx context.Context, p *position, f *os.File) error {
 		}
 		return err
 	}
-	p.quiet = false
-	if err := p.advance(f, end); err != nil || !r.memory.behind(p) {
-		return err
+	if skipped { // only the beginning of the line is at hand
+		if tail, err = before(f, end); err != nil {
+			return fmt.Errorf("room %q: %w", p.name, err)
+		}
+	}
+	p.quiet, p.off, p.tail = false, end, tail
+	if !r.memory.behind(p) {
+		return nil
 	}
 	return r.saveState()
 }
@@ -289,16 +299,4 @@ func before(f *os.File, off int64) ([]byte, error) {
 		return nil, nil
 	}
 	return b, err
-}
-
-func (p *position) advance(f *os.File, off int64) error {
-	if off == p.off {
-		return nil
-	}
-	tail, err := before(f, off)
-	if err != nil {
-		return fmt.Errorf("room %q: %w", p.name, err)
-	}
-	p.off, p.tail = off, tail
-	return nil
 }
