@@ -33,7 +33,7 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
 RACE = ./lib/base/... ./lib/record/... ./lib/chat/session ./lib/agent/supervise ./lib/flow/supervise
 
 # On a machine that is busy with other things a package may take long. TRI_BIN: the programs under test.
-TEST = TRI_BIN=$(CURDIR)/$(OUT) $(GO) test -timeout 60m -p 4
+TEST = TRI_BIN=$(CURDIR)/$(OUT) $(GO) test -timeout 30m -p 4
 
 all:
 	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -tags urfave_cli_no_docs -ldflags '$(LDFLAGS)' -o $(OUT) ./cmd/...
