@@ -111,8 +111,8 @@ func TestRewritten(t *testing.T) {
 			w := newWorld(t)
 			w.Say("dev", "ana", "", "one")
 			rewrite := func() {
-				if err := os.WriteFile(filepath.Join(w.dir, "dev"), []byte("zoe: another past\nzoe: and more\n"),
-					0o600); err != nil {
+				past := []byte("zoe: another past\nzoe: and more\n")
+				if err := os.WriteFile(filepath.Join(w.dir, "dev"), past, 0o600); err != nil {
 					t.Error(err)
 				}
 			}
@@ -120,15 +120,15 @@ func TestRewritten(t *testing.T) {
 			defer cancel()
 			said, heard, ended := make(chan string, 9), make(chan event.Event, 9), make(chan error)
 			go func() {
-				ended <- w.client().Run(ctx, chat.Resume{}, chattest.Handler{Log: func(format string, args ...any) {
-					said <- fmt.Sprintf(format, args...)
-				}, Event: func(e event.Event) error {
-					if at == "while reading" && e.Content == "one" {
-						rewrite()
-					}
-					heard <- e
-					return nil
-				}})
+				log := func(format string, args ...any) { said <- fmt.Sprintf(format, args...) }
+				ended <- w.client().Run(ctx, chat.Resume{}, chattest.Handler{Log: log,
+					Event: func(e event.Event) error {
+						if at == "while reading" && e.Content == "one" {
+							rewrite()
+						}
+						heard <- e
+						return nil
+					}})
 			}()
 			if e := <-heard; e.Content != "one" {
 				t.Fatalf("heard %q", e.Content)
