@@ -42,6 +42,9 @@ type leg struct {
 // waits is how often a run that no worker has begun says so.
 const waits = 10 * time.Second
 
+// errNoWorker is the end of a run that no worker has begun in time.
+var errNoWorker = errors.New("no worker began the run")
+
 // arriving is a file that comes back.
 type arriving struct {
 	f   *os.File
@@ -53,7 +56,10 @@ type arriving struct {
 func (l *leg) run(ctx context.Context, command []string) (agent.Result, error) {
 	res := agent.Result{SessionID: l.task.SessionID}
 	res.Usage.TokensUnknown = true
-	l.taken = l.wait(ctx)
+	outer := ctx
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	l.taken = l.wait(ctx, cancel)
 	defer l.taken()
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's ^C is for us
@@ -84,6 +90,11 @@ func (l *leg) run(ctx context.Context, command []string) (agent.Result, error) {
 	switch {
 	case errors.As(err, new(*Refused)):
 		return res, err
+	case errors.Is(context.Cause(ctx), errNoWorker) && outer.Err() == nil &&
+		(answer == nil || answer.Error != nil):
+		return res, l.failed(sysexit.Hint(sysexit.With(sysexit.Unavailable, agent.Fail(agent.Timeout,
+			fmt.Errorf("%w within %v", errNoWorker, l.client.wait))),
+			"tri-nats status shows the workers; nats.wait_min is how long a run waits for one"))
 	case ctx.Err() != nil && (answer == nil || answer.Error != nil):
 		if answer != nil {
 			res.Usage = answer.Usage
@@ -98,9 +109,11 @@ func (l *leg) run(ctx context.Context, command []string) (agent.Result, error) {
 	return l.result(answer)
 }
 
-// wait holds the run's time limit, and says from time to time that the run waits, until a worker begins.
-func (l *leg) wait(ctx context.Context) (taken func()) {
+// wait holds the run's time limit, and says from time to time that the run waits, until a worker begins. It
+// ends the run if none begins in time.
+func (l *leg) wait(ctx context.Context, end context.CancelCauseFunc) (taken func()) {
 	release, begun := agent.Hold(ctx), make(chan struct{})
+	bound := time.AfterFunc(l.client.wait, func() { end(errNoWorker) })
 	go func() {
 		tick := time.NewTicker(waits)
 		defer tick.Stop()
@@ -113,7 +126,7 @@ func (l *leg) wait(ctx context.Context) (taken func()) {
 			}
 		}
 	}()
-	return sync.OnceFunc(func() { close(begun); release() })
+	return sync.OnceFunc(func() { bound.Stop(); close(begun); release() })
 }
 
 // listen handles messages until the result. When ctx ends it cancels, and after a grace kills the command.

@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -32,6 +33,7 @@ type Client struct {
 	commands [][]string // one for each host
 
 	grace time.Duration // between a cancel and the end of the command
+	wait  time.Duration // for a worker
 }
 
 var (
@@ -48,7 +50,10 @@ var ssh = []string{"ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10"
 
 // New returns the agent that cfg.On places elsewhere. can is what the agent supports here.
 func New(cfg config.Agent, sandbox string, can agent.Ability) *Client {
-	c := &Client{cfg: cfg, sandbox: sandbox, grace: grace}
+	c := &Client{cfg: cfg, sandbox: sandbox, grace: grace, wait: math.MaxInt64}
+	if cfg.WaitMin > 0 {
+		c.wait = time.Duration(cfg.WaitMin * float64(time.Minute))
+	}
 	for _, host := range cfg.Hosts() {
 		c.commands = append(c.commands, append(ssh[:len(ssh):len(ssh)], "--", host, "tri-nats work --stdio"))
 	}

@@ -51,9 +51,10 @@ type Agent struct {
 	// On is where the agent's program runs: "" is this machine, "ssh HOST ..." the first of the hosts
 	// that can, "nats" the machine that takes the run from the queue. See Hosts.
 	On string `yaml:"on"`
-	// Codebases are those of the configuration, by whose names another machine knows them. Load sets
+	// Load sets the rest. Codebases are those of the configuration, by whose names another machine knows
 	// them.
 	Codebases []Codebase `yaml:"-"`
+	WaitMin   float64    `yaml:"-"` // Nats.WaitMin; 0 is no bound
 
 	// Fallback are endpoints of api that are asked in turn, from one turn of a run on, if the one before
 	// is busy, fails or does not answer. A refused key or a refusal of the model asks none of them.

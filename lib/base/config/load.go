@@ -146,7 +146,7 @@ func parse(path string, text []byte) (*Config, error) {
 	c.Path = abs
 	c.resolvePaths(filepath.Dir(abs))
 	for _, a := range []*Agent{&c.Investigator, &c.Validator, &c.Box.Agent} {
-		a.Codebases = c.Codebases
+		a.Codebases, a.WaitMin = c.Codebases, c.Nats.WaitMin
 	}
 	c.compile(f)
 	return c, f.err()

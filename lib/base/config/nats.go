@@ -16,6 +16,8 @@ type Nats struct {
 	Replicas int    `yaml:"replicas"`  // of each stream: 1 (default), 3 or 5
 	// seconds after which the run of a dead worker is given to another; default 30
 	LeaseS float64 `yaml:"lease_s"`
+	// minutes after which a run that no worker has begun fails; default 60
+	WaitMin float64 `yaml:"wait_min"`
 }
 
 func (n *Nats) fill() {
@@ -24,6 +26,9 @@ func (n *Nats) fill() {
 	}
 	if n.LeaseS == 0 {
 		n.LeaseS = 30
+	}
+	if n.WaitMin == 0 {
+		n.WaitMin = 60
 	}
 }
 

@@ -181,6 +181,24 @@ echo '{"result":{"id":"'$id'","value":"Mg==","usage":{},"sha256":"`+sumOf("2")+`
 	}
 }
 
+// TestNoWorker: a job that no worker begins in time is withdrawn, and its run fails with what to do.
+func TestNoWorker(t *testing.T) {
+	dir := t.TempDir()
+	told := filepath.Join(dir, "told")
+	fakeSSH(t, "#!/bin/bash\nread order; read word; echo \"$word\" >'"+told+"'\n")
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	a := remote.New(config.Agent{Agent: "exec", On: "ssh one", WaitMin: 0.3 / 60}, "off", agent.Ability{})
+	_, err := a.Run(ctx, agent.Task{Prompt: "?", Codebase: dir, Dir: t.TempDir(), Schema: []byte(`{}`)})
+	if status, _ := sysexit.Of(err); status != sysexit.Unavailable || ctx.Err() != nil ||
+		!strings.Contains(err.Error(), "no worker began the run within 300ms") || len(sysexit.Hints(err)) == 0 {
+		t.Errorf("%v, %v", err, ctx.Err())
+	}
+	if word, _ := os.ReadFile(told); string(word) != `{"cancel":true}`+"\n" {
+		t.Errorf("the queue is told %q", word)
+	}
+}
+
 // TestNobody: where no host can, the error says why each refused, or what ssh said.
 func TestNobody(t *testing.T) {
 	here := repository(t, "x")
