@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"tri/lib/base/config"
 	"tri/lib/record/draft"
 	"tri/lib/record/event"
 	"tri/lib/record/run"
@@ -67,5 +68,38 @@ func TestFair(t *testing.T) {
 		alone, last-first+1)
 	if len(starts) != 2*(flood+others) || last-first+1 > 2*alone {
 		t.Errorf("%d runs; the others' runs %d to %d", len(starts), first, last)
+	}
+}
+
+// TestAway: a run that waits for a worker elsewhere holds up none here.
+func TestAway(t *testing.T) {
+	b := newBench(t)
+	b.cfg.Dispatch.Concurrency, b.cfg.Validator.On = 1, config.Queue
+	b.add("1", "ana", "", event.Actionable, "why?")
+	b.add("2", "ben", "", event.Actionable, "where?")
+	o := b.options()
+	investigate, validate, second := o.Investigate, o.Validate, make(chan struct{})
+	o.Investigate = func(ctx context.Context, th *thread.Thread, h []Hint, r *run.Run) (*draft.Return, error) {
+		if th.OriginalSenderID == "ben" {
+			close(second)
+		}
+		return investigate(ctx, th, h, r)
+	}
+	o.Validate = func(ctx context.Context, th *thread.Thread, h []Hint, r *run.Run) (*verdict.Verdict, error) {
+		select {
+		case <-second:
+		case <-ctx.Done():
+		}
+		return validate(ctx, th, h, r)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	if err := Run(ctx, o); err != nil || ctx.Err() != nil {
+		t.Fatal(err, ctx.Err())
+	}
+	for _, id := range []string{"1", "2"} {
+		if offers, _ := b.offers(id); offers != 1 {
+			t.Errorf("question %s has %d offers", id, offers)
+		}
 	}
 }

@@ -24,7 +24,8 @@ import (
 type job struct {
 	kind, runID, key string
 	long             bool
-	rank             int // in the queue: lower first
+	rank             int    // in the queue: lower first
+	at               string // one of slots; set by begin
 
 	// before does the run's work without an agent, from an earlier answer. If it returns errAnew, the run
 	// is started again without it.
@@ -43,8 +44,7 @@ type pool struct {
 	Options
 	running map[string]bool // run ids, queued or in progress
 	queue   []job
-	active  int             // short runs in progress
-	long    int             // long runs in progress
+	busyAt  map[string]int  // runs in progress
 	live    map[string]live // runs in progress, by id
 	results chan result
 	begun   chan thread.Input // starts of long runs, with where to watch them
@@ -54,7 +54,7 @@ type pool struct {
 
 func newPool(o Options) *pool {
 	return &pool{
-		Options: o, running: map[string]bool{}, live: map[string]live{},
+		Options: o, running: map[string]bool{}, busyAt: map[string]int{}, live: map[string]live{},
 		results: make(chan result), begun: make(chan thread.Input), lost: make(chan error, 1),
 		pauses: []time.Duration{30 * time.Second, 2 * time.Minute},
 	}
@@ -78,33 +78,65 @@ func (p *pool) enqueue(j job) {
 	p.queue = slices.Insert(p.queue, i, j)
 }
 
+// Where runs are, each with slots of its own: a run elsewhere may wait long until a worker begins, and holds
+// up none here.
+const (
+	here     = "here"
+	away     = "away" // config.Agent.On
+	detached = "detached"
+)
+
+var slots = []string{here, away, detached}
+
+// slot returns where a run will be.
+func (p *pool) slot(j job) string {
+	a := p.Config.Investigator
+	if j.kind == run.Validate {
+		a = p.Config.Validator
+	}
+	switch {
+	case j.long:
+		return detached
+	case a.On != "" && j.before == nil:
+		return away
+	}
+	return here
+}
+
 // begin starts a run in its own goroutine.
 func (p *pool) begin(ctx context.Context, j job, t *thread.Thread, hints []Hint) {
-	if j.long {
-		p.long++
-	} else {
-		p.active++
-	}
+	j.at = p.slot(j)
+	p.busyAt[j.at]++
 	go p.work(ctx, p.live[j.runID].context, j, t, hints)
 }
 
 // room reports whether a run could start now.
-func (p *pool) room(j job) bool {
-	if j.long {
-		return p.long < p.Config.Dispatch.Concurrency
-	}
-	return p.active < p.Config.Dispatch.Concurrency
-}
+func (p *pool) room(j job) bool { return p.busyAt[p.slot(j)] < p.Config.Dispatch.Concurrency }
 
 // full reports whether no run at all could start now.
-func (p *pool) full() bool { return !p.room(job{}) && !p.room(job{long: true}) }
+func (p *pool) full() bool {
+	for _, at := range slots {
+		if p.busyAt[at] < p.Config.Dispatch.Concurrency {
+			return false
+		}
+	}
+	return true
+}
+
+// active counts the runs in progress.
+func (p *pool) active() (n int) {
+	for _, k := range p.busyAt {
+		n += k
+	}
+	return n
+}
 
 // busy reports whether runs are queued or in progress.
-func (p *pool) busy() bool { return len(p.queue)+p.active+p.long > 0 }
+func (p *pool) busy() bool { return len(p.queue)+p.active() > 0 }
 
 // drain waits for runs that the end of the context interrupted.
 func (p *pool) drain() {
-	for p.active+p.long > 0 {
+	for p.active() > 0 {
 		p.ended((<-p.results).job)
 	}
 }
@@ -335,11 +367,7 @@ func (p *pool) limit(j job, t *thread.Thread) time.Duration {
 
 // ended frees the slot of a run.
 func (p *pool) ended(j job) {
-	if j.long {
-		p.long--
-	} else {
-		p.active--
-	}
+	p.busyAt[j.at]--
 	delete(p.running, j.runID)
 	if l := p.live[j.runID]; l.cancel != nil {
 		l.cancel(nil)

@@ -90,7 +90,7 @@ func (p *pool) stopLost() error {
 			continue
 		}
 		p.running[id] = true
-		p.long++
+		p.busyAt[detached]++
 		go func() {
 			err := p.Long.Stop(id)
 			var res *run.Result
@@ -100,7 +100,7 @@ func (p *pool) stopLost() error {
 			if err != nil {
 				p.Say("stop long run %s: %v", id, err)
 			}
-			p.results <- result{job{kind: run.Investigate, runID: id, key: key, long: true}, res}
+			p.results <- result{job{kind: run.Investigate, runID: id, key: key, long: true, at: detached}, res}
 		}()
 	}
 	return nil
