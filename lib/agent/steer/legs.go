@@ -47,6 +47,7 @@ type legs struct {
 	read    []run.Reading
 	tools   []run.ToolUse
 	said    string
+	asked   *run.Ask     // of this leg, if it outlives this process
 	earlier *draft.Usage // of attempts before this process
 	spent   *draft.Usage // of the legs that have ended
 	usage   draft.Usage  // of this leg so far
@@ -60,7 +61,7 @@ type legs struct {
 // open reads what earlier attempts left in the run's folder.
 func (a *Agent) open(t agent.Task) (*legs, error) {
 	l := &legs{a: a, task: t, native: agent.Abilities(a.Agent).Steers != "", arrived: make(chan run.Word),
-		saved: a.Now()}
+		saved: a.Now(), stamps: newStamper(t.Codebase, a.Now)}
 	var err error
 	if l.words, err = run.Words(t.Dir); err != nil {
 		return nil, err
@@ -73,8 +74,9 @@ func (a *Agent) open(t agent.Task) (*legs, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c != nil && c.Leg == 1 && len(l.words) == 0 && agent.Abilities(a.Agent).Rejoins {
-		c = nil // it is at work on the same prompt, or has answered it
+	if c != nil && c.Asked != nil && agent.Abilities(a.Agent).Rejoins {
+		l.rejoin(c, ears)
+		return l, nil
 	}
 	for _, e := range ears {
 		l.leg = max(l.leg, e.Leg)
@@ -92,8 +94,20 @@ func (a *Agent) open(t agent.Task) (*legs, error) {
 	if t.Resume && !l.again {
 		l.session, l.own = t.SessionID, true
 	}
-	l.stamps = newStamper(t.Codebase, a.Now)
+	if l.why != "" && agent.Abilities(a.Agent).Rejoins {
+		l.spent, l.earlier = l.earlier, nil
+	}
 	return l, nil
+}
+
+// rejoin takes up a leg that is under way elsewhere, or has ended there. Words that its prompt lacks arrive
+// again; the worker that has them ignores them.
+func (l *legs) rejoin(c *run.Checkpoint, ears []run.Heard) {
+	l.asked, l.spent = c.Asked, c.Asked.Spent
+	l.words = l.words[:min(len(l.words), c.Asked.Words)]
+	l.leg, l.again = c.Leg-1, true
+	l.session, l.read, l.tools, l.said = c.SessionID, c.Read, c.Tools, c.Said
+	l.ears = slices.DeleteFunc(ears, func(e run.Heard) bool { return e.Leg != c.Leg })
 }
 
 // begin returns the task of the next leg. All words are in its prompt.
@@ -102,7 +116,13 @@ func (l *legs) begin() (t agent.Task, err error) {
 	defer l.mu.Unlock()
 	t = l.task
 	l.leg++
-	l.ears, l.usage, l.last = nil, draft.Usage{}, nil
+	l.usage, l.last = draft.Usage{}, nil
+	if q := l.asked; q != nil { // rejoined
+		t.Prompt, t.Question, t.Messages = q.Prompt, q.Question, q.Messages
+		t.MaxTurns, t.MaxCostUSD = q.MaxTurns, q.MaxCostUSD
+		return t, l.lost
+	}
+	l.ears = nil
 	can := agent.Abilities(l.a.Agent)
 	switch {
 	case l.own && !l.again:
@@ -127,6 +147,10 @@ func (l *legs) begin() (t agent.Task, err error) {
 			t.MaxCostUSD = max(0.0001, t.MaxCostUSD-*s.CostUSD) // 0 is no limit
 		}
 	}
+	if can.Rejoins {
+		l.asked = &run.Ask{Prompt: t.Prompt, Question: t.Question, Messages: t.Messages, MaxTurns: t.MaxTurns,
+			MaxCostUSD: t.MaxCostUSD, Words: len(l.words), Spent: l.spent}
+	}
 	var ids []string
 	for _, w := range l.words {
 		ids = append(ids, w.ID)
@@ -148,7 +172,7 @@ func (l *legs) messages(t agent.Task) []string {
 func (l *legs) next(why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.why, l.again, l.own = why, true, false
+	l.why, l.again, l.own, l.asked = why, true, false, nil
 	l.save()
 	l.pass(agent.Event{Kind: agent.Milestone, Text: fmt.Sprintf("leg %d: %s", l.leg+1, why),
 		SessionID: l.session})
@@ -161,6 +185,7 @@ func (l *legs) unfork() {
 	c := l.task.From
 	l.task.Fork, l.again, l.why, l.session, l.leg = false, true,
 		"it is a question of its own now", "", l.leg-1
+	l.asked = nil
 	l.read, l.tools, l.said = c.Read, c.Tools, c.Said
 }
 
@@ -233,7 +258,7 @@ func (l *legs) save() {
 	c := run.Checkpoint{
 		At: text.Timestamp(l.saved), RunID: filepath.Base(l.task.Dir), Leg: l.leg, SessionID: l.session,
 		Turns: total.Turns, Usage: &total, Read: l.read, Tools: l.tools, Said: l.said,
-		Heard: run.Answered(l.ears),
+		Heard: run.Answered(l.ears), Asked: l.asked,
 	}
 	l.fail(c.Save(l.task.Dir))
 }
@@ -289,8 +314,9 @@ func (l *legs) used(e agent.Event) {
 	l.read = l.read[max(0, len(l.read)-maxRead):]
 }
 
-// finish passes the last event on, and notes the words that came too late.
-func (l *legs) finish(err error) {
+// finish passes the last event on, and notes the words that came too late. A run that is interrupted is
+// asked for again.
+func (l *legs) finish(err error, interrupted bool) {
 	late := l.unheard()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -299,6 +325,9 @@ func (l *legs) finish(err error) {
 		ids = append(ids, w.ID)
 	}
 	l.note(run.Late, ids...)
+	if !interrupted {
+		l.asked = nil
+	}
 	l.save()
 	last := l.last
 	if last == nil && err != nil {

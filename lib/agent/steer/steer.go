@@ -144,10 +144,10 @@ func (l *legs) run(ctx context.Context) (agent.Result, error) {
 			l.unfork()
 			continue
 		case t.Resume && errors.Is(err, agent.ErrNoResume) && !l.own:
-			l.session, l.leg = "", l.leg-1 // the same leg, in a new session
+			l.session, l.leg, l.asked = "", l.leg-1, nil // the same leg, in a new session
 			continue
 		case errors.Is(err, agent.ErrNoSteer) && l.native:
-			l.native, l.leg = false, l.leg-1
+			l.native, l.leg, l.asked = false, l.leg-1, nil
 			continue
 		case err != nil && agent.FailureKind(err) == agent.Killed && crashes < MaxCrashes:
 			crashes++
@@ -157,7 +157,7 @@ func (l *legs) run(ctx context.Context) (agent.Result, error) {
 			l.next("something was said at the end")
 			continue
 		}
-		l.finish(err)
+		l.finish(err, ctx.Err() != nil)
 		return res, err
 	}
 }

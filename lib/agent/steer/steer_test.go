@@ -38,6 +38,7 @@ type story struct {
 	home   *durable.Home
 	task   agent.Task
 	events []agent.Event
+	kill   context.CancelFunc // ends the process that runs it
 }
 
 func newStory(t *testing.T) *story {
@@ -81,7 +82,8 @@ func (s *story) run(a *scripted) (agent.Result, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	return w.Run(ctx, s.task)
+	s.kill = cancel
+	return supervise.Wrap(w, supervise.Options{}).Run(ctx, s.task)
 }
 
 func (s *story) hearing() (all []string) {
@@ -95,27 +97,63 @@ func (s *story) hearing() (all []string) {
 	return all
 }
 
-// TestRejoins: after the end of our process, an agent elsewhere that is still at work is asked the same, so
-// that it has one job; any other begins anew and hears what was done.
+// TestRejoins: after the end of our process in any leg, an agent elsewhere that is still at work is asked the
+// same, so that it has one job with one price, and words that came meanwhile arrive; any other agent begins
+// anew and hears what was done.
 func TestRejoins(t *testing.T) {
 	for _, rejoins := range []bool{true, false} {
 		s := newStory(t)
-		a := &scripted{can: agent.Ability{Steers: agent.Next, Rejoins: rejoins}}
-		a.legs = []func(context.Context, agent.Task) (agent.Result, error){
-			func(_ context.Context, t agent.Task) (agent.Result, error) {
-				t.See(agent.Event{Kind: agent.Thought, Text: "it is in a.go", SessionID: "far"})
-				return agent.Result{}, context.Canceled
-			},
-			func(context.Context, agent.Task) (agent.Result, error) { return agent.Result{Text: "yes"}, nil },
+		a := &scripted{can: agent.Ability{Rejoins: rejoins}}
+		dies := func(tokens int64) func(context.Context, agent.Task) (agent.Result, error) {
+			return func(ctx context.Context, t agent.Task) (agent.Result, error) {
+				t.See(agent.Event{Kind: agent.Thought, Text: "it is in a.go", SessionID: "far",
+					Usage: &draft.Usage{InputTokens: tokens}})
+				s.kill()
+				<-ctx.Done()
+				return agent.Result{}, ctx.Err()
+			}
 		}
-		if _, err := s.run(a); !errors.Is(err, context.Canceled) {
-			t.Fatal(err)
+		cut := func(kind, text string) func(context.Context, agent.Task) (agent.Result, error) {
+			return func(ctx context.Context, _ agent.Task) (agent.Result, error) {
+				if !rejoins || kind != run.Redirect { // else it came before the process did
+					s.say(kind, text)
+				}
+				<-ctx.Done()
+				return agent.Result{Usage: draft.Usage{InputTokens: 100}}, ctx.Err()
+			}
+		}
+		a.legs = []func(context.Context, agent.Task) (agent.Result, error){
+			dies(1), cut(run.Append, "only auth"), dies(2), cut(run.Redirect, "only b.go"), dies(3),
+			func(context.Context, agent.Task) (agent.Result, error) {
+				return agent.Result{Text: "yes", Usage: draft.Usage{InputTokens: 10}}, nil
+			},
+		}
+		for n := range 3 {
+			if n == 2 && rejoins {
+				s.say(run.Redirect, "only b.go")
+			}
+			if _, err := s.run(a); !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
 		}
 		if res, err := s.run(a); err != nil || res.Text != "yes" {
 			t.Fatalf("%+v, %v", res, err)
 		}
-		if same := a.got[1].Prompt == a.got[0].Prompt; same != rejoins {
-			t.Errorf("rejoins %v, then %q", rejoins, a.got[1].Prompt)
+		for _, legs := range [][2]int{{0, 1}, {2, 3}, {4, 5}} {
+			if same := a.got[legs[1]].Prompt == a.got[legs[0]].Prompt; same != rejoins {
+				t.Errorf("rejoins %v, leg %d again: %q", rejoins, legs[0]+1, a.got[legs[1]].Prompt)
+			}
+		}
+		if last := a.got[5].Prompt; !strings.Contains(last, "only auth") || !strings.Contains(last, "only b.go") {
+			t.Errorf("a word is missing: %q", last)
+		}
+		if got := s.hearing(); rejoins && !slices.Equal(got, []string{"prompt 2", "prompt 3", "prompt 3"}) {
+			t.Errorf("heard %q", got)
+		}
+		state, err := run.LoadState(s.task.Dir)
+		if err != nil || state.Usage.InputTokens != 210 && rejoins {
+			t.Errorf("rejoins %v: used %+v, %v; want 100 for each leg that was cut, and 10", rejoins, state.Usage,
+				err)
 		}
 	}
 }

@@ -86,6 +86,9 @@ func (a *Agent) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 	if err := w.open(); err != nil {
 		return agent.Result{}, fmt.Errorf("%w: %w", agent.ErrNotKept, err)
 	}
+	if agent.Abilities(a.Agent).Rejoins {
+		w.earlier = nil // what it reports includes earlier attempts
+	}
 	t.Watch = w.event
 	t.MaxTurns = cmp.Or(t.MaxTurns, a.Turns)
 	t.MaxCostUSD = cmp.Or(t.MaxCostUSD, a.CostUSD)

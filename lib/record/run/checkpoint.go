@@ -24,6 +24,18 @@ type Checkpoint struct {
 	Said      string          `json:"said,omitempty"`  // untrusted
 	Heard     []string        `json:"heard,omitempty"` // ids of words
 	Value     json.RawMessage `json:"value,omitempty"` // untrusted
+	Asked     *Ask            `json:"asked,omitempty"` // of a leg that outlives this process; until it ends
+}
+
+// Ask is what a leg under way is asked: asked again with the same words, it is the same run.
+type Ask struct {
+	Prompt     string       `json:"prompt"`
+	Question   string       `json:"question,omitempty"`
+	Messages   []string     `json:"messages,omitempty"`
+	MaxTurns   int          `json:"max_turns,omitempty"`
+	MaxCostUSD float64      `json:"max_cost_usd,omitempty"`
+	Words      int          `json:"words"`           // of words.ndjson that the prompt has
+	Spent      *draft.Usage `json:"spent,omitempty"` // by the legs before
 }
 
 // Reading is a file that the agent was seen to read, with its receipt as of then.
