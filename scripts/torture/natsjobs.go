@@ -87,8 +87,8 @@ type naive struct {
 	mu    sync.Mutex
 }
 
-func newNaive(address string) (*naive, error) {
-	nc, err := nats.Connect("nats://"+address, nats.MaxReconnects(-1),
+func newNaive(urls string) (*naive, error) {
+	nc, err := nats.Connect(urls, nats.MaxReconnects(-1),
 		nats.ReconnectWait(50*time.Millisecond), nats.RetryOnFailedConnect(true))
 	if err != nil {
 		return nil, err
@@ -156,7 +156,8 @@ func (c *naive) stop() {
 	c.ended.Wait()
 }
 
-func (c *naive) judge() (lost, doubled int) {
+func (c *naive) judge() string {
+	lost, doubled := 0, 0
 	time.Sleep(3 * time.Second) // what is delivered again comes now
 	c.stop()
 	for n := range c.sent {
@@ -167,7 +168,7 @@ func (c *naive) judge() (lost, doubled int) {
 			doubled += k - 1
 		}
 	}
-	return lost, doubled
+	return fmt.Sprintf("a control that trusts the server: %d of %d lost, %d doubled", lost, c.sent, doubled)
 }
 
 // natsJobs: orders are given to relays while relays, workers and the server are killed.
@@ -188,7 +189,7 @@ func natsJobs(o options) error {
 		return err
 	}
 	jobs := max(o.rounds/2, 10)
-	var relays, resultless atomic.Int64
+	var relays, resultless, calm atomic.Int64 // calm: when the last kill was, in Unix time
 	next, stop := make(chan int), make(chan struct{})
 	results := make([]map[string]bool, jobs)
 	var hands sync.WaitGroup
@@ -197,8 +198,8 @@ func natsJobs(o options) error {
 		hands.Go(func() {
 			for n := range next {
 				results[n] = map[string]bool{}
-				for try := 0; len(results[n]) == 0 &&
-					time.Since(begun) < o.wait+time.Duration(o.rounds)*time.Second; try++ {
+				for try := 0; len(results[n]) == 0 && (calm.Load() == 0 ||
+					time.Since(time.Unix(calm.Load(), 0)) < o.wait); try++ {
 					relays.Add(1)
 					r := w.relay(n, strings.TrimSpace(string(head)), try == 0 && (n+hand)%3 == 0)
 					if r == nil {
@@ -211,7 +212,11 @@ func natsJobs(o options) error {
 		})
 	}
 	harmed := make(chan error, 1)
-	go func() { harmed <- w.harmUntil(stop) }()
+	go func() {
+		err := w.harmUntil(stop)
+		calm.Store(time.Now().Unix())
+		harmed <- err
+	}()
 	for n := range jobs {
 		next <- n
 	}
@@ -223,18 +228,18 @@ func natsJobs(o options) error {
 	}
 	lost, failed := missing(results)
 	starts, _ := os.ReadFile(w.path("starts"))
-	fmt.Printf("nats jobs: %d jobs in %v, kills %v, %d relays of which %d were killed or failed, runs started %d: results lost %d, both workers killed %d\n",
-		jobs, time.Since(begun).Round(time.Second), w.kills, relays.Load(), resultless.Load(),
-		bytes.Count(starts, []byte("\n")), lost, failed)
+	fmt.Printf("nats jobs: %d jobs, %d rounds in %v, kills %v, %d relays of which %d were killed or failed, runs started %d: results lost %d, both workers killed %d; %s\n",
+		jobs, w.harmed, time.Since(begun).Round(time.Second), w.kills, relays.Load(), resultless.Load(),
+		bytes.Count(starts, []byte("\n")), lost, failed, w.control.judge())
 	if lost > 0 {
 		return fmt.Errorf("nats jobs: %d results lost", lost)
 	}
 	return nil
 }
 
-// harmUntil harms a part of the system again and again.
+// harmUntil harms a part of the system in every round, until stop.
 func (w *natsWorld) harmUntil(stop <-chan struct{}) error {
-	for {
+	for w.harmed < w.rounds {
 		select {
 		case <-stop:
 			return nil
@@ -244,6 +249,7 @@ func (w *natsWorld) harmUntil(stop <-chan struct{}) error {
 			return err
 		}
 	}
+	return nil
 }
 
 // missing counts jobs without a result, and results that are an error: two workers died of the job.
@@ -333,8 +339,9 @@ func natsDispatch(o options) error {
 		return err
 	}
 	rebuilt, err := said(w.command("hub", "tri-dispatch", "--rebuild"))
-	fmt.Printf("nats dispatch: %d questions in %v, %d lives, kills %v: %d offered, %d doubled; rebuild: %s",
-		n, time.Since(begun).Round(time.Second), lives, w.kills, offered, doubled, rebuilt)
+	fmt.Printf("nats dispatch: %d questions, %d rounds in %v, %d lives, kills %v: %d offered, %d doubled; %s; rebuild: %s",
+		n, w.harmed, time.Since(begun).Round(time.Second), lives, w.kills, offered, doubled, w.control.judge(),
+		rebuilt)
 	switch {
 	case err != nil:
 		return err
