@@ -3,65 +3,18 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
 
 	"tri/lib/base/broker"
-	"tri/lib/base/config"
+	"tri/lib/base/broker/brokertest"
 )
-
-// serve starts the real server with the configuration of tri-nats init, and returns the folder of the keys.
-func serve(t *testing.T) (dir, url string) {
-	t.Helper()
-	server := filepath.Join(os.Getenv("TRI_BIN"), "nats-server")
-	if _, err := os.Stat(server); err != nil {
-		t.Skip("make bin/nats-server builds the server")
-	}
-	dir = filepath.Join(t.TempDir(), "nats")
-	if _, err := broker.Init(dir, []string{"127.0.0.1"}, 2); err != nil {
-		t.Fatal(err)
-	}
-	ports, err := freePorts(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	conf := filepath.Join(dir, "nats-server.conf")
-	text, err := os.ReadFile(conf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(conf,
-		[]byte(strings.Replace(string(text), "0.0.0.0:4222", fmt.Sprint("127.0.0.1:", ports[0]), 1)),
-		0o600); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(server, "-c", "nats-server.conf")
-	cmd.Dir, cmd.SysProcAttr = dir, &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	url = fmt.Sprint("tls://127.0.0.1:", ports[0])
-	if !soon(func() bool { c, err := connect(dir, url, "hub", nil); closeIf(c); return err == nil }) {
-		t.Fatal("the server does not answer")
-	}
-	return dir, url
-}
-
-func closeIf(c *nats.Conn) {
-	if c != nil {
-		c.Close()
-	}
-}
 
 // connect logs in with a role's key. denied receives the subjects that the server refuses.
 func connect(dir, url, name string, denied chan<- string) (*nats.Conn, error) {
@@ -83,7 +36,7 @@ var violation = regexp.MustCompile(`(?i)permissions violation for (publish|subsc
 // TestNatsRoles asks the real server for every subject and every role: what RightsOf lists is allowed, and
 // of everything else that any role has, and of administration, nothing.
 func TestNatsRoles(t *testing.T) {
-	dir, url := serve(t)
+	dir, url := brokertest.Serve(t, nil)
 	roles := map[string]string{"hub": broker.RoleHub, "watch": broker.RoleWatch, "copy": broker.RoleCopy,
 		"worker1": broker.RoleWorker, "worker2": broker.RoleWorker}
 	concrete := func(s string) string {
@@ -225,17 +178,8 @@ func covers(rights map[string]bool, s string) bool {
 
 // TestNatsFork: a copy that differs, and a log that was replaced, are refused by name.
 func TestNatsFork(t *testing.T) {
-	dir, url := serve(t)
-	open := func(role string) *broker.Conn {
-		c, err := broker.Open(t.Context(),
-			config.Nats{URL: url, SeedFile: filepath.Join(dir, role+".seed"),
-				CAFile: filepath.Join(dir, "ca.pem"), Replicas: 1, LeaseS: 2}, "test", t.Logf)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(c.Close)
-		return c
-	}
+	dir, url := brokertest.Serve(t, nil)
+	open := func(role string) *broker.Conn { return brokertest.Open(t, dir, url, role) }
 	done := make(chan struct{})
 	close(done)
 	log := filepath.Join(t.TempDir(), "events.ndjson")

@@ -168,6 +168,9 @@ type Job struct {
 // Take waits for a job, at most some seconds: nil if there was none.
 func (c *Conn) Take(ctx context.Context) (*Job, error) {
 	cons, err := c.js.Consumer(ctx, workStream, workers)
+	if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrConsumerNotFound) {
+		return nil, errors.New("there is no queue yet: the hub's first run makes it")
+	}
 	if err != nil {
 		return nil, Explain(err)
 	}

@@ -64,10 +64,6 @@ func gitIn(t *testing.T, dir string, args ...string) {
 // that has none.
 func hub(t *testing.T, here string, hosts map[string]string) (agent.Agent, agent.Task) {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	script, on := "#!/bin/sh\nfor last; do host=$prev prev=$last; done\ncase $host in\n", "ssh"
 	for _, host := range []string{"one", "two"} {
 		dir, ok := hosts[host]
@@ -78,11 +74,7 @@ func hub(t *testing.T, here string, hosts map[string]string) (agent.Agent, agent
 		if dir != "" {
 			f.Codebases = []config.Codebase{{Name: "api", Path: dir}}
 		}
-		text, err := json.Marshal(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		script += host + ") exec env " + farVariable + "='" + string(text) + "' '" + self + "';;\n"
+		script += host + ") exec env " + f.start(t) + ";;\n"
 		on += " " + host
 	}
 	fakeSSH(t, script+"esac\necho no route to $host >&2; exit 255\n")

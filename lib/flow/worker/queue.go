@@ -225,9 +225,10 @@ func (l *queued) Send(m remote.Message) error {
 		l.mu.Lock()
 		canceled := l.canceled
 		l.mu.Unlock()
-		if canceled && m.Result.Error != nil { // not kept: the hub may ask again
+		if f := m.Result.Error; f != nil && (canceled || f.Status == sysexit.TempFail) {
 			ctx, cancel := context.WithTimeout(l.ctx, patience)
 			defer cancel()
+			m.Result.Files = nil // not kept, nor the result: the hub may ask again
 			return errors.Join(l.say(m), l.job.Cancel(ctx))
 		}
 		return l.finish(l.ctx, m.Result)

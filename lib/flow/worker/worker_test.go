@@ -13,6 +13,7 @@ import (
 	"tri/lib/agent/claude"
 	"tri/lib/agent/exec"
 	"tri/lib/agent/remote"
+	"tri/lib/base/broker"
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
 )
@@ -23,6 +24,9 @@ type far struct {
 	Argv                 []string
 	Home                 string // of a worker that prepares its places itself
 	Codebases            []config.Codebase
+	Nats                 *config.Nats // of one that takes jobs from the queue, or, as a hub, hands one out
+	Hub                  bool
+	Mark                 string // agenttest's variable, which a process that outlives the run must not have
 }
 
 const farVariable = "TRI_WORK_TEST"
@@ -43,6 +47,9 @@ func beFar(text string) error {
 	var f far
 	if err := json.Unmarshal([]byte(text), &f); err != nil {
 		return err
+	}
+	if f.Mark != "" {
+		_ = os.Setenv(agenttest.Variable, f.Mark)
 	}
 	w := &Worker{Name: "far", Config: &config.Config{Sandbox: f.Sandbox,
 		Investigator: config.Agent{Agent: f.Agent, Command: f.Argv, Env: []string{agenttest.Variable}}},
@@ -68,36 +75,63 @@ func beFar(text string) error {
 		}
 		w.Home, w.Config.Codebases, w.place = h, f.Codebases, nil
 	}
-	return w.Stdio(context.Background(), os.Stdin, os.Stdout)
+	ctx := context.Background()
+	if f.Nats == nil {
+		return w.Stdio(ctx, os.Stdin, os.Stdout)
+	}
+	say := func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
+	conn, err := broker.Open(ctx, *f.Nats, "test", say)
+	if err != nil {
+		return err
+	}
+	if f.Hub {
+		return (&Relay{Conn: conn}).Run(ctx, os.Stdin, os.Stdout)
+	}
+	return (&Queue{Worker: w, Conn: conn, Slots: 2, Say: say}).Run(ctx, "test")
 }
 
 // over returns a maker of agents that run over ssh, which is a script that starts this program.
 func over(name string, can agent.Ability) func(*testing.T, []string, string) agent.Agent {
 	return func(t *testing.T, argv []string, sandbox string) agent.Agent {
 		t.Helper()
-		self, err := os.Executable()
-		if err != nil {
-			t.Fatal(err)
-		}
-		runs := t.TempDir()
-		if len(argv) > 1 { // <runs>/<run>/home/bench/program
-			for runs = argv[1]; filepath.Base(runs) != "home"; runs = filepath.Dir(runs) {
-			}
-			runs = filepath.Dir(filepath.Dir(runs))
-		}
-		text, err := json.Marshal(far{Agent: name, Sandbox: sandbox, Runs: runs, Argv: argv})
-		if err != nil {
-			t.Fatal(err)
-		}
-		fakeSSH(t, "#!/bin/sh\nexec env "+farVariable+"='"+string(text)+"' '"+self+"'\n")
+		fakeSSH(t, "#!/bin/sh\nexec env "+
+			far{Agent: name, Sandbox: sandbox, Runs: runsOf(t, argv), Argv: argv}.start(t))
 		return remote.New(config.Agent{Agent: name, On: "ssh far"}, sandbox, can)
 	}
 }
 
-func fakeSSH(t *testing.T, script string) {
+// start returns the words by which a shell starts this program as f.
+func (f far) start(t *testing.T) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return farVariable + "='" + string(text) + "' '" + self + "'\n"
+}
+
+// runsOf returns the folder of runs of a program of agenttest: <runs>/<run>/home/bench/program.
+func runsOf(t *testing.T, argv []string) string {
+	runs := t.TempDir()
+	if len(argv) > 1 {
+		for runs = argv[1]; filepath.Base(runs) != "home"; runs = filepath.Dir(runs) {
+		}
+		runs = filepath.Dir(filepath.Dir(runs))
+	}
+	return runs
+}
+
+func fakeSSH(t *testing.T, script string) { t.Helper(); fake(t, "ssh", script) }
+
+// fake puts a script on PATH as a program.
+func fake(t *testing.T, name, script string) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "ssh"), []byte(script), 0o700); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))

@@ -1,0 +1,92 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"tri/lib/agent"
+	"tri/lib/agent/agenttest"
+	"tri/lib/agent/remote"
+	"tri/lib/base/broker/brokertest"
+	"tri/lib/base/config"
+	"tri/lib/base/sysexit"
+)
+
+// overQueue returns a maker of agents that run over the queue of a real server, where another process of this
+// program takes them, with the rights of a worker.
+func overQueue(name string, can agent.Ability) func(*testing.T, []string, string) agent.Agent {
+	return func(t *testing.T, argv []string, sandbox string) agent.Agent {
+		t.Helper()
+		dir, url := brokertest.Serve(t, nil)
+		hub, worker := brokertest.Config(dir, url, "hub"), brokertest.Config(dir, url, "worker1")
+		fake(t, "tri-nats", "#!/bin/sh\nexec env "+far{Nats: &hub, Hub: true}.start(t))
+		f := far{Agent: name, Sandbox: sandbox, Runs: runsOf(t, argv), Argv: argv, Nats: &worker,
+			Mark: os.Getenv(agenttest.Variable)}
+		cmd := exec.Command("sh", "-c", "exec env -u "+agenttest.Variable+" "+f.start(t))
+		cmd.Stderr, cmd.SysProcAttr = os.Stderr, &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+		return remote.New(config.Agent{Agent: name, On: config.Queue}, sandbox, can)
+	}
+}
+
+func TestConformanceQueue(t *testing.T) {
+	agenttest.Run(t, agenttest.Suite{
+		Make:  overQueue("exec", agent.Ability{}),
+		Say:   func(text string) string { return text + "\n" },
+		Plain: true, Open: true,
+	})
+}
+
+// TestAskedAgain: a failure that passes is no result: asked again, the job runs again. Any other is.
+func TestAskedAgain(t *testing.T) {
+	for status, want := range map[int]int{sysexit.TempFail: 2, sysexit.Data: 1} {
+		dir, url := brokertest.Serve(t, nil)
+		runs := 0
+		w := &Worker{Name: "w", Config: &config.Config{Sandbox: "off", Investigator: config.Agent{Agent: "exec"}},
+			New: func(config.Agent, string) (agent.Agent, error) {
+				runs++
+				return failing{sysexit.With(status, errors.New("busy"))}, nil
+			},
+			place: func(o *remote.Order) (place, error) {
+				return place{codebase: o.Codebase, dir: t.TempDir(), remove: func() error { return nil }}, nil
+			}}
+		ctx, stop := context.WithCancel(t.Context())
+		q := &Queue{Worker: w, Conn: brokertest.Open(t, dir, url, "worker1"), Slots: 1, Say: t.Logf}
+		ended := make(chan error, 1)
+		go func() { ended <- q.Run(ctx, "test") }()
+		hub := brokertest.Config(dir, url, "hub")
+		fake(t, "tri-nats", "#!/bin/sh\nexec env "+far{Nats: &hub, Hub: true}.start(t))
+		a := remote.New(config.Agent{Agent: "exec", On: config.Queue}, "off", agent.Ability{})
+		code, runDir := t.TempDir(), filepath.Join(t.TempDir(), "i-1")
+		if err := os.Mkdir(runDir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			_, err := a.Run(ctx, agent.Task{Prompt: "?", Codebase: code, Dir: runDir})
+			if got, _ := sysexit.Of(err); got != status || !strings.Contains(err.Error(), "busy") {
+				t.Errorf("status %d: %d, %v", status, got, err)
+			}
+		}
+		stop()
+		if err := <-ended; err != nil || runs != want {
+			t.Errorf("status %d: %d runs, want %d; %v", status, runs, want, err)
+		}
+	}
+}
+
+// failing is an agent that leaves a transcript and fails.
+type failing struct{ err error }
+
+func (f failing) Run(_ context.Context, t agent.Task) (agent.Result, error) {
+	return agent.Result{}, errors.Join(os.WriteFile(filepath.Join(t.Dir, "transcript.ndjson"), []byte("{}\n"), 0o600),
+		f.err)
+}
