@@ -236,7 +236,8 @@ func natsLogs(o options) error {
 	appended.stop()
 	err = sameFile(w.path("hub", "events.ndjson"), w.path("copy", "events.ndjson"), o.wait)
 	fmt.Printf("nats logs: %d rounds in %v, kills %v, %d lines: copy equal %v; %s\n",
-		w.harmed, time.Since(begun).Round(time.Second), w.kills, appended.lines, err == nil, w.control.judge())
+		w.harmed, time.Since(begun).Round(time.Second), w.kills, appended.lines, err == nil,
+		w.control.judge())
 	count(counts{messages: appended.lines})
 	return err
 }

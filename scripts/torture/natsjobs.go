@@ -184,6 +184,12 @@ func natsJobs(o options) error {
 	if err := w.start(); err != nil {
 		return err
 	}
+	return w.jobs("nats jobs", w.harm)
+}
+
+// jobs gives orders to relays while harm is done, some relays are killed, and judges the results.
+func (w *natsWorld) jobs(name string, harm func() error) error {
+	o := w.options
 	head, err := exec.Command("git", "-C", w.path("code"), "rev-parse", "HEAD").Output()
 	if err != nil {
 		return err
@@ -213,7 +219,7 @@ func natsJobs(o options) error {
 	}
 	harmed := make(chan error, 1)
 	go func() {
-		err := w.harmUntil(stop)
+		err := w.harmUntil(stop, harm)
 		calm.Store(time.Now().Unix())
 		harmed <- err
 	}()
@@ -228,24 +234,24 @@ func natsJobs(o options) error {
 	}
 	lost, failed := missing(results)
 	starts, _ := os.ReadFile(w.path("starts"))
-	fmt.Printf("nats jobs: %d jobs, %d rounds in %v, kills %v, %d relays of which %d were killed or failed, runs started %d: results lost %d, both workers killed %d; %s\n",
-		jobs, w.harmed, time.Since(begun).Round(time.Second), w.kills, relays.Load(), resultless.Load(),
+	fmt.Printf("%s: %d jobs, %d rounds in %v, kills %v, %d relays of which %d were killed or failed, runs started %d: results lost %d, both workers killed %d; %s\n",
+		name, jobs, w.harmed, time.Since(begun).Round(time.Second), w.kills, relays.Load(), resultless.Load(),
 		bytes.Count(starts, []byte("\n")), lost, failed, w.control.judge())
 	if lost > 0 {
-		return fmt.Errorf("nats jobs: %d results lost", lost)
+		return fmt.Errorf("%s: %d results lost", name, lost)
 	}
 	return nil
 }
 
 // harmUntil harms a part of the system in every round, until stop.
-func (w *natsWorld) harmUntil(stop <-chan struct{}) error {
+func (w *natsWorld) harmUntil(stop <-chan struct{}, harm func() error) error {
 	for w.harmed < w.rounds {
 		select {
 		case <-stop:
 			return nil
 		case <-time.After(time.Duration(300+w.rng.IntN(600)) * time.Millisecond):
 		}
-		if err := w.harm(); err != nil {
+		if err := harm(); err != nil {
 			return err
 		}
 	}
@@ -340,8 +346,8 @@ func natsDispatch(o options) error {
 	}
 	rebuilt, err := said(w.command("hub", "tri-dispatch", "--rebuild"))
 	fmt.Printf("nats dispatch: %d questions, %d rounds in %v, %d lives, kills %v: %d offered, %d doubled; %s; rebuild: %s",
-		n, w.harmed, time.Since(begun).Round(time.Second), lives, w.kills, offered, doubled, w.control.judge(),
-		rebuilt)
+		n, w.harmed, time.Since(begun).Round(time.Second), lives, w.kills, offered, doubled,
+		w.control.judge(), rebuilt)
 	switch {
 	case err != nil:
 		return err

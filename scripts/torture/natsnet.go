@@ -94,8 +94,8 @@ func (n *badNet) worsen() {
 
 func (n *badNet) end() { n.l.Close(); n.worsen() }
 
-// natsNetwork: a log is copied over networks that are slow and cut, one for each machine; a control that
-// trusts acknowledgements uses the publisher's.
+// natsNetwork: a log is copied, and then jobs are done, over networks that are slow and cut, one for each
+// machine; a control that trusts acknowledgements uses the publisher's.
 func natsNetwork(o options) error {
 	w, err := newNats(o, 1)
 	if err != nil {
@@ -103,7 +103,7 @@ func natsNetwork(o options) error {
 	}
 	defer w.end()
 	var nets []*badNet
-	for i, home := range []string{"hub", "copy"} {
+	for i, home := range []string{"hub", "copy", "w1", "w2"} {
 		n, err := newBadNet(w.address, w.seed+uint64(i))
 		if err != nil {
 			return err
@@ -130,11 +130,26 @@ func natsNetwork(o options) error {
 	begun := time.Now()
 	for range o.rounds {
 		time.Sleep(time.Duration(50+w.rng.IntN(250)) * time.Millisecond)
-		nets[w.rng.IntN(len(nets))].worsen()
+		nets[w.rng.IntN(2)].worsen()
 	}
 	appended.stop()
 	err = sameFile(w.path("hub", "events.ndjson"), w.path("copy", "events.ndjson"), o.wait)
 	fmt.Printf("nats network: %d faults in %v, %d lines: copy equal %v; %s\n", nets[0].cuts+nets[1].cuts,
 		time.Since(begun).Round(time.Second), appended.lines, err == nil, w.control.judge())
-	return err
+	if err != nil {
+		return err
+	}
+	if w.control, err = newNaive(w.urls); err != nil {
+		return err
+	}
+	for _, home := range []string{"w1", "w2"} {
+		if err := w.node(home, "tri-nats", "work", "--name", home).start(); err != nil {
+			return err
+		}
+	}
+	return w.jobs("nats network jobs", func() error {
+		w.harmed++
+		nets[w.rng.IntN(len(nets))].worsen()
+		return nil
+	})
 }

@@ -3,6 +3,7 @@ package broker_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,7 +46,7 @@ func TestTwoHomes(t *testing.T) {
 	for n, keys := range []string{dir, other} {
 		open := func(role string) *broker.Conn { return brokertest.Open(t, keys, url, role) }
 		home, log := t.TempDir(), filepath.Join(t.TempDir(), "events.ndjson")
-		if err := os.WriteFile(log, []byte(strings.Repeat("{\"home\":"+string(rune('0'+n))+"}\n", n+2)), 0o600); err != nil {
+		if err := os.WriteFile(log, fmt.Appendf(nil, "{\"home\":%d}\n", n), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		done := make(chan struct{})
@@ -100,7 +101,8 @@ func TestExplained(t *testing.T) {
 		err := broker.Explain(tt.err)
 		status, _ := sysexit.Of(err)
 		if tt.status != 0 && status != tt.status || !errors.Is(err, tt.err) ||
-			!strings.Contains(err.Error(), tt.words) || !strings.Contains(strings.Join(sysexit.Hints(err), ""), tt.hint) {
+			!strings.Contains(err.Error(), tt.words) ||
+			!strings.Contains(strings.Join(sysexit.Hints(err), ""), tt.hint) {
 			t.Errorf("%v: status %d, %v, hints %q", tt.err, status, err, sysexit.Hints(err))
 		}
 	}

@@ -79,13 +79,15 @@ func TestAway(t *testing.T) {
 	b.add("2", "ben", "", event.Actionable, "where?")
 	o := b.options()
 	investigate, validate, second := o.Investigate, o.Validate, make(chan struct{})
-	o.Investigate = func(ctx context.Context, th *thread.Thread, h []Hint, r *run.Run) (*draft.Return, error) {
+	o.Investigate = func(ctx context.Context, th *thread.Thread, h []Hint,
+		r *run.Run) (*draft.Return, error) {
 		if th.OriginalSenderID == "ben" {
 			close(second)
 		}
 		return investigate(ctx, th, h, r)
 	}
-	o.Validate = func(ctx context.Context, th *thread.Thread, h []Hint, r *run.Run) (*verdict.Verdict, error) {
+	o.Validate = func(ctx context.Context, th *thread.Thread, h []Hint,
+		r *run.Run) (*verdict.Verdict, error) {
 		select {
 		case <-second:
 		case <-ctx.Done():

@@ -100,7 +100,8 @@ func (p *pool) stopLost() error {
 			if err != nil {
 				p.Say("stop long run %s: %v", id, err)
 			}
-			p.results <- result{job{kind: run.Investigate, runID: id, key: key, long: true, at: detached}, res}
+			j := job{kind: run.Investigate, runID: id, key: key, long: true, at: detached}
+			p.results <- result{j, res}
 		}()
 	}
 	return nil

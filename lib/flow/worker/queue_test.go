@@ -87,6 +87,6 @@ func TestAskedAgain(t *testing.T) {
 type failing struct{ err error }
 
 func (f failing) Run(_ context.Context, t agent.Task) (agent.Result, error) {
-	return agent.Result{}, errors.Join(os.WriteFile(filepath.Join(t.Dir, "transcript.ndjson"), []byte("{}\n"), 0o600),
-		f.err)
+	err := os.WriteFile(filepath.Join(t.Dir, "transcript.ndjson"), []byte("{}\n"), 0o600)
+	return agent.Result{}, errors.Join(err, f.err)
 }

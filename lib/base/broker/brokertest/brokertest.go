@@ -66,8 +66,8 @@ func Serve(t *testing.T, edit *strings.Replacer) (dir, url string) {
 
 // Config returns the configuration of a machine of Serve's server.
 func Config(dir, url, name string) config.Nats {
-	return config.Nats{URL: url, SeedFile: filepath.Join(dir, name+".seed"), CAFile: filepath.Join(dir, "ca.pem"),
-		Replicas: 1, LeaseS: 2}
+	return config.Nats{URL: url, SeedFile: filepath.Join(dir, name+".seed"),
+		CAFile: filepath.Join(dir, "ca.pem"), Replicas: 1, LeaseS: 2}
 }
 
 // Open connects to Serve's server with the key of a machine.
