@@ -2,8 +2,11 @@ package acp
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 
 	"tri/lib/agent"
@@ -39,6 +42,14 @@ func TestSpareSessions(t *testing.T) {
 		}
 	}
 	spareSessions(filepath.Join(home, "not there"))
+	for _, at := range []string{".gemini/tmp", ".gemini/tmp/p/chats"} { // opening it would wait for a writer
+		at = filepath.Join(t.TempDir(), at)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), syscall.Mkfifo(at, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		home, _, _ := strings.Cut(at, "/.gemini")
+		spareSessions(home)
+	}
 }
 
 // Text of an old session is not an answer, however late it arrives: neither in the run that

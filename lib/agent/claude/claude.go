@@ -165,18 +165,17 @@ func settings(t program.Turn) ([]string, error) {
 // placeCommands writes the run's commands into the program's HOME. It deletes what an earlier turn
 // may have left there, since settings in HOME take effect.
 func placeCommands(t program.Turn) error {
+	if err := t.Folders(".claude"); err != nil {
+		return err
+	}
 	home, err := os.OpenRoot(t.Home) // the agent could write here: no link out of it is followed
 	if err == nil {
 		defer home.Close()
 		err = errors.Join(home.RemoveAll(".claude/commands"), home.RemoveAll(".claude/settings.json"))
 	}
 	for name, text := range t.Task.Commands {
-		name = path.Join(".claude/commands", name)
 		if err == nil {
-			err = home.MkdirAll(path.Dir(name), 0o700)
-		}
-		if err == nil {
-			err = home.WriteFile(name, []byte(text), 0o600)
+			_, err = t.Write(path.Join(".claude/commands", name), []byte(text))
 		}
 	}
 	if err != nil {

@@ -23,6 +23,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"tri/lib/agent"
 	"tri/lib/agent/proc"
@@ -195,14 +196,14 @@ func apiError(message string) error {
 }
 
 // last returns the file of the newest session of its home, the one that it resumes. The agent can
-// write to home, so no link out of it is followed.
+// write to home, so no link out of it is followed, and no pipe waited for.
 func last(home string) (name string, err error) {
 	root, err := os.OpenRoot(home)
 	if err != nil {
 		return "", err
 	}
 	defer root.Close()
-	dir, err := root.Open(sessions)
+	dir, err := root.OpenFile(sessions, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return "", err
 	}
@@ -238,7 +239,7 @@ func readSession(home, name string, s *program.Seen) {
 		return
 	}
 	defer root.Close()
-	f, err := root.Open(path.Join(sessions, name))
+	f, err := root.OpenFile(path.Join(sessions, name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return
 	}

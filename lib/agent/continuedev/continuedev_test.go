@@ -84,15 +84,18 @@ func TestHostileHome(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(piped, sessions, "79ad2959.json"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	moved := t.TempDir()
+	moved, closed := t.TempDir(), t.TempDir()
 	if err := errors.Join(os.Mkdir(filepath.Join(moved, ".continue"), 0o700),
+		os.Mkdir(filepath.Join(closed, ".continue"), 0o700),
+		syscall.Mkfifo(filepath.Join(closed, sessions), 0o600),
 		os.Symlink(filepath.Dir(out), filepath.Join(moved, sessions))); err != nil {
 		t.Fatal(err)
 	}
 	for name, dir := range map[string]string{
 		"a link": linked, "a pipe": piped, "a folder that is elsewhere": moved,
-		"another name": home(t, map[string]string{"x.json": kept}),
-		"no JSON":      home(t, map[string]string{"79ad2959.json": "{"}),
+		"a pipe for a folder": closed,
+		"another name":        home(t, map[string]string{"x.json": kept}),
+		"no JSON":             home(t, map[string]string{"79ad2959.json": "{"}),
 	} {
 		s := new(program.Seen)
 		end(program.Turn{Home: dir}, proc.Exit{}, s)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -59,27 +60,66 @@ func (p *Program) MaxCost(t Turn) float64 {
 	return max(p.Budget, t.Task.MaxCostUSD)
 }
 
-// Write writes a file below the program's HOME and returns its path.
+// Write writes a file below the program's HOME and returns its path. As with Folders, a link, pipe
+// or other file that the agent may have left in the way is removed, and nothing is written through
+// it.
 func (t Turn) Write(name string, data []byte) (string, error) {
-	at := filepath.Join(t.Home, name)
-	err := os.MkdirAll(filepath.Dir(at), 0o700)
-	if err == nil {
-		err = os.WriteFile(at, data, 0o600)
-	}
-	if err != nil {
+	if err := place(t.Home, name, func(home *os.Root) error {
+		f, err := home.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(data)
+		return errors.Join(err, f.Close())
+	}); err != nil {
 		return "", sysexit.With(sysexit.IO, fmt.Errorf("write its configuration: %w", err))
 	}
-	return at, nil
+	return filepath.Join(t.Home, name), nil
 }
 
-// Folders creates folders below the program's HOME.
+// Folders creates folders below the program's HOME. Existing ones keep their content.
 func (t Turn) Folders(names ...string) error {
 	for _, name := range names {
-		if err := os.MkdirAll(filepath.Join(t.Home, name), 0o700); err != nil {
+		if err := place(t.Home, filepath.Join(name, "-"), nil); err != nil {
 			return sysexit.With(sysexit.IO, fmt.Errorf("make its home: %w", err))
 		}
 	}
 	return nil
+}
+
+// place removes what is at a path below dir, which the agent could write to, creates the folders
+// above it in place of anything else that has their names, and then calls create, if not nil.
+func place(dir, name string, create func(home *os.Root) error) error {
+	home, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer home.Close()
+	for i, c := range name {
+		if c != filepath.Separator {
+			continue
+		}
+		info, err := home.Lstat(name[:i])
+		if err == nil && info.IsDir() {
+			continue
+		}
+		if err == nil {
+			err = home.Remove(name[:i])
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err := home.Mkdir(name[:i], 0o700); err != nil {
+			return err
+		}
+	}
+	if create == nil {
+		return nil
+	}
+	if err := home.RemoveAll(name); err != nil {
+		return err
+	}
+	return create(home)
 }
 
 // unsteered refuses a codebase that contains settings which the program would obey, unless a
@@ -119,15 +159,9 @@ func (r *running) linkLogin() error {
 	if login == "" {
 		return nil
 	}
-	at := filepath.Join(r.home, r.program.LoginAt)
-	err := os.MkdirAll(filepath.Dir(at), 0o700)
-	if err == nil {
-		err = os.Symlink(login, at)
-	}
-	if errors.Is(err, os.ErrExist) {
-		return nil // left by an earlier turn
-	}
-	return err
+	return place(r.home, r.program.LoginAt, func(home *os.Root) error {
+		return home.Symlink(login, r.program.LoginAt)
+	})
 }
 
 // openGate replaces the task's tool servers with our gate. It opens a gate even if there are no
