@@ -49,7 +49,7 @@ func (b *Box) arguments() ([]string, error) {
 			"passwd: files\ngroup: files\nhosts: files\nservices: files\nprotocols: files\n"},
 	}
 	for _, config := range b.plan.configs {
-		if text, err := os.ReadFile(config); err == nil {
+		if text, err := readSome(config, maxSettings); err == nil {
 			files = append(files, struct{ at, text string }{config, string(plainConfig(text))})
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -63,7 +65,7 @@ func holding(dir string, files []string, secret func([]byte) bool) []string {
 			next[path] = state
 			continue
 		}
-		text, err := readSome(at)
+		text, err := readSome(at, maxSettings)
 		if err != nil { // a file that we cannot read the program cannot read either
 			continue
 		}
@@ -97,13 +99,17 @@ func stateOf(info fs.FileInfo) string {
 	return fmt.Sprintf("%d %d %d", info.Size(), info.ModTime().UnixNano(), inode(info))
 }
 
-func readSome(path string) ([]byte, error) {
-	f, err := os.Open(path)
+// readSome returns the first most bytes of a regular file. It does not wait for a pipe.
+func readSome(path string, most int64) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxSettings))
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, fmt.Errorf("read %q: not a file", path))
+	}
+	return io.ReadAll(io.LimitReader(f, most))
 }
 
 // load reads the cache of dir: lines of a state and a path. If it is unreadable, the files are

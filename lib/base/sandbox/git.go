@@ -16,37 +16,35 @@ type repository struct {
 	dirs []string // further readable folders: for a worktree the main repository's
 }
 
-// findRepository reads dir/.git. A .git file is followed only if its target points back: otherwise
-// it could name anything.
+// findRepository reads dir/.git. A file, or a link, is followed only if its target is the folder of
+// a worktree that points back: otherwise it could name anything. Objects that a repository borrows
+// are shown only for a worktree: the program's folder may come from anybody.
 func findRepository(dir string) (repository, bool) {
 	r := repository{at: filepath.Join(dir, ".git")}
 	info, err := os.Lstat(r.at)
-	if err != nil {
-		return r, false
+	if err != nil || info.IsDir() {
+		return r, err == nil
 	}
-	common := r.at
-	if info.Mode().IsRegular() {
-		own, main, ok := worktree(r.at)
-		if !ok {
-			return r, true
-		}
-		common = main
-		r.dirs = append(r.dirs, main)
-		if !below(main, own) {
-			r.dirs = append(r.dirs, own)
-		}
-	} else if !info.IsDir() {
-		return r, true
+	own, main, ok := worktree(r.at)
+	if !ok {
+		return r, info.Mode().IsRegular()
 	}
-	r.dirs = append(r.dirs, alternates(filepath.Join(common, "objects"))...)
+	r.dirs = append(r.dirs, main)
+	if !below(main, own) {
+		r.dirs = append(r.dirs, own)
+	}
+	r.dirs = append(r.dirs, alternates(filepath.Join(main, "objects"))...)
 	return r, true
 }
 
-// worktree reads a .git file: own is the worktree's folder of settings, main the repository's.
+// worktree reads a .git file or link: own is the worktree's folder of settings, main the
+// repository's.
 func worktree(file string) (own, main string, ok bool) {
-	target, found := strings.CutPrefix(line(file), "gitdir: ")
-	if !found {
-		return "", "", false
+	target, err := os.Readlink(file)
+	if err != nil {
+		if target, ok = strings.CutPrefix(line(file), "gitdir: "); !ok {
+			return "", "", false
+		}
 	}
 	own = resolve(filepath.Dir(file), target)
 	back := line(filepath.Join(own, "gitdir"))
@@ -54,18 +52,27 @@ func worktree(file string) (own, main string, ok bool) {
 		return "", "", false
 	}
 	main = resolve(own, line(filepath.Join(own, "commondir")))
-	for _, sign := range []string{"HEAD", "objects", "refs"} {
-		if _, err := os.Stat(filepath.Join(main, sign)); main == "" || err != nil {
-			return "", "", false
-		}
+	// A folder made to point back could name any repository as its own.
+	if !isGit(main) || filepath.Dir(own) != filepath.Join(main, "worktrees") {
+		return "", "", false
 	}
 	return own, main, true
 }
 
+// isGit reports whether dir has what every Git folder has.
+func isGit(dir string) bool {
+	for _, sign := range []string{"HEAD", "objects", "refs"} {
+		if _, err := os.Stat(filepath.Join(dir, sign)); dir == "" || err != nil {
+			return false
+		}
+	}
+	return true
+}
+
 // line returns a file's first line, "" if there is none.
 func line(file string) string {
-	text, err := os.ReadFile(file)
-	if err != nil || len(text) > 8<<10 {
+	text, err := readSome(file, 8<<10)
+	if err != nil {
 		return ""
 	}
 	first, _, _ := strings.Cut(string(text), "\n")
@@ -89,7 +96,7 @@ func resolve(dir, path string) string {
 
 // alternates returns further object stores.
 func alternates(objects string) []string {
-	text, err := os.ReadFile(filepath.Join(objects, "info", "alternates"))
+	text, err := readSome(filepath.Join(objects, "info", "alternates"), 64<<10)
 	if err != nil {
 		return nil
 	}
@@ -116,7 +123,7 @@ func (p *plan) coverGit(dir string) {
 		case e.Type().IsRegular() && (name == "config" || name == "config.worktree"):
 			p.configs = append(p.configs, path)
 		case door(e):
-			p.hide(path)
+			return p.hide(path)
 		}
 		return nil
 	})

@@ -40,7 +40,11 @@ const (
 )
 
 // entry is one path shown. For a link, from is its target.
-type entry struct{ kind, from, at string }
+type entry struct {
+	kind, from, at string
+	// pinned keeps the path in its place though a folder above shows it, unless that is hidden.
+	pinned bool
+}
 
 // plan is the file system that a program sees.
 type plan struct {
@@ -75,7 +79,9 @@ func newPlan(s Spec, needs []string) (*plan, error) {
 			return nil, err
 		}
 	}
-	p.hideHomes()
+	if err := p.hideHomes(); err != nil {
+		return nil, err
+	}
 	p.order()
 	return p, nil
 }
@@ -105,6 +111,11 @@ func (p *plan) folder(s Spec) error {
 	if err := p.show(kind, s.Dir, false); err != nil {
 		return err
 	}
+	if _, err := os.Readlink(filepath.Join(dir, ".git")); s.Write && err == nil {
+		return sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf(
+			"%q has a link for .git, in whose place the program could put a repository of its own", dir)),
+			"write a file .git instead: gitdir: and the folder that the link names")
+	}
 	if repo, found := findRepository(dir); found {
 		for _, at := range append(repo.dirs, repo.at) {
 			if err := p.show(readOnly, at, false); err != nil {
@@ -119,7 +130,9 @@ func (p *plan) folder(s Spec) error {
 		if !filepath.IsLocal(name) {
 			return sysexit.With(sysexit.Software, fmt.Errorf("hide %q: it is not below the codebase", name))
 		}
-		p.hide(filepath.Join(dir, name))
+		if err := p.hide(filepath.Join(dir, name)); err != nil {
+			return err
+		}
 	}
 	return p.hidePrivate(s)
 }
@@ -141,31 +154,59 @@ func (p *plan) show(kind, path string, optional bool) error {
 			fmt.Errorf("show a program its files: %q is the whole machine", path))
 	}
 	for _, l := range links {
-		p.entries = append(p.entries, entry{symlink, l.target, l.at})
+		p.entries = append(p.entries, entry{kind: symlink, from: l.target, at: l.at})
 	}
-	p.entries = append(p.entries, entry{kind, real, real})
+	p.entries = append(p.entries, entry{kind: kind, from: real, at: real})
 	return nil
 }
 
 // hide covers a path, if it exists; for a link, its target.
-func (p *plan) hide(path string) {
-	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return
+func (p *plan) hide(path string) error {
+	real, err := p.target(path)
+	if real == "" || err != nil {
+		return err
 	}
 	info, err := os.Stat(real)
 	switch {
 	case err != nil:
 	case info.IsDir():
-		p.entries = append(p.entries, entry{empty, "", real})
+		p.entries = append(p.entries, entry{kind: empty, at: real})
 		p.covered = append(p.covered, real)
 	default:
-		p.entries = append(p.entries, entry{readOnly, nothing, real})
+		p.entries = append(p.entries, entry{kind: readOnly, from: nothing, at: real})
+	}
+	return nil
+}
+
+// target returns where a path to be hidden leads, "" if nowhere. Through /proc and /dev it leads
+// elsewhere in the sandbox, as /proc/self/cwd does, and nothing could be put over that: such a link
+// is refused.
+func (p *plan) target(path string) (string, error) {
+	links, real, err := trace(path)
+	for _, at := range append(links, link{at: real}) {
+		if (below("/proc", at.at) || below("/dev", at.at)) && at.at != nothing && !below(p.dir, at.at) {
+			return "", sysexit.Hint(sysexit.With(sysexit.Config,
+				fmt.Errorf("the codebase has a link through %q at %q, where it hides settings or keys",
+					at.at, path)), "remove the link: no sandbox can cover where it leads")
+		}
+	}
+	if err != nil || real == nothing {
+		return "", nil
+	}
+	return real, nil
+}
+
+// pin makes a path below the program's folder read-only, and keeps the folders above it in their
+// places, where the program could otherwise put others.
+func (p *plan) pin(path string) {
+	p.entries = append(p.entries, entry{readOnly, path, path, true})
+	for up := filepath.Dir(path); below(p.dir, up) && up != p.dir; up = filepath.Dir(up) {
+		p.entries = append(p.entries, entry{writable, up, up, true})
 	}
 }
 
 // hideHomes covers our own homes if a shown path contains one.
-func (p *plan) hideHomes() {
+func (p *plan) hideHomes() error {
 	for _, home := range durable.Homes() {
 		if abs, err := filepath.Abs(home); err == nil {
 			home = abs
@@ -179,9 +220,12 @@ func (p *plan) hideHomes() {
 		if slices.ContainsFunc(p.entries, func(e entry) bool {
 			return (e.kind == readOnly || e.kind == writable) && below(e.at, home)
 		}) {
-			p.hide(home)
+			if err := p.hide(home); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
 }
 
 // order sorts folders before their content, and drops duplicates and links that a shown folder
@@ -204,6 +248,10 @@ func (p *plan) order() {
 		kept = append(kept, e)
 	}
 	p.entries = kept
+	p.configs = slices.DeleteFunc(p.configs, func(path string) bool {
+		over, ok := holder(kept, path)
+		return ok && over.kind == empty
+	})
 }
 
 // holder returns the nearest entry that contains at.
@@ -216,8 +264,12 @@ func holder(entries []entry, at string) (entry, bool) {
 	return entry{}, false
 }
 
-// redundant reports whether the folder over e already shows it.
+// redundant reports whether the folder over e already shows it, or hides or protects what was to be
+// pinned.
 func redundant(over, e entry) bool {
+	if e.pinned {
+		return over.kind != writable
+	}
 	if over.kind == empty || over.from != over.at {
 		return false
 	}

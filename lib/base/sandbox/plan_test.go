@@ -294,7 +294,7 @@ func TestRepository(t *testing.T) {
 		"secrets/id": "", "plain/x": "",
 	})
 	for name, want := range map[string][]string{
-		"main": {root + "/shared/objects"}, "w": {root + "/main/.git", root + "/shared/objects"},
+		"main": nil, "w": {root + "/main/.git", root + "/shared/objects"},
 		"thief": nil, "key": nil,
 	} {
 		r, found := findRepository(root + "/" + name)
@@ -309,6 +309,106 @@ func TestRepository(t *testing.T) {
 	}
 	if _, found := findRepository(root + "/plain"); found {
 		t.Error("a plain folder is a repository")
+	}
+}
+
+// A link for .git, or a file that names a folder made to point back, shows nothing outside.
+func TestGitLinks(t *testing.T) {
+	files := map[string]string{
+		"main/.git/HEAD": "", "main/.git/objects/": "", "main/.git/refs/": "", "main/.git/config": "",
+		"main/.git/worktrees/w/commondir": "../..\n", "main/.git/worktrees/w/gitdir": "ROOT/w/.git\n",
+		"w/.git": "->../main/.git/worktrees/w", "ssh/id": "",
+		"ssh-link/.git": "->ROOT/ssh", "private/.git": "->ROOT/main/.git", "thief/.git": "->ROOT/w/.git",
+		"borrowed/.git/HEAD": "", "borrowed/.git/objects/info/alternates": "ROOT/main/.git/objects\n",
+		"main/.git/objects/pack/": "", "dangling/.git": "->nowhere", "round/.git": "->.git",
+		"inner/.git": "->x", "inner/x/HEAD": "", "inner/x/objects/": "", "inner/x/refs/": "",
+		"inner/x/config": "",
+	}
+	for _, forged := range []string{"forged", "forged-link"} {
+		files[forged+"/own/gitdir"] = "ROOT/" + forged + "/.git\n"
+		files[forged+"/own/commondir"] = "ROOT/main/.git\n"
+	}
+	files["forged/.git"], files["forged-link/.git"] = "gitdir: own\n", "->own"
+	root := tree(t, files)
+	if err := syscall.Mkfifo(root+"/ssh/gitdir", 0o600); err != nil { // would stop the plan
+		t.Fatal(err)
+	}
+	outside := map[string][]string{"w": {"ro-bind main/.git"}}
+	for _, name := range []string{"w", "ssh-link", "private", "thief", "borrowed", "dangling", "round",
+		"inner", "forged", "forged-link"} {
+		got := shown(t, root, Spec{Dir: filepath.Join(root, name)})
+		got = slices.DeleteFunc(got, func(line string) bool { return line == "ro-bind "+name })
+		if want := outside[name]; !slices.Equal(slices.Sorted(slices.Values(got)),
+			slices.Sorted(slices.Values(want))) {
+			t.Errorf("%s shows %q, want %q", name, got, want)
+		}
+	}
+	p, err := newPlan(Spec{Dir: root + "/inner"}, nil)
+	if err != nil || !slices.Equal(p.configs, []string{root + "/inner/x/config"}) {
+		t.Errorf("a link within: %q, %v", p.configs, err)
+	}
+	if _, err := newPlan(Spec{Dir: root + "/inner", Write: true}, nil); err == nil {
+		t.Error("a link for .git was left to a program that could replace it")
+	}
+}
+
+// Who may write changes no repository below the folder, nor puts another in its place.
+func TestNestedRepositories(t *testing.T) {
+	root := tree(t, map[string]string{
+		"repo/.git/HEAD": "", "repo/a/b/.git/hooks/": "", "repo/a/b/.git/config": "",
+		"repo/sub/.git":  "gitdir: ../x",
+		"repo/link/.git": "->../inner", "repo/inner/HEAD": "", "repo/inner/objects/": "",
+		"repo/inner/refs/":      "",
+		"repo/kept/c/.git/HEAD": "", "repo/gone/c/.git/config": "", "repo/tri/c/.git/config": "",
+	})
+	repo := root + "/repo"
+	t.Setenv("TRI_HOME", repo+"/tri")
+	p, err := newPlan(Spec{Dir: repo, Write: true, Read: []string{repo + "/kept"},
+		Hidden: []string{"gone"}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"--bind .", "--ro-bind .git", "--bind a", "--bind a/b", "--ro-bind a/b/.git",
+		"--tmpfs gone", "--ro-bind inner", "--ro-bind kept", "--bind sub",
+		"--ro-bind sub/.git", "--tmpfs tri"}
+	var got []string
+	for _, e := range p.entries {
+		if name, err := filepath.Rel(repo, e.at); err == nil && filepath.IsLocal(name) {
+			got = append(got, e.kind+" "+name)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("shows\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+	}
+	if !slices.Equal(p.configs, []string{repo + "/a/b/.git/config"}) {
+		t.Errorf("covered: %q", p.configs)
+	}
+}
+
+// A link whose name says settings of agents, or keys, must not lead where only the sandbox has
+// something: there nothing covers it.
+func TestLinksThroughProc(t *testing.T) {
+	for _, name := range []string{".gemini", "a/.claude", ".mcp.json", ".env", "deploy/.ssh", ".agents"} {
+		for target, refused := range map[string]bool{
+			"/proc/self/cwd/docs/x": true, "/proc/thread-self/cwd/docs/x": true, "/proc/2/cwd/docs/x": true,
+			"/proc/self/root/ROOT/docs/x": true, "/dev/fd/3/docs/x": true, "/dev/stdin": true,
+			"../../../../../../../../../proc/self/cwd/docs/x": true, "ROOT/innocent": true, "ROOT/one": true,
+			"/proc":        true,
+			"ROOT/nowhere": false, "../nowhere": false, "/nowhere/docs": false, "ROOT/docs": false,
+			"/dev/null": false,
+		} {
+			root := tree(t, map[string]string{name: "->" + target, "docs/x/settings.json": "",
+				"innocent": "->/proc/self/cwd/docs/x", "one": "->two/x", "two": "->/proc/self/cwd/docs"})
+			if _, err := newPlan(Spec{Dir: root}, nil); (err != nil) != refused {
+				t.Errorf("%s -> %s: %v", name, target, err)
+			} else if _, ok := sysexit.Of(err); refused && !ok {
+				t.Errorf("no status: %v", err)
+			}
+		}
+	}
+	root := tree(t, map[string]string{"docs": "->/proc/self/cwd"})
+	if _, err := newPlan(Spec{Dir: root}, nil); err != nil { // nothing is hidden behind it
+		t.Error(err)
 	}
 }
 

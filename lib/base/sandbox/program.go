@@ -15,7 +15,8 @@ import (
 // link is a symbolic link on the path to a file.
 type link struct{ at, target string }
 
-// trace follows every link in path, which is absolute, and returns the links and the final path.
+// trace follows every link in path, which is absolute, and returns the links and the final path; with
+// an error, those up to what it could not follow.
 func trace(path string) (links []link, real string, err error) {
 	rest := strings.Split(strings.Trim(filepath.Clean(path), "/"), "/")
 	real = "/"
@@ -32,18 +33,18 @@ func trace(path string) (links []link, real string, err error) {
 		at := filepath.Join(real, name)
 		info, err := os.Lstat(at)
 		if err != nil {
-			return nil, "", err
+			return links, at, err
 		}
 		if info.Mode()&fs.ModeSymlink == 0 {
 			real = at
 			continue
 		}
 		if len(links) >= 40 {
-			return nil, "", fmt.Errorf("follow %q: too many links", path)
+			return links, at, fmt.Errorf("follow %q: too many links", path)
 		}
 		target, err := os.Readlink(at)
 		if err != nil {
-			return nil, "", err
+			return links, at, err
 		}
 		links = append(links, link{at, target})
 		if filepath.IsAbs(target) {

@@ -77,27 +77,23 @@ func (w *walk) visit(path string, e fs.DirEntry, err error) error {
 		return err
 	case err != nil: // a file that we cannot read the program cannot read either
 		return nil
-	case name == ".git" && e.IsDir():
-		w.plan.coverGit(path)
-		w.whole = append(w.whole, path)
+	case path == w.home || slices.Contains(w.plan.covered, path):
 		return fs.SkipDir
-	case path == w.home:
-		return fs.SkipDir
-	case name == boxFolder || filename.Steers(name) || e.IsDir() && filename.SecretFolder(name):
-		w.plan.hide(path)
+	case name == ".git":
+		return w.git(path, e)
+	case name == boxFolder || filename.Steers(name) || !e.Type().IsRegular() && filename.SecretFolder(name):
 		w.covered[path] = true
-		if e.IsDir() {
-			return fs.SkipDir
+		if err := w.plan.hide(path); err != nil || !e.IsDir() {
+			return err
 		}
-		return nil
+		return fs.SkipDir
 	case e.IsDir():
 		if filename.Vendored(name) && !inVendored(filepath.Dir(within)) {
 			w.whole = append(w.whole, path)
 		}
 		return nil
 	case door(e):
-		w.plan.hide(path)
-		return nil
+		return w.plan.hide(path)
 	case inVendored(within): // third-party code: only personal files are hidden
 		if slices.Contains(personal, name) || strings.HasPrefix(name, ".env.") &&
 			private(within, name, true) {
@@ -120,9 +116,9 @@ func (w *walk) visit(path string, e fs.DirEntry, err error) error {
 // cover hides a file, and counts it.
 func (w *walk) cover(path string) error {
 	// A link's target may have another name. Targets outside are not shown anyway.
-	real, err := filepath.EvalSymlinks(path)
+	real, err := w.plan.target(path)
 	if err != nil || !below(w.plan.dir, real) {
-		return nil
+		return err
 	}
 	if w.covered[real] = true; len(w.covered) > maxPrivate {
 		return sysexit.Hint(sysexit.With(sysexit.Config,
@@ -130,8 +126,30 @@ func (w *walk) cover(path string) error {
 				w.plan.dir, maxPrivate, path)),
 			"what is only for tests may stand below a folder testdata")
 	}
-	w.plan.hide(path)
-	return nil
+	return w.plan.hide(path)
+}
+
+// git covers the passwords of a repository, of this folder or one below, and makes it read-only.
+func (w *walk) git(path string, e fs.DirEntry) error {
+	var skip error
+	switch {
+	case e.IsDir():
+		w.whole, skip = append(w.whole, path), fs.SkipDir
+	case door(e):
+		return w.plan.hide(path)
+	case e.Type().IsRegular(): // of a submodule or worktree
+		w.files = append(w.files, path)
+	default:
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil || !below(w.plan.dir, real) || !isGit(real) {
+			return nil // it is not shown
+		}
+		path = real
+	}
+	if w.plan.coverGit(path); w.spec.Write {
+		w.plan.pin(path)
+	}
+	return skip
 }
 
 // door reports whether opening the file connects to another process.

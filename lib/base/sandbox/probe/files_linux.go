@@ -203,6 +203,16 @@ func writes() []Probe {
 			return errors.Join(os.MkdirAll(s.Repo+"/.git", 0o755), appendTo(s.Repo+"/.git/config"),
 				appendTo(s.Repo+"/replaced"))
 		}, "repo/replaced"),
+		changes("change a hook of a repository in it", true, writeTo("repo/nested/.git/hooks/post-checkout"),
+			"repo/nested/.git/hooks/post-checkout"),
+		changes("turn a submodule to another .git", true, writeTo("repo/module/.git"), "repo/module/.git"),
+		changes("put another repository in its place", true, func(s *Stage) error {
+			if err := os.Rename(s.Repo+"/deep", s.Repo+"/deep-away"); err != nil {
+				return err
+			}
+			return errors.Join(os.MkdirAll(s.Repo+"/deep/in/.git", 0o755),
+				appendTo(s.Repo+"/deep/in/.git/config"))
+		}, "repo/deep/in/.git/config"),
 		{Name: "empty a file outside", Anybody: true, try: func(s *Stage) error {
 			return os.Truncate(s.Root+"/outside/file", 0)
 		}, seen: func(s *Stage) bool {

@@ -64,8 +64,9 @@ func newStage(root string) (s *Stage, err error) {
 	}()
 	files := map[string]string{
 		"repo/README.md": "hello\n", "repo/.git/HEAD": "ref: refs/heads/main\n",
-		"repo/.git/hooks/README": "none\n",
-		"outside/file":           "untouched\n", "outside/file2": "untouched\n",
+		"repo/.git/hooks/README": "none\n", "repo/nested/.git/hooks/README": "none\n",
+		"repo/module/.git": "gitdir: ../.git/modules/m\n", "repo/deep/in/.git/HEAD": "ref: refs/heads/main\n",
+		"outside/file": "untouched\n", "outside/file2": "untouched\n",
 		"home/.bashrc": "untouched\n",
 	}
 	for _, name := range secrets {
