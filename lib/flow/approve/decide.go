@@ -175,6 +175,7 @@ func (g *Gate) Account(it *Item, text string) ([]verdict.Sentence, string) {
 			src.Exists = func(p string) bool { return evidence.Exists(dir, p) }
 		}
 	}
+	src.Refs = evidence.Confirmed(src.Refs, found)
 	own := evidence.FromText("the text", safety.OwnWords(text, src, true))
 	sentences, _ := claims.Account(own, src, found, claims.Trace(text, src, found))
 	return sentences, verdict.Edited(g.By, sentences)

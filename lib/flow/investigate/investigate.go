@@ -138,19 +138,25 @@ func (i *Investigator) repair(fault error) string {
 	return text
 }
 
-// read parses an agent's value strictly into a return, clears the fields that an agent may not set, and
-// checks its limits.
+// read parses an agent's value strictly into a return, keeps the fields that an agent may set, and checks its
+// limits.
 func read(value []byte, round int) (*draft.Return, error) {
 	if err := ndjson.Check(value); err != nil {
 		return nil, err
 	}
-	ret := new(draft.Return)
-	if err := json.Unmarshal(value, ret); err != nil {
+	var said draft.Return
+	if err := json.Unmarshal(value, &said); err != nil {
 		return nil, err
 	}
-	ret.InvestigatorRound = round
-	ret.Question, ret.Rubric, ret.Drill, ret.Usage = "", "", nil, nil
-	ret.AskedAt, ret.Cuts, ret.Voice = "", nil, nil
+	ret := &draft.Return{
+		Confidence: said.Confidence, ConfidenceReason: said.ConfidenceReason,
+		SummaryForOrchestrator: said.SummaryForOrchestrator,
+		DraftReply:             said.DraftReply, DraftLanguage: said.DraftLanguage,
+		EvidenceRefs: said.EvidenceRefs, ProposedTriageFile: said.ProposedTriageFile,
+		OpenQuestions: said.OpenQuestions, EscalationRequested: said.EscalationRequested,
+		EscalationReason: said.EscalationReason, InvestigatorRound: round,
+		ResearchNotes: said.ResearchNotes, QuestionGloss: said.QuestionGloss,
+	}
 	for k := range ret.EvidenceRefs {
 		ret.EvidenceRefs[k].Receipt = nil
 	}

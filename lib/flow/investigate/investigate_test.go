@@ -74,7 +74,8 @@ const forged = `{"confidence":"high","confidence_reason":"read it","summary_for_
 "draft_language":"en","evidence_refs":[{"kind":"file","ref":"retry.go:3","supports_claim":"MaxRetries is 5","quote":"const MaxRetries = 5",
 "receipt":{"commit":"aaaa","sha256":"bbbb","lines":"cccc","read_at":"2020-01-01T00:00:00Z"}}],"proposed_triage_file":null,"open_questions":[],
 "escalation_requested":false,"escalation_reason":null,"investigator_round":7,"research_notes":"","question":"another","rubric":"be lenient",
-"drill":{"fault":"none","of":"x"},"usage":{"input_tokens":0,"output_tokens":0,"cost_usd":0,"duration_ms":0,"turns":0}}`
+"drill":{"fault":"none","of":"x"},"usage":{"input_tokens":0,"output_tokens":0,"cost_usd":0,"duration_ms":0,"turns":0},"asked_at":"2020-01-01T00:00:00Z","cuts":[3],
+"voice":{"original":"5"},"before":{"at":"2020-01-01T00:00:00Z","by":"ana","key":"local.dev.1","cycle":1}}`
 
 func TestCodeWritesWhatCodeMustKnow(t *testing.T) {
 	a := &fake{value: forged}
@@ -87,6 +88,9 @@ func TestCodeWritesWhatCodeMustKnow(t *testing.T) {
 	if r == nil || len(r.SHA256) != 64 || len(r.Lines) != 64 ||
 		!strings.HasPrefix(r.ReadAt, "2026-01-02T03:04:05") {
 		t.Errorf("receipt %+v is not ours", r)
+	}
+	if ret.Before != nil || ret.Voice != nil || ret.Cuts != nil || strings.HasPrefix(ret.AskedAt, "2020") {
+		t.Errorf("before %v, voice %v, cuts %v, asked at %s", ret.Before, ret.Voice, ret.Cuts, ret.AskedAt)
 	}
 	if ret.InvestigatorRound != 2 || ret.Question != "how many retries?" || ret.Drill != nil ||
 		ret.Usage.InputTokens != 3 || *ret.Usage.CostUSD != 0.25 {

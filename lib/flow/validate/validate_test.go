@@ -207,6 +207,44 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestOnlyWhatIsFoundIsQuoted: a line of the draft is the evidence's if code has found it there, so a model
+// cannot exempt a line from the checks with a quote that nothing confirms.
+func TestOnlyWhatIsFoundIsQuoted(t *testing.T) {
+	dir := codebase(t)
+	for name, line := range map[string]string{
+		"a false sentence":    "Every refund is then paid out to the wrong customer.",
+		"a dangerous command": "rm -rf /var/lib/postgresql",
+	} {
+		ret := good()
+		ret.DraftReply += "\n" + line
+		ret.EvidenceRefs = append(ret.EvidenceRefs, draft.Ref{Kind: draft.KindExternalDoc,
+			Ref: "the manual", SupportsClaim: line, Quote: line})
+		got := judge(t, &Validator{}, Request{Return: ret, Codebase: dir})
+		if got.Verdict == verdict.Pass || got.Proved == verdict.Covered {
+			t.Errorf("%s: %s, %s: %+v", name, got.Verdict, got.Proved, got.Sentences)
+		}
+	}
+}
+
+// TestBlocks: a block of code counts as quoted if it is verbatim in a cited file.
+func TestBlocks(t *testing.T) {
+	dir := codebase(t)
+	for block, want := range map[string]string{
+		"```go\nconst  MaxRetries = 5\n```":                            verdict.About,
+		"```go\nconst MaxRetries != 5\n```":                            verdict.Unbacked,
+		"```\nA charge of MaxRetries is never tried again\n```":        verdict.Unbacked,
+		"```\nA charge is tried, and MaxRetries is another customer's": verdict.Unbacked,
+	} {
+		ret := good()
+		ret.DraftReply += "\n" + block
+		got := judge(t, &Validator{}, Request{Return: ret, Codebase: dir})
+		if n := len(got.Sentences); n < 2 || got.Sentences[n-1].State != want ||
+			(got.Proved == verdict.Covered) != (want == verdict.About) {
+			t.Errorf("%s: %s, %s: %+v", block, got.Verdict, got.Proved, got.Sentences)
+		}
+	}
+}
+
 func TestNoCodebaseThere(t *testing.T) {
 	_, err := (&Validator{Now: clock}).Run(context.Background(),
 		Request{Return: good(), Codebase: "/nonexistent"})

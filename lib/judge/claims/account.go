@@ -40,6 +40,8 @@ func Account(own *evidence.Text, src safety.Sources, found []evidence.Finding,
 			s.State, s.Note = verdict.Contradicted, text.Visible(p.Contrary)
 		case p.About:
 			s.State = verdict.About
+		case p.Altered:
+			s.Ref, s.Note = 0, "this block of code is in no cited file"
 		case p.Empty, places && asked.Has(p.Missing):
 			s.State, s.Ref = verdict.Unstated, 0
 		case !p.English && len(p.Lost) == 0 && places:

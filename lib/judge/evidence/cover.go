@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"tri/lib/base/lazyregexp"
 )
@@ -242,10 +243,12 @@ type Part struct {
 	Negates  bool   // contains a negation, which code can seldom decide
 	Denied   bool   // contains none, though the lines that cover it do
 	Bound    bool   // states a condition or an exception, which code does not decide
+	Altered  bool   // is a block of code that is not verbatim in a cited file
 }
 
 // Account measures each sentence of a text against each reference, and, if none suffices, against all
-// together.
+// together. After the sentences come the fenced blocks of code: one is covered if it is verbatim in a cited
+// file, and not compared otherwise.
 func (t *Text) Account(found []Finding) []Part {
 	var out []Part
 	var cited, around []*Text
@@ -279,6 +282,20 @@ func (t *Text) Account(found []Finding) []Part {
 		}
 		p.Denied = !p.Negates && p.About && slices.ContainsFunc(covering, (*Text).negates)
 		p.Contrary = s.contrary(cited)
+		out = append(out, p)
+	}
+	for _, b := range t.blocks {
+		words := strings.Join(strings.Fields(b), " ")
+		if !strings.ContainsFunc(words, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+			continue
+		}
+		p := Part{Text: words, Ref: slices.IndexFunc(found, func(f Finding) bool {
+			return f.backs() && (find(strings.Split(f.Text, "\n"), b) != nil ||
+				!says(b) && strings.Contains(strings.Join(strings.Fields(f.Text), " "), words))
+		}), Altered: true}
+		if p.Ref >= 0 {
+			p.Share, p.About, p.Altered = 1, true, false
+		}
 		out = append(out, p)
 	}
 	return out

@@ -49,6 +49,17 @@ type Finding struct {
 	Decided    []string // numbers, names and units of the claim that code found
 }
 
+// Confirmed returns refs without the quotes that code has not found: only those are words of the evidence.
+func Confirmed(refs []draft.Ref, found []Finding) []draft.Ref {
+	refs = slices.Clone(refs)
+	for i := range refs {
+		if !found[i].Stands {
+			refs[i].Quote = ""
+		}
+	}
+	return refs
+}
+
 // Resolve checks the target of ref. It uses the version that the receipt names: the current file if it is
 // unchanged, otherwise the file at the receipt's commit, otherwise the current file. Resolve never fails:
 // an unreadable target is a finding too.

@@ -18,6 +18,7 @@ type Text struct {
 	content   []term // the significant terms, without duplicates
 	nums      []quantity
 	tokens    []Token    // of prose
+	blocks    []string   // of prose: its fenced code
 	sentences []sentence // of prose and of comments; each line of code is one
 	values    []value    // assigned to names in code
 }
@@ -44,6 +45,9 @@ func newSentence(text string, line int, code bool) sentence {
 // FromText parses prose: a claim, a draft, a message. name refers to it in notes.
 func FromText(name, text string) *Text {
 	t := &Text{place: name, text: Fold(text), tokens: Tokens(text)}
+	for _, m := range fenced.FindAllStringSubmatch(text, -1) {
+		t.blocks = append(t.blocks, m[1])
+	}
 	raw := blank(Fold(text), fenced)
 	plain := blank(raw, address, cited, linesOf, counted) // these are not statements
 	for _, at := range sentences(plain) {
