@@ -16,6 +16,7 @@ import (
 
 	"tri/lib/base/sysexit"
 	"tri/lib/base/term"
+	"tri/lib/base/text"
 	"tri/lib/flow/approve"
 	"tri/lib/record/decision"
 )
@@ -264,7 +265,7 @@ func (s *screen) word(k string) tea.Cmd {
 	case "a":
 		if n := s.hidden(); it.Kind == approve.Draft && n > 0 && s.unseen != it.Name() {
 			s.unseen = it.Name()
-			s.said = fmt.Sprintf("%d lines of the draft not shown; a again approves it, space shows them", n)
+			s.said = text.Count(n, "line") + " of the draft not shown; a again approves it, space shows the rest"
 			return nil
 		}
 		s.decide(it, decision.Approve, "")

@@ -438,7 +438,7 @@ func TestUnseenDraftIsAskedFor(t *testing.T) {
 	}{
 		{"at once", []string{"a"}, ""},
 		{"twice", []string{"a", "a"}, "approve 0 "},
-		{"read to its end", append(slices.Repeat([]string{"f"}, 12), "a"), "approve 0 "},
+		{"read to its end", append(slices.Repeat([]string{"f"}, 14), "a"), "approve 0 "},
 		{"asked for another", []string{"a", "j", "k", "a"}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -450,7 +450,7 @@ func TestUnseenDraftIsAskedFor(t *testing.T) {
 			if got := d.kinds(); got != tt.want {
 				t.Errorf("%q, want %q, said %q", got, tt.want, d.s.said)
 			}
-			if tt.want == "" && !strings.Contains(d.s.said, "lines of the draft not shown; a again") {
+			if tt.want == "" && !strings.Contains(d.s.said, " of the draft not shown; a again") {
 				t.Errorf("said %q", d.s.said)
 			}
 		})
