@@ -112,10 +112,10 @@ func (f *flipped) states() error {
 }
 
 // ours reports whether programs trust a file that they wrote: not what a person writes, nor what
-// describes a process, nor the key of the page, which is random.
+// describes a process.
 func (f *flipped) ours(name string) bool {
 	info, err := os.Stat(name)
-	return err == nil && info.Size() > 0 && !slices.Contains([]string{"config.yaml", "watch.json", "web.key"},
+	return err == nil && info.Size() > 0 && !slices.Contains([]string{"config.yaml", "watch.json"},
 		filepath.Base(name))
 }
 

@@ -70,20 +70,7 @@ func (r *running) soFar(turn draft.Usage, told bool) draft.Usage {
 	if r.usage.Turns == 0 {
 		return turn
 	}
-	return plus(r.usage, turn)
-}
-
-// plus adds the usage of two turns. A figure that is unknown in one of them is unknown in the sum.
-func plus(a, b draft.Usage) draft.Usage {
-	u := draft.Usage{
-		InputTokens: a.InputTokens + b.InputTokens, OutputTokens: a.OutputTokens + b.OutputTokens,
-		TokensUnknown: a.TokensUnknown || b.TokensUnknown, Turns: a.Turns + b.Turns,
-	}
-	if a.CostUSD != nil && b.CostUSD != nil {
-		both := *a.CostUSD + *b.CostUSD
-		u.CostUSD = &both
-	}
-	return u
+	return r.usage.Plus(turn)
 }
 
 // CostSince is a Program.Since for programs that report the session's cost so far. A smaller

@@ -253,7 +253,7 @@ func (l *legs) save() {
 	l.since, l.saved = 0, l.a.Now()
 	total := l.sumLocked(l.usage)
 	if l.earlier != nil {
-		total = plus(*l.earlier, total)
+		total = l.earlier.Plus(total)
 	}
 	c := run.Checkpoint{
 		At: text.Timestamp(l.saved), RunID: filepath.Base(l.task.Dir), Leg: l.leg, SessionID: l.session,
@@ -349,28 +349,7 @@ func (l *legs) sumLocked(u draft.Usage) draft.Usage {
 	if l.spent == nil {
 		return u
 	}
-	return plus(*l.spent, u)
-}
-
-// plus adds the usage of two legs. A figure that is unknown in one of them is unknown in the sum,
-// except the cost, which is then a lower bound.
-func plus(a, b draft.Usage) draft.Usage {
-	sum := draft.Usage{
-		InputTokens: a.InputTokens + b.InputTokens, OutputTokens: a.OutputTokens + b.OutputTokens,
-		TokensUnknown: a.TokensUnknown || b.TokensUnknown, DurationMS: a.DurationMS + b.DurationMS,
-		Turns:       a.Turns + b.Turns,
-		CostAtLeast: a.CostAtLeast || b.CostAtLeast || (a.CostUSD == nil) != (b.CostUSD == nil),
-	}
-	for _, cost := range []*float64{a.CostUSD, b.CostUSD} {
-		if cost == nil {
-			continue
-		}
-		if sum.CostUSD == nil {
-			sum.CostUSD = new(float64)
-		}
-		*sum.CostUSD += *cost
-	}
-	return sum
+	return l.spent.Plus(u)
 }
 
 func (l *legs) close() error {

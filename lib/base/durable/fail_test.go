@@ -35,7 +35,7 @@ func TestDefaultDir(t *testing.T) {
 	for _, tt := range []struct{ tri, home, want string }{
 		{"/team", "/home/ana", "/team"},
 		{"", "/home/ana", "/home/ana/.tri"},
-		{"", "", ".tri"},
+		{"", "", "/nonexistent/.tri"},
 	} {
 		t.Setenv("TRI_HOME", tt.tri)
 		t.Setenv("HOME", tt.home)

@@ -29,14 +29,15 @@ type Home struct {
 	root *os.Root
 }
 
-// DefaultDir returns $TRI_HOME, or .tri in the user's home.
+// DefaultDir returns $TRI_HOME, or .tri in the user's home. If neither is known, it is a folder that does not
+// exist, never one in the working folder, which may be a stranger's.
 func DefaultDir() string {
 	if dir := os.Getenv("TRI_HOME"); dir != "" {
 		return dir
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return ".tri"
+		return "/nonexistent/.tri"
 	}
 	return filepath.Join(home, ".tri")
 }

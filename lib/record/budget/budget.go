@@ -243,8 +243,8 @@ func (b *Book) For(runID string) (key, person string) {
 	return e.Key, e.Person
 }
 
-// Settle records the usage of a run, once. If u is nil the usage is unknown, and the reservation
-// counts.
+// Settle records the usage of a run, once. If u is nil, or what an agent reported is negative, the usage is
+// unknown and the reservation counts.
 func (b *Book) Settle(runID, key, person string, u *draft.Usage, now time.Time) error {
 	if b.settled[runID] {
 		return nil
@@ -267,11 +267,12 @@ func (b *Book) settle(runID, key, person string, u *draft.Usage, now time.Time) 
 	if u == nil {
 		return e
 	}
-	e.CostUSD, e.Tokens = u.CostUSD, u.InputTokens+u.OutputTokens
+	known := u.Known()
+	e.CostUSD, e.Tokens = known.CostUSD, known.InputTokens+known.OutputTokens
 	if e.CostUSD != nil {
 		e.ReservedUSD = 0
 	}
-	if !u.TokensUnknown {
+	if !known.TokensUnknown {
 		e.ReservedTokens = 0
 	}
 	return e

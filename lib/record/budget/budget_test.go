@@ -3,6 +3,8 @@ package budget
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -92,5 +94,30 @@ func TestSettleOnce(t *testing.T) {
 	}
 	if n := bytes.Count(text, []byte(`"settle"`)); n != 1 {
 		t.Errorf("%d entries of one run:\n%s", n, text)
+	}
+}
+
+// TestNegativeUsage: what a worker reports opens no budget.
+func TestNegativeUsage(t *testing.T) {
+	h, err := durable.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	minus, nan := -5.0, math.NaN()
+	for i, u := range []draft.Usage{{CostUSD: &minus, InputTokens: -9}, {CostUSD: &nan, OutputTokens: -9},
+		{InputTokens: math.MaxInt64, OutputTokens: math.MaxInt64}} {
+		b := open(t, h, config.Budget{})
+		run := fmt.Sprint("r", i)
+		if err := b.Take(Run{ID: run, Key: run, Person: "ana", Agent: "claude", Work: Investigate}, noon); err != nil {
+			t.Fatal(err)
+		}
+		before := b.sums.Of(scope{Thread, run})
+		if err := b.Settle(run, run, "ana", &u, noon); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.sums.Of(scope{Thread, run}); before.USD <= 0 || got.USD != before.USD || got.Tokens != before.Tokens {
+			t.Errorf("%+v: %+v, want %+v", u, got, before)
+		}
 	}
 }

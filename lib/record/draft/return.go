@@ -122,3 +122,38 @@ type Usage struct {
 	DurationMS  int64 `json:"duration_ms"`
 	Turns       int   `json:"turns"`
 }
+
+// Plus returns the usage of two runs. A figure that one of them did not report, or reported as negative, is
+// unknown in the sum, except the cost, which is then a lower bound.
+func (u Usage) Plus(b Usage) Usage {
+	u, b = u.Known(), b.Known()
+	sum := Usage{
+		InputTokens: u.InputTokens + b.InputTokens, OutputTokens: u.OutputTokens + b.OutputTokens,
+		TokensUnknown: u.TokensUnknown || b.TokensUnknown, DurationMS: u.DurationMS + b.DurationMS,
+		Turns:       u.Turns + b.Turns,
+		CostAtLeast: u.CostAtLeast || b.CostAtLeast || (u.CostUSD == nil) != (b.CostUSD == nil),
+	}
+	for _, cost := range []*float64{u.CostUSD, b.CostUSD} {
+		if cost == nil {
+			continue
+		}
+		if sum.CostUSD == nil {
+			sum.CostUSD = new(float64)
+		}
+		*sum.CostUSD += *cost
+	}
+	return sum
+}
+
+// Known returns u without what cannot be: programs and workers report what they like.
+func (u Usage) Known() Usage {
+	const most = 1 << 50
+	if !(0 <= u.InputTokens && u.InputTokens < most && 0 <= u.OutputTokens && u.OutputTokens < most) {
+		u.InputTokens, u.OutputTokens, u.TokensUnknown = 0, 0, true
+	}
+	if u.CostUSD != nil && !(0 <= *u.CostUSD && *u.CostUSD < most) {
+		u.CostUSD = nil
+	}
+	u.DurationMS, u.Turns = max(u.DurationMS, 0), max(u.Turns, 0)
+	return u
+}

@@ -74,7 +74,7 @@ func Join(v Verdict, looks []Look) Verdict {
 	return v
 }
 
-// sum adds the usage of two runs. What one did not report is unknown of both.
+// sum adds the usage of two runs at the same time; either may be nil.
 func sum(a, b *draft.Usage) *draft.Usage {
 	if a == nil || b == nil {
 		if a == nil {
@@ -82,13 +82,7 @@ func sum(a, b *draft.Usage) *draft.Usage {
 		}
 		return a
 	}
-	u := *a
-	u.InputTokens, u.OutputTokens, u.Turns = a.InputTokens+b.InputTokens, a.OutputTokens+b.OutputTokens,
-		a.Turns+b.Turns
-	u.DurationMS, u.TokensUnknown = max(a.DurationMS, b.DurationMS), a.TokensUnknown || b.TokensUnknown
-	u.CostUSD, u.CostAtLeast = nil, a.CostAtLeast || b.CostAtLeast
-	if a.CostUSD != nil && b.CostUSD != nil {
-		u.CostUSD = new(*a.CostUSD + *b.CostUSD)
-	}
+	u := a.Plus(*b)
+	u.DurationMS = max(a.DurationMS, b.DurationMS)
 	return &u
 }

@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"mime"
 	"net/http"
 	"slices"
@@ -19,12 +18,10 @@ import (
 	"time"
 
 	"tri/lib/base/config"
-	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
 )
 
 const (
-	keyName    = "web.key" // in the home: sessions survive a restart
 	cookieName = "tri-session"
 	lasts      = 24 * time.Hour
 	maxBody    = 256 << 10
@@ -35,7 +32,6 @@ const (
 // Browsers send a cookie to every port of a host, so a page on another port can obtain the cookie; alone
 // it grants nothing. Every change must be requested by the page itself.
 type guard struct {
-	home    *durable.Home
 	key     []byte
 	person  string // the person of the printed address
 	origins []string
@@ -59,38 +55,23 @@ func newGuard(o *Options, origins []string) (*guard, error) {
 		return nil, sysexit.Hint(err,
 			"hosts: [the name under which the proxy is reached], identity_header: the header in which it says who somebody is")
 	}
-	key, err := sessionKey(o.Gate.Home)
-	return &guard{home: o.Gate.Home, key: key, person: o.Gate.By, origins: origins, web: web, now: o.Now,
-		tokens: map[string]bool{}}, err
+	return &guard{key: newKey(), person: o.Gate.By, origins: origins, web: web, now: o.Now,
+		tokens: map[string]bool{}}, nil
 }
 
-// sessionKey returns the key for this home's cookies, creating it if needed.
-func sessionKey(h *durable.Home) ([]byte, error) {
-	key, err := h.ReadFile(keyName)
-	if err == nil && len(key) == 32 {
-		return key, nil
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", keyName, err))
-	}
-	return newKey(h)
-}
-
-func newKey(h *durable.Home) ([]byte, error) {
+// newKey returns a key for the cookies of this process: whoever takes the port after it has ended gets the
+// cookies that browsers send there, and they must be worth nothing when the program starts again.
+func newKey() []byte {
 	key := make([]byte, 32)
 	rand.Read(key)
-	return key, h.Replace(keyName, key)
+	return key
 }
 
-// end ends all sessions of this home.
-func (g *guard) end() error {
-	key, err := newKey(g.home)
-	if err == nil {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.key = key
-	}
-	return err
+// end ends all sessions.
+func (g *guard) end() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.key = newKey()
 }
 
 // token returns a token for one first visit.

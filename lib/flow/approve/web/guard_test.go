@@ -117,16 +117,32 @@ func TestTokenIsForOneVisit(t *testing.T) {
 }
 
 // A cookie outlives the program, and not its time.
-func TestSessionOutlivesRestart(t *testing.T) {
+// TestSessionEnds: with the process, since another user may listen on its port after it, and after a day.
+func TestSessionEnds(t *testing.T) {
 	x := newSite(t, nil)
 	c := x.enter()
 	again, err := newGuard(&x.s.Options, []string{origin})
-	if err != nil || again.who(c.Value) != "ana" {
-		t.Errorf("%q, %v", again.who(c.Value), err)
+	if err != nil || again.who(c.Value) != "" {
+		t.Errorf("after a restart: %q, %v", again.who(c.Value), err)
 	}
-	again.now = func() time.Time { return noon.Add(lasts + time.Second) }
-	if who := again.who(c.Value); who != "" {
-		t.Errorf("still %q", who)
+	if who := x.s.guard.who(c.Value); who != "ana" {
+		t.Errorf("before: %q", who)
+	}
+	x.s.guard.now = func() time.Time { return noon.Add(lasts + time.Second) }
+	if who := x.s.guard.who(c.Value); who != "" {
+		t.Errorf("after a day still %q", who)
+	}
+}
+
+// TestListenOnLocalhost: the printed address names the address that is listened on.
+func TestListenOnLocalhost(t *testing.T) {
+	l, origins, err := listen("localhost:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if want := "http://" + l.Addr().String(); origins[0] != want {
+		t.Errorf("%s, want %s", origins[0], want)
 	}
 }
 

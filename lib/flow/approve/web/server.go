@@ -94,13 +94,9 @@ func Serve(ctx context.Context, o Options) error {
 // address prints an address that opens the page, once.
 func (s *server) address() { s.Say("open %s/?token=%s", s.guard.origins[0], s.guard.token()) }
 
-// leave ends all sessions of this home, and prints an address for a new one.
+// leave ends all sessions, and prints an address for a new one.
 func (s *server) leave(w http.ResponseWriter, _ *http.Request) {
-	if err := s.guard.end(); err != nil {
-		s.Say("log out: %v", err)
-		http.Error(w, "not logged out: "+err.Error(), http.StatusInternalServerError)
-		return
-	}
+	s.guard.end()
 	http.SetCookie(w, &http.Cookie{Name: cookieName, Path: "/", MaxAge: -1})
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	fmt.Fprintln(w, "Logged out, here and in every other browser. tri-approve web has printed a new address.")
@@ -140,6 +136,9 @@ func listen(address string) (net.Listener, []string, error) {
 			fmt.Errorf("gate.web.listen %q: not an address on loopback", address))
 		return nil, nil, sysexit.Hint(err,
 			"127.0.0.1:7373; to share it, listen on unix:/path and put a reverse proxy before it that says who it is (tri.5, gate.web)")
+	}
+	if host == "localhost" { // a browser may ask ::1 first, where another user may listen
+		host, address = "127.0.0.1", "127.0.0.1"+strings.TrimPrefix(address, "localhost")
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
