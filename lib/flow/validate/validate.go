@@ -115,8 +115,8 @@ func (v *Validator) facts(r Request) (verdict.Facts, error) {
 	if err != nil {
 		return verdict.Facts{}, err
 	}
-	src := safety.Sources{Texts: append([]string{r.Question}, r.Context...), Refs: evidence.Confirmed(refs, found),
-		Secrets: v.Secrets, Exists: exists}
+	src := safety.Sources{Texts: append([]string{r.Question}, r.Context...),
+		Refs: evidence.Confirmed(refs, found), Secrets: v.Secrets, Exists: exists}
 	own := evidence.FromText("the draft", safety.OwnWords(ret.DraftReply, src, true))
 	f := verdict.Facts{
 		Confidence: ret.Confidence,

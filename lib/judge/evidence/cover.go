@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"tri/lib/base/lazyregexp"
 )
@@ -246,6 +245,8 @@ type Part struct {
 	Altered  bool   // is a block of code that is not verbatim in a cited file
 }
 
+var spoken = lazyregexp.New(`[\p{L}\p{N}]`)
+
 // Account measures each sentence of a text against each reference, and, if none suffices, against all
 // together. After the sentences come the fenced blocks of code: one is covered if it is verbatim in a cited
 // file, and not compared otherwise.
@@ -286,7 +287,7 @@ func (t *Text) Account(found []Finding) []Part {
 	}
 	for _, b := range t.blocks {
 		words := strings.Join(strings.Fields(b), " ")
-		if !strings.ContainsFunc(words, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+		if !spoken.MatchString(words) {
 			continue
 		}
 		p := Part{Text: words, Ref: slices.IndexFunc(found, func(f Finding) bool {

@@ -116,7 +116,8 @@ func TestNegativeUsage(t *testing.T) {
 		if err := b.Settle(run, run, "ana", &u, noon); err != nil {
 			t.Fatal(err)
 		}
-		if got := b.sums.Of(scope{Thread, run}); before.USD <= 0 || got.USD != before.USD || got.Tokens != before.Tokens {
+		got := b.sums.Of(scope{Thread, run})
+		if before.USD <= 0 || got.USD != before.USD || got.Tokens != before.Tokens {
 			t.Errorf("%+v: %+v, want %+v", u, got, before)
 		}
 	}
