@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,7 +24,7 @@ import (
 // killPoints are the files on a message's way into a draft: the process that is killed has just changed
 // one, "": at any instant. A * is the item or its newest run.
 var killPoints = []string{
-	"", "events-classified.ndjson", "dispatch.ndjson", "open/*", "runs/*/prompt.md", "runs/*/state.json",
+	"", "events-classified.ndjson", "dispatch.ndjson", "open/*", "runs/*/prompt-*.md", "runs/*/state.json",
 	"runs/*/words.ndjson",
 	"runs/*/raw/stream.jsonl", "runs/*/heard.ndjson", "runs/*/checkpoint.json", "runs/*/result.json",
 	"decisions.ndjson",
@@ -32,32 +33,57 @@ var killPoints = []string{
 // dispatchedTally is what stories with the real dispatcher counted.
 type dispatchedTally struct {
 	words, lost, runs, cycles int
+	orders                    map[string]int // the operator's, by kind
 	failed                    int            // words of items whose run failed, which a person sees
 	killed                    [2]int         // dispatchers with the wrappers in them, agents
-	at                        map[string]int // kills by point
+	at                        map[string]int // kills by what was said last and by point
 }
 
-// saidToDispatcher has an asker write while tri-dispatch, which tells the run what is written, and the
-// agent are killed at every point of a message's way, and counts the messages that the draft in the end
-// does not answer.
+// print prints the sums, and the kills at each point by what was said last.
+func (sum *dispatchedTally) print(stories int) {
+	fmt.Printf("words: with tri-dispatch, %d stories, %d words, of them %d told and %d redirected by the operator, "+
+		"%d branches, %d cancelled, %d runs, %d cycles, killed: %d dispatchers, %d agents: %d lost, "+
+		"%d wait for a person\n", stories, sum.words, sum.orders["tell"], sum.orders["redirect"],
+		sum.orders["branch"], sum.orders["cancel"], sum.runs, sum.cycles, sum.killed[0], sum.killed[1],
+		sum.lost, sum.failed)
+	for _, p := range killPoints {
+		line := fmt.Sprintf("words:   killed at %-24s", cmp.Or(p, "any instant"))
+		for _, kind := range []string{"asked", "tell", "redirect", "branch", "cancel"} {
+			line += fmt.Sprintf("  %s %d", kind, sum.at[kind+" "+p])
+		}
+		fmt.Println(line)
+	}
+}
+
+// add adds a story's counts.
+func (sum *dispatchedTally) add(t dispatchedTally) {
+	sum.words, sum.lost, sum.runs, sum.cycles = sum.words+t.words, sum.lost+t.lost, sum.runs+t.runs,
+		sum.cycles+t.cycles
+	sum.failed += t.failed
+	sum.killed[0], sum.killed[1] = sum.killed[0]+t.killed[0], sum.killed[1]+t.killed[1]
+	for p, n := range t.at {
+		sum.at[p] += n
+	}
+	for kind, n := range t.orders {
+		sum.orders[kind] += n
+	}
+}
+
+// saidToDispatcher has an asker write and an operator tell, redirect, branch and cancel while tri-dispatch,
+// which tells the run what is said, and the agent are killed at every point of a message's way. It counts
+// what the draft in the end does not answer, and commands that took effect twice or not at all.
 func saidToDispatcher(o options) (sum dispatchedTally, err error) {
 	var mu sync.Mutex
 	var errs []error
 	var hands sync.WaitGroup
 	next := make(chan uint64)
-	sum.at = map[string]int{}
+	sum.at, sum.orders = map[string]int{}, map[string]int{}
 	for range 4 {
 		hands.Go(func() {
 			for seed := range next {
 				t, err := dispatchOnce(o, seed)
 				mu.Lock()
-				sum.words, sum.lost, sum.runs, sum.cycles = sum.words+t.words, sum.lost+t.lost,
-					sum.runs+t.runs, sum.cycles+t.cycles
-				sum.failed += t.failed
-				sum.killed[0], sum.killed[1] = sum.killed[0]+t.killed[0], sum.killed[1]+t.killed[1]
-				for p, n := range t.at {
-					sum.at[p] += n
-				}
+				sum.add(t)
 				if err != nil {
 					errs = append(errs, fmt.Errorf("seed %d: %w", seed, err))
 				}
@@ -81,6 +107,8 @@ type dispatchStory struct {
 	rng  *rand.Rand
 	cmd  *exec.Cmd
 	said bytes.Buffer // by the dispatchers
+	sent int          // words
+	last string       // what was said last: asked, or the command of the operator
 }
 
 func dispatchOnce(o options, seed uint64) (dispatchedTally, error) {
@@ -92,7 +120,7 @@ func dispatchOnce(o options, seed uint64) (dispatchedTally, error) {
 		defer os.RemoveAll(dir)
 	}
 	d := &dispatchStory{o: o, dir: dir, rng: rand.New(rand.NewPCG(seed, 11))}
-	d.at = map[string]int{}
+	d.at, d.orders = map[string]int{}, map[string]int{}
 	kind := []string{"native", "legs"}[seed%2]
 	self, err := os.Executable()
 	if err != nil {
@@ -109,7 +137,7 @@ func dispatchOnce(o options, seed uint64) (dispatchedTally, error) {
 			return d.dispatchedTally, err
 		}
 	}
-	d.words = 3 + d.rng.IntN(8)
+	d.words = 4 + d.rng.IntN(9)
 	if err := d.story(seed); err != nil {
 		return d.dispatchedTally, fmt.Errorf("%w\n%s", err, d.said.String())
 	}
@@ -124,69 +152,161 @@ func (d *dispatchStory) story(seed uint64) error {
 		}
 	}()
 	mark := func(n int) string { return fmt.Sprintf("WORD-%d-%d", seed, n) }
-	kills, sent := 6+d.rng.IntN(6), 0
+	kills := 6 + d.rng.IntN(6)
 	tell := func() error {
-		if sent == d.words {
+		if d.sent == d.words {
 			return nil
 		}
-		sent++
-		return d.say(sent-1, mark(sent-1))
+		d.sent++
+		return d.say(d.sent-1, mark(d.sent-1))
 	}
 	for end := time.Now().Add(d.o.wait); ; {
 		if time.Now().After(end) {
 			return errors.New("it does not come to rest")
 		}
-		if d.cmd == nil {
-			d.cmd = exec.Command(filepath.Join(d.o.bin, "tri-dispatch"), d.path("events-classified.ndjson"))
-			d.cmd.Env = append(os.Environ(), "TRI_HOME="+d.path(""))
-			d.cmd.Stderr, d.cmd.SysProcAttr = &d.said, &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-			if err := d.cmd.Start(); err != nil {
-				return err
-			}
+		if err := d.start(); err != nil {
+			return err
 		}
 		switch n := d.rng.IntN(6); {
-		case n < 2 && sent < d.words:
+		case n < 2 && d.sent < d.words:
 			if err := tell(); err != nil {
 				return err
 			}
-		case n > 3 && kills > 0 && sent > 0:
+		case n > 3 && kills > 0 && d.sent > 0:
 			kills--
 			if err := d.kill(tell); err != nil {
 				return err
 			}
-		case sent == d.words:
-			t, err := d.thread()
-			if err != nil {
-				return err
-			}
-			if t == nil || t.Status != thread.PendingUser || len(t.Messages)+len(t.Pending) < d.words {
-				break
-			}
-			d.cycles = t.Cycle
-			for n := range d.words {
-				asked := slices.ContainsFunc(t.Messages, func(m thread.Message) bool {
-					return strings.HasSuffix(m.Content+" ", mark(n)+" ") || n == 0
-				})
-				switch {
-				case !asked || t.DraftPending != nil && !strings.Contains(*t.DraftPending+" ", mark(n)+" "):
-					d.lost++
-					fmt.Printf("words: seed %d: %s is lost: %s\n", seed, mark(n), d.dir)
-				case t.DraftPending == nil: // the agent was killed too often; the item says so, and keeps all
-					d.failed++
+		case d.sent == d.words:
+			if t, err := d.thread(""); err != nil || t != nil && d.rests(t) {
+				if err != nil {
+					return err
 				}
+				d.judge(t, mark)
+				return d.end(t.Key, mark(d.words), end)
 			}
-			runs, err := os.ReadDir(d.path("runs"))
-			d.runs = len(runs)
-			return err
 		}
 		time.Sleep(time.Duration(d.rng.IntN(12)) * time.Millisecond)
 	}
 }
 
+// start starts the dispatcher if none runs.
+func (d *dispatchStory) start() error {
+	if d.cmd != nil {
+		return nil
+	}
+	d.cmd = exec.Command(filepath.Join(d.o.bin, "tri-dispatch"), d.path("events-classified.ndjson"))
+	d.cmd.Env = append(os.Environ(), "TRI_HOME="+d.path(""))
+	d.cmd.Stderr, d.cmd.SysProcAttr = &d.said, &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return d.cmd.Start()
+}
+
+// rests reports whether an item waits for a person, with all that was said to it.
+func (d *dispatchStory) rests(t *thread.Thread) bool {
+	return t.Status == thread.PendingUser && len(t.PendingNotes) == 0 &&
+		len(t.Messages)+len(t.Pending)+len(t.Notes) >= d.words
+}
+
+// judge counts the words that an item at rest has lost, and those that it has twice.
+func (d *dispatchStory) judge(t *thread.Thread, mark func(int) string) {
+	d.cycles = t.Cycle
+	for n := range d.words {
+		times := 0
+		for _, m := range t.Messages {
+			if strings.Contains(m.Content+" ", mark(n)+" ") {
+				times++
+			}
+		}
+		for _, o := range t.Notes {
+			if strings.Contains(o.Text+" ", mark(n)+" ") {
+				times++
+			}
+		}
+		switch {
+		case times != 1 || t.DraftPending != nil && !strings.Contains(*t.DraftPending+" ", mark(n)+" "):
+			d.lost++
+			fmt.Printf("words: seed %d: %s is %d times there: %s\n", d.o.seed, mark(n), times, d.dir)
+		case t.DraftPending == nil: // the agent was killed too often; the item says so, and keeps all
+			d.failed++
+		}
+	}
+}
+
+// end has the operator branch and cancel the item, with kills, and compares what they did.
+func (d *dispatchStory) end(key, mark string, end time.Time) error {
+	kinds := []string{"branch", "cancel"}
+	for i, kind := range kinds {
+		for range 1 + d.rng.IntN(2) { // once it is said, another kill may follow
+			if err := errors.Join(d.start(), d.kill(func() error {
+				said := kinds[i] != ""
+				kinds[i] = ""
+				if !said {
+					return nil
+				}
+				return d.order(kind, key, "why "+mark+" ?")
+			})); err != nil {
+				return err
+			}
+		}
+	}
+	for ; ; time.Sleep(10 * time.Millisecond) {
+		if err := d.start(); err != nil {
+			return err
+		}
+		t, err := d.thread("")
+		if err != nil {
+			return err
+		}
+		beside, err := d.thread(key)
+		if err != nil {
+			return err
+		}
+		if t == nil && beside != nil && beside.Status == thread.PendingUser {
+			if beside.DraftPending != nil && !strings.Contains(*beside.DraftPending, mark) {
+				d.lost++
+				fmt.Printf("words: seed %d: the branch does not answer %s: %s\n", d.o.seed, mark, d.dir)
+			}
+			break
+		}
+		if time.Now().After(end) {
+			return errors.New("a branch or a cancelled item does not come to rest")
+		}
+	}
+	closed, err := filepath.Glob(d.path("closed/*/*.json"))
+	open, err2 := filepath.Glob(d.path("open/*.json"))
+	if len(closed) != 1 || len(open) != 1 {
+		err = errors.Join(err, fmt.Errorf("%d items open and %d closed, want 1 and 1", len(open), len(closed)))
+	}
+	runs, err3 := os.ReadDir(d.path("runs"))
+	d.runs = len(runs)
+	return errors.Join(err, err2, err3)
+}
+
+// order has an operator say something with tri-task.
+func (d *dispatchStory) order(kind, key, text string) error {
+	c := exec.Command(filepath.Join(d.o.bin, "tri-task"), kind, "--as", "op", key, text)
+	c.Env = append(os.Environ(), "TRI_HOME="+d.path(""))
+	if out, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("tri-task %s: %w: %s", kind, err, out)
+	}
+	d.orders[kind]++
+	d.last = kind
+	return nil
+}
+
 func (d *dispatchStory) path(name string) string { return filepath.Join(d.dir, "home", name) }
 
-// say appends the asker's next message to what the dispatcher follows.
+// say has the operator direct the item, or appends the asker's next message to what the dispatcher follows.
 func (d *dispatchStory) say(n int, text string) error {
+	if t, err := d.thread(""); err != nil || t != nil && d.rng.IntN(2) == 0 {
+		kind := []string{"tell", "redirect"}[d.rng.IntN(2)]
+		if err == nil && d.order(kind, t.Key, "and it says "+text) == nil {
+			return nil // else another word decided the draft first, which the operator is told
+		}
+		if err != nil {
+			return err
+		}
+	}
 	name := d.path("events-classified.ndjson")
 	s, err := os.Stat(name)
 	if err != nil {
@@ -211,22 +331,28 @@ func (d *dispatchStory) say(n int, text string) error {
 	if err != nil {
 		return err
 	}
+	d.last = "asked"
 	_, err = f.Write(append(line, '\n'))
 	return errors.Join(err, f.Close())
 }
 
-// thread returns the item, nil if there is none yet.
-func (d *dispatchStory) thread() (*thread.Thread, error) {
+// thread returns the open item that is beside parent, "" for the first one; nil if there is none.
+func (d *dispatchStory) thread(parent string) (*thread.Thread, error) {
 	names, err := filepath.Glob(d.path("open/*.json"))
-	if err != nil || len(names) == 0 {
-		return nil, err
+	for _, name := range names {
+		t := new(thread.Thread)
+		text, err := os.ReadFile(name)
+		switch {
+		case errors.Is(err, os.ErrNotExist): // it has just been closed
+		case err != nil:
+			return nil, err
+		case json.Unmarshal(text, t) != nil:
+			return nil, fmt.Errorf("%s: no item", name)
+		case t.Parent == parent:
+			return t, nil
+		}
 	}
-	text, err := os.ReadFile(names[0])
-	if err != nil {
-		return nil, err
-	}
-	t := new(thread.Thread)
-	return t, json.Unmarshal(text, t)
+	return nil, err
 }
 
 // kill kills the dispatcher, with the wrapper in it, or the agent, once a file has changed after the asker
@@ -261,14 +387,14 @@ func (d *dispatchStory) kill(tell func() error) error {
 		for _, dir := range dirs {
 			if s, err := record.LoadState(dir); err == nil && s.PID != nil && s.Agent.Alive() {
 				d.killed[1]++
-				d.at[point]++
+				d.at[d.last+" "+point]++
 				syscall.Kill(*s.PID, syscall.SIGKILL) // it may have ended
 			}
 		}
 		return nil
 	}
 	d.killed[0]++
-	d.at[point]++
+	d.at[d.last+" "+point]++
 	d.cmd.Process.Kill()
 	d.cmd.Wait() // it was killed
 	d.cmd = nil

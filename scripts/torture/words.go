@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -52,11 +51,7 @@ func saidToRuns(o options) error {
 		return err
 	}
 	count(counts{messages: real.words, lost: real.lost})
-	fmt.Printf("words: with tri-dispatch, %d stories, %d words, %d runs, %d cycles, killed: %d dispatchers, %d agents: %d lost, %d wait for a person\n",
-		o.rounds, real.words, real.runs, real.cycles, real.killed[0], real.killed[1], real.lost, real.failed)
-	for _, p := range killPoints {
-		fmt.Printf("words:   %4d killed at %s\n", real.at[p], cmp.Or(p, "any instant"))
-	}
+	real.print(o.rounds)
 	switch {
 	case kept.lost+real.lost > 0:
 		return fmt.Errorf("%d of %d words were lost", kept.lost+real.lost, kept.words+real.words)
