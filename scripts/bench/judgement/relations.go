@@ -36,7 +36,7 @@ func readRelated(path string) (all []related, err error) {
 // relationsPart scores the rules on two samples: messages in a row, and messages with a cue of a rare kind.
 // Only the first has the base rates of a room.
 func relationsPart(out io.Writer, in inputs) error {
-	for _, sample := range []string{"rows", "cued"} {
+	for _, sample := range []string{"rows", "cued", "slack"} {
 		labels, err := readRelated(filepath.Join(in.data, "relations", sample+".tsv"))
 		if err != nil {
 			return err
