@@ -42,6 +42,7 @@ const (
 	steps = 6
 	pause = 0.7
 	at    = 2
+	limit = 6 * time.Minute // of a story, on a busy machine
 )
 
 // program is one agent program.
@@ -188,7 +189,7 @@ func (b *bench) start(ctx context.Context, n int, prompt string,
 }
 
 func story(p program, name string) (line string, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	b := &bench{p: p, mark: "STEERGO_" + run.UUID()}
 	if b.dir, err = os.MkdirTemp("", "steergo-"); err != nil {
