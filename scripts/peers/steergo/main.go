@@ -90,7 +90,7 @@ func main() {
 		if len(os.Args) > 2 && !slices.Contains(os.Args[2:], p.name) {
 			continue
 		}
-		for _, name := range []string{"append", "redirect", "cancel", "kill", "late", "fork"} {
+		for _, name := range []string{"plain", "append", "redirect", "cancel", "kill", "late", "fork"} {
 			if s := os.Getenv("STORY"); s != "" && s != name || name == "kill" && len(p.cfg.Command) == 0 {
 				continue // an agent in this process cannot be killed alone
 			}
@@ -125,9 +125,9 @@ func (b *bench) id(n int) string { return run.ID(run.Investigate, "steergo", 1, 
 
 // requests are the requests that the model has seen.
 type request struct {
-	Ev      string
-	Results int
-	Marks   []string
+	Ev             string
+	Results, Bytes int
+	Marks          []string
 }
 
 func (b *bench) requests() (all []request) {
@@ -204,7 +204,7 @@ func story(p program, name string) (line string, err error) {
 	defer b.home.Close()
 	tool := strings.ReplaceAll(p.tool, "DIR", b.code)
 	prompt := fmt.Sprintf("ASK-1 look into it\nSTEPS %d %v %s\n", steps, pause, tool)
-	text := map[string]string{"append": "APPEND-1 the auth service only",
+	text := map[string]string{"plain": "ASK-1", "append": "APPEND-1 the auth service only",
 		"redirect": "REDIRECT-1 no, the auth service", "kill": "APPEND-2 v2 only", "late": "APPEND-3 and v3",
 		"fork": "BRANCH-1 did it go through?"}[name]
 	told := make(chan time.Time, 1)
@@ -287,10 +287,10 @@ func (b *bench) fork(ctx context.Context, text string) error {
 // tell describes a story: how many results the model had when it saw the word, of those that there
 // were.
 func (b *bench) tell(res agent.Result, text string, took time.Duration) string {
-	had, kept, calls := 0, -1, 0
+	had, kept, calls, bytes := 0, -1, 0, 0
 	mark := strings.Fields(text)[0]
 	for _, r := range b.requests() {
-		calls++
+		calls, bytes = calls+1, bytes+r.Bytes
 		if slices.Contains(r.Marks, mark) && kept < 0 {
 			kept = r.Results
 		}
@@ -303,8 +303,8 @@ func (b *bench) tell(res agent.Result, text string, took time.Duration) string {
 	for _, h := range ears {
 		heard = append(heard, fmt.Sprintf("%s %d", h.How, h.Leg))
 	}
-	return fmt.Sprintf("kept %d of %d, %d calls, %.1f s, heard: %s; %q", kept, had, calls, took.Seconds(),
-		strings.Join(heard, ", "), res.Text)
+	return fmt.Sprintf("kept %d of %d, %d calls, %d bytes, %.1f s, heard: %s; %q", kept, had, calls, bytes,
+		took.Seconds(), strings.Join(heard, ", "), res.Text)
 }
 
 // gone waits until no process of the story is alive.
