@@ -118,51 +118,122 @@ func (c *yesNo) print(out io.Writer, name string) {
 		c.n, p, pl, ph, r, rl, rh, c.f1())
 }
 
+// timers are the windows of the timers that turns are compared with, in seconds.
+var timers = []float64{2.5, 5, 10, 15, 30, 45, 60, 90, 120, 180, 300}
+
 func turnsPart(out io.Writer, in inputs) error {
-	labels, err := readLinked(filepath.Join(in.data, "turns", "turns.tsv"))
-	if err != nil {
-		return err
-	}
-	ours, timers := map[string]*yesNo{}, map[string]map[float64]*yesNo{}
-	var room map[string]event.Classified
-	for i, l := range labels {
-		if i == 0 || labels[i-1].room != l.room {
-			if room, err = roomOf(filepath.Join(in.chat, "..", l.room+".ndjson")); err != nil {
-				return err
-			}
+	for _, sample := range []string{"turns", "stretches"} {
+		labels, err := readLinked(filepath.Join(in.data, "turns", sample+".tsv"))
+		if err != nil {
+			return err
 		}
-		first, second := room[l.first], room[l.second]
-		said := first.TurnID == second.TurnID
-		if os.Getenv("SHOW") == l.half && said != l.same {
-			fmt.Fprintf(out, "   %s same %v, %s, %g s: %.80q %.80q\n", l.room, l.same, second.TurnWhy,
-				gap(first, second), first.Content, second.Content)
-		}
-		for _, name := range []string{l.half, l.half + ", " + l.room} {
-			if ours[name] == nil {
-				ours[name], timers[name] = &yesNo{}, map[float64]*yesNo{}
-			}
-			ours[name].add(said, l.same)
-			for _, w := range []float64{2.5, 5, 10, 15, 30, 45, 60, 90, 120, 300} {
-				if timers[name][w] == nil {
-					timers[name][w] = &yesNo{}
+		ours, others := map[string]*grouping{}, map[string]map[float64]*grouping{}
+		var room map[string]event.Classified
+		for i, l := range labels {
+			if i == 0 || labels[i-1].room != l.room {
+				if room, err = roomOf(filepath.Join(in.chat, "..", l.room+".ndjson")); err != nil {
+					return err
 				}
-				timers[name][w].add(gap(first, second) <= w, l.same)
+			}
+			first, second := room[l.first], room[l.second]
+			said := first.TurnID == second.TurnID
+			if os.Getenv("SHOW") == l.half && said != l.same && l.first != l.second {
+				fmt.Fprintf(out, "   %s same %v, %s, %g s: %.80q %.80q\n", l.room, l.same, second.TurnWhy,
+					gap(first, second), first.Content, second.Content)
+			}
+			for _, name := range []string{l.half, l.half + ", " + l.room} {
+				if ours[name] == nil {
+					ours[name], others[name] = &grouping{}, map[float64]*grouping{}
+				}
+				ours[name].add(l, said)
+				for _, w := range timers {
+					if others[name][w] == nil {
+						others[name][w] = &grouping{}
+					}
+					others[name][w].add(l, gap(first, second) <= w)
+				}
 			}
 		}
-	}
-	fmt.Fprintf(out, "  %d places, ONE reader. Split turns: 1 - recall.\n", len(labels))
-	for _, name := range sorted(ours) {
-		ours[name].print(out, name)
-		best := 2.5
-		for _, w := range sorted(timers[name]) {
-			if timers[name][w].f1() > timers[name][best].f1() {
-				best = w
+		fmt.Fprintf(out, "  %s: %d lines, ONE reader\n", sample, len(labels))
+		for _, name := range sorted(ours) {
+			best := timers[0]
+			for _, w := range timers {
+				if others[name][w].f1() > others[name][best].f1() {
+					best = w
+				}
 			}
+			ours[name].print(out, name)
+			others[name][2.5].print(out, "  a timer of 2.5 s")
+			others[name][best].print(out, fmt.Sprintf("  the best timer, %g s", best))
 		}
-		timers[name][2.5].print(out, "  a timer of 2.5 s")
-		timers[name][best].print(out, fmt.Sprintf("  the best timer, %g s", best))
 	}
 	return nil
+}
+
+// grouping compares links with a reader's, and, of stretches whose every message is there, whole turns. A
+// message whose author said nothing shortly before has a line with itself, which is no link.
+type grouping struct {
+	yesNo
+	truth, said map[string]string // the turn of a message
+	whole       bool
+}
+
+func (g *grouping) add(l linked, said bool) {
+	if g.truth == nil {
+		g.truth, g.said = map[string]string{}, map[string]string{}
+	}
+	if l.first == l.second {
+		g.whole = true
+	} else {
+		g.yesNo.add(said, l.same)
+	}
+	for turns, same := range map[*map[string]string]bool{&g.truth: l.same, &g.said: said} {
+		id := l.second
+		if before, ok := (*turns)[l.first]; ok && same {
+			id = before
+		}
+		(*turns)[l.second] = id
+	}
+}
+
+func (g *grouping) print(out io.Writer, name string) {
+	g.yesNo.print(out, name)
+	if !g.whole {
+		return
+	}
+	// The messages of a turn, as the other grouping has them.
+	turns := func(of, in map[string]string) (all map[string]map[string]int) {
+		all = map[string]map[string]int{}
+		for m, id := range of {
+			if all[id] == nil {
+				all[id] = map[string]int{}
+			}
+			all[id][in[m]]++
+		}
+		return all
+	}
+	theirs := turns(g.said, g.truth)
+	exact, many, split := 0, 0, 0
+	for _, parts := range turns(g.truth, g.said) {
+		n := 0
+		for id, k := range parts {
+			n += k
+			if len(parts) == 1 && len(theirs[id]) == 1 {
+				exact++
+			}
+		}
+		if n > 1 {
+			many++
+			if len(parts) > 1 {
+				split++
+			}
+		}
+	}
+	p, low, high := interval(split, many)
+	whole := 2 * float64(exact) / float64(len(theirs)+len(turns(g.truth, g.said)))
+	fmt.Fprintf(out, "  %-26s whole turns: exact F1 %.3f; of several messages %d of %d split: %.3f "+
+		"[%.3f, %.3f]\n",
+		"", whole, split, many, p, low, high)
 }
 
 // gap returns the seconds between two messages.
