@@ -17,7 +17,7 @@ var program = cli.Program{
 	Args:  "[file ...]",
 	Help: `Reads events, one JSON object per line, and adds turn_id, turn_n and turn_why. A
 turn is the messages of one person in one conversation, with no message of another
-person between them and at most 180 seconds from one to the next.
+person between them and at most 300 seconds from one to the next.
 
   tri-watch export telegram.json | tri-thread | tri-turn | tri-classify
   tri-thread events.ndjson | tri-turn --turns | jq '.message_ids | length'

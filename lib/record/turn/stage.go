@@ -68,6 +68,8 @@ func (e *Event) field(f *ndjson.Member) (err error) {
 		if string(f.Value) != "null" {
 			m.Conversation, err = text(f)
 		}
+	case "thread_inferred":
+		m.Inferred = string(f.Value) != "null"
 	case "sender":
 		err = e.sender(f.Value)
 	case "deleted":

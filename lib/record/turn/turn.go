@@ -5,9 +5,12 @@ package turn
 // Limits of a turn.
 const (
 	// Gap is the maximum number of seconds between two messages of a turn, by create_time. Time that runs
-	// backwards counts as 0. With 120 a seventh of the turns of a reader were split, nearly all of them by
-	// this bound (scripts/bench/judgement, the half that it was chosen on).
-	Gap = 180
+	// backwards counts as 0. With 180, three of four turns of a reader that were split were split by this
+	// bound (scripts/bench/judgement, the half that it was chosen on).
+	Gap = 300
+	// Sure is how many seconds an inferred conversation is trusted to be whole. Later a message of another
+	// person who is alone in a conversation may be the answer that tri-thread could not place.
+	Sure = 45
 	// near is how many bytes of stream may be between two messages of a turn.
 	near = 256 << 10
 	// period is how many bytes of stream an id is remembered for. A turn that is longer than half a period
@@ -33,6 +36,7 @@ type Message struct {
 	Platform, Chat, ID string
 	Conversation       string // thread_id; of a message without one its own id
 	Sender             string
+	Inferred           bool  // Conversation is tri-thread's, not the platform's
 	At                 int64 // create_time, Unix seconds
 	Change             bool  // an edit or a deletion
 }
@@ -53,13 +57,21 @@ type last struct {
 	n            int
 	time         int64
 	began, at    int64 // positions of its first and of its last message
+	other        int64 // position of the last message of somebody else in the conversation, -1: none
+}
+
+// alone is the last message of a person to whom nobody else has spoken in its conversation.
+type alone struct {
+	sender string
+	at     int64
 }
 
 // Fold assigns messages to turns. It remembers what a Window of stream holds and no more.
 type Fold struct {
 	at    int64
 	convs map[place]*last
-	turns map[place]turned // by message
+	alone map[place][2]alone // by chat: the last one, and the last one of another person
+	turns map[place]turned   // by message
 	// Where convs and turns were last set, oldest first.
 	spoke, said []noted
 }
@@ -76,7 +88,9 @@ type noted struct {
 }
 
 // NewFold returns an empty fold, for one stream.
-func NewFold() *Fold { return &Fold{convs: map[place]*last{}, turns: map[place]turned{}} }
+func NewFold() *Fold {
+	return &Fold{convs: map[place]*last{}, alone: map[place][2]alone{}, turns: map[place]turned{}}
+}
 
 // Add returns the place of a message at a position of the stream in bytes (its seq). Positions ascend; one
 // that does not begins another stream.
@@ -109,16 +123,49 @@ func (f *Fold) add(conv place, m Message) Place {
 		why = Answered
 	case m.At-l.time > Gap:
 		why = TooLate
+	case m.Inferred && m.At-l.time > Sure && f.between(m, l.at):
+		why = Answered
 	default:
 		why = SamePerson
 	}
 	if why != SamePerson {
-		l = &last{turn: m.ID, sender: m.Sender, time: m.At, began: f.at}
+		other := int64(-1)
+		switch {
+		case why == Answered && l.sender != m.Sender:
+			other = l.at
+		case l != nil:
+			other = l.other
+		}
+		l = &last{turn: m.ID, sender: m.Sender, time: m.At, began: f.at, other: other}
 		f.convs[conv] = l
+	}
+	if (l.other < 0 || l.other < f.at-near) && (m.Inferred || m.Conversation == m.ID) {
+		f.isAlone(m)
 	}
 	l.n, l.at, l.time = l.n+1, f.at, m.At
 	f.spoke = append(f.spoke, noted{f.at, conv})
 	return Place{ID: l.turn, N: l.n, Why: why}
+}
+
+// isAlone notes a message to whose author nobody has spoken in its conversation.
+func (f *Fold) isAlone(m Message) {
+	chat := place{m.Platform, m.Chat, ""}
+	two := f.alone[chat]
+	if two[0].sender != m.Sender {
+		two[1] = two[0]
+	}
+	two[0] = alone{m.Sender, f.at}
+	f.alone[chat] = two
+}
+
+// between reports whether somebody else who is alone has spoken in the chat of m since a position.
+func (f *Fold) between(m Message, since int64) bool {
+	two := f.alone[place{m.Platform, m.Chat, ""}]
+	of := two[0]
+	if of.sender == m.Sender {
+		of = two[1]
+	}
+	return of.sender != "" && of.at > since
 }
 
 // cut reports whether a period ends between a turn's last message and this one, and the turn is longer than
@@ -133,6 +180,10 @@ func (f *Fold) forget() {
 	for len(f.spoke) > 0 && f.spoke[0].at < f.at-near {
 		if l := f.convs[f.spoke[0].of]; l != nil && l.at == f.spoke[0].at {
 			delete(f.convs, f.spoke[0].of)
+		}
+		chat := f.spoke[0].of
+		if chat.id = ""; f.alone[chat][0].at == f.spoke[0].at {
+			delete(f.alone, chat)
 		}
 		f.spoke = f.spoke[1:]
 	}

@@ -44,7 +44,7 @@ var story = line("1", "ana", "-", 0, "") +
 	line("5", "ben", "1", 8, "") +
 	line("6", "ana", "1", 9, "") +
 	line("7", "ana", "1", 189, "") +
-	line("8", "ana", "1", 370, "") +
+	line("8", "ana", "1", 490, "") +
 	line("2", "ana", "1", 5, `"edited_at":"1970-01-01T00:05:00Z",`) +
 	line("4", "ana", "1", 7, `"deleted":true,`) +
 	line("99", "ana", "1", 7, `"edit_id":"e","edited_at":"1970-01-01T00:05:00Z",`) +
@@ -70,6 +70,35 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
+// TestAlone: in a room without threads a message of somebody to whom nobody speaks may be an answer, but not
+// at once.
+func TestAlone(t *testing.T) {
+	inferred := `"thread_inferred":"same-words",`
+	ben := line("3", "ben", "-", 10, "")
+	for _, tt := range []struct {
+		name, between, more string
+		at                  int
+		want                string
+	}{
+		{"later", ben, inferred, 60, Answered},
+		{"soon", ben, inferred, 40, SamePerson},
+		{"the platform's thread", ben, "", 60, SamePerson},
+		{"nobody", "", inferred, 60, SamePerson},
+		{"herself", line("3", "ana", "-", 10, ""), inferred, 60, SamePerson},
+		{"in a thread of the platform", line("3", "ben", "t", 10, ""), inferred, 60, SamePerson},
+		{"in another conversation", line("3", "cyd", "-", 9, "") + line("4", "ben", "3", 10, inferred) +
+			line("5", "cyd", "3", 11, inferred), inferred, 60, Answered}, // by cyd's first message
+	} {
+		out := filter(t, Stage(), line("1", "ana", "-", 0, "")+line("2", "ana", "1", 5, inferred)+tt.between+
+			line("9", "ana", "1", tt.at, tt.more))
+		lines := strings.Split(strings.TrimSpace(out), "\n")
+		var p Place
+		if err := json.Unmarshal([]byte(lines[len(lines)-1]), &p); err != nil || p.Why != tt.want {
+			t.Errorf("%s: %+v, want %s, %v", tt.name, p, tt.want, err)
+		}
+	}
+}
+
 func TestClosed(t *testing.T) {
 	stage, end := Lines()
 	out := filter(t, stage, story)
@@ -86,7 +115,7 @@ func TestClosed(t *testing.T) {
 		got = append(got, fmt.Sprint(c.Sender.ID, " ", c.ThreadID, " ", c.MessageIDs, " ", c.Closed))
 	}
 	want := []string{
-		"ana 1 [1 2 4] answered", "ben 1 [5] answered", "ben 3 [3] too-late", "ana 1 [6 7] too-late",
+		"ana 1 [1 2 4] answered", "ben 1 [5] answered", "ana 1 [6 7] too-late", "ben 3 [3] too-late",
 		"ana 1 [8 9] end", "ana 3 [10] end",
 	}
 	if !slices.Equal(got, want) {
@@ -121,6 +150,9 @@ func stretch(n int, seed uint64) []byte {
 		}
 		if solo || rnd.IntN(3) == 0 {
 			who, thread = "solo", "alone"
+		}
+		if more == "" && rnd.IntN(2) == 0 {
+			more = `"thread_inferred":"same-words",`
 		}
 		l := line(id, who, thread, max(0, at), more)
 		b = append(fmt.Appendf(b, `{"seq":%d,`, len(b)), l[1:]...)
