@@ -106,7 +106,7 @@ func TestWidths(t *testing.T) {
 	waitingDraft(t, h, strings.Repeat(sentence, 5)+"\n\n"+strings.Repeat("最新の値は、", 30),
 		strings.Repeat("where is the retryLimit configured? ", 9))
 	for _, cols := range []uint16{80, 200} {
-		for _, line := range []string{"tri-approve show 1", "tri-approve list", "tri-report brief"} {
+		for _, line := range []string{"tri-approve show local.dev.0", "tri-approve list", "tri-report brief"} {
 			args := append(strings.Fields(line), "--home", h.Dir())
 			whole, err := exec.Command(args[0], args[1:]...).Output()
 			if err != nil {

@@ -23,15 +23,15 @@ var program = cli.Program{
 	Usage: "decide what is posted",
 	Args:  "command [id]",
 	Help: `Lists the drafts, questions and failures that wait for a decision, and records
-decisions. An ID is printed by list; the beginning of a thread's key or, on a
-terminal, the number in the list also works. Only the people in team.approvers
-may decide; the first decision counts.
+decisions. An ID is printed by list; three or more of its characters, or of a
+thread's key, also work. Only the people in team.approvers may decide; the
+first decision counts.
 
   tri-approve tui
   tri-approve redo 3f9a2c --note 'look at the client, not the server'`,
 	Schemas: []string{"decision"},
 	Commands: []cli.Program{
-		command("list", "[room]", "list what waits for a decision, oldest first",
+		command("list", "[room]", "list what waits for a decision, by urgency",
 			func(c *cli.Call, t *approve.Terminal) error { return t.List(c.Bool("all")) },
 			cli.Bool("all", "also list what can be undone or reopened, or is being posted")),
 		command("show", "id", "show a draft with its evidence",

@@ -24,13 +24,13 @@ func TestEditIsCompared(t *testing.T) {
 		states      []string
 	}{
 		{"A charge is tried again 5 times (retry.go:4).",
-			"edited by ana, every sentence covered by what the draft cites", []string{verdict.About}},
-		{"A charge is tried again 7 times.", "edited by ana, 1 of 1 sentences not covered",
+			"edited by ana, 1 of 1 sentence covered, wording not decided in 1", []string{verdict.About}},
+		{"A charge is tried again 7 times.", "edited by ana, 0 of 1 sentence covered",
 			[]string{verdict.Unbacked}},
 		{"Yes. `MaxRetries` is 5, see retry.go:4-900.",
-			"edited by ana, 1 of 1 sentences not covered, 1 contradicted",
+			"edited by ana, 1 contradicted, 0 of 1 sentence covered",
 			[]string{verdict.Unstated, verdict.Contradicted}},
-		{"The moon decides it.", "edited by ana, 1 of 1 sentences not covered", []string{verdict.Unbacked}},
+		{"The moon decides it.", "edited by ana, 0 of 1 sentence covered", []string{verdict.Unbacked}},
 		{"Yes.", "edited by ana, nothing in it to check", []string{verdict.Unstated}},
 	} {
 		g := newGate(t, "ana")

@@ -9,7 +9,8 @@ import (
 	"tri/lib/record/verdict"
 )
 
-// A sentence is shown with the reference that covers it, and once; the others with the verdict.
+// A sentence is shown with the reference that covers it, and once; one that none covers is not shown among
+// them, since it is shown at the top.
 func TestEvidenceBesideItsSentence(t *testing.T) {
 	v := View{Item: &Item{}, Evidence: []Cited{{Ref: "a.go:1"}, {Ref: "b.go:2"}}, Thread: &thread.Thread{
 		ValidatorReturn: &verdict.Verdict{Sentences: []verdict.Sentence{
@@ -22,11 +23,14 @@ func TestEvidenceBesideItsSentence(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := 0
-	for _, want := range []string{"a.go:1", "b.go:2", "Second.", "Validation", "Neither.", "Beyond."} {
+	for _, want := range []string{"a.go:1", "b.go:2", "Second.", "Validation", "Beyond."} {
 		i := strings.Index(b.String(), want)
 		if i < at || strings.Count(b.String(), want) != 1 {
 			t.Errorf("%q is missing, out of order or shown twice:\n%s", want, b.String())
 		}
 		at = i
+	}
+	if strings.Contains(b.String(), "Neither.") {
+		t.Errorf("shown as evidence:\n%s", b.String())
 	}
 }

@@ -60,7 +60,7 @@ func (r *reader) items() ([]*Item, error) {
 	var items []*Item
 	for _, c := range r.threads {
 		if c.bad != nil {
-			bad := *c.bad // a copy: number changes it
+			bad := *c.bad // a copy: order changes it
 			items = append(items, &bad)
 		}
 		if c.thread == nil {
@@ -99,7 +99,7 @@ func (r *reader) items() ([]*Item, error) {
 			items = append(items, r.gate.parked(e))
 		}
 	}
-	return r.gate.inRoom(number(items)), nil
+	return r.gate.inRoom(order(items)), nil
 }
 
 // readThreads rereads the open threads that have changed, on every processor: reading takes most of the

@@ -15,6 +15,7 @@ import (
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
 	"tri/lib/record/decision"
+	"tri/lib/record/draft"
 	"tri/lib/record/outbox"
 	"tri/lib/record/thread"
 )
@@ -51,8 +52,7 @@ const (
 
 // Item is something that waits for a person, or that a person can still undo.
 type Item struct {
-	Number      int    `json:"number,omitempty"` // place in the list of waiting items, from 1
-	ID          string `json:"id"`               // short, identifies exactly this draft
+	ID          string `json:"id"` // short, identifies exactly this draft
 	Kind        string `json:"kind"`
 	Key         string `json:"key"`
 	Cycle       int    `json:"cycle"`
@@ -64,8 +64,9 @@ type Item struct {
 	ChatName    string `json:"chat_name"`
 	Who         string `json:"who"`
 	Question    string `json:"question"`
-	Badge       string `json:"badge,omitempty"`
-	Note        string `json:"note,omitempty"` // the question, the reason, or the approver
+	Confidence  string `json:"confidence,omitempty"` // the investigator's, in its draft
+	Badge       string `json:"badge,omitempty"`      // what the checks proved
+	Note        string `json:"note,omitempty"`       // the question, the reason, or the approver
 	// Votes are the approvals so far, if more than one is needed.
 	Votes []Vote `json:"votes,omitempty"`
 
@@ -105,11 +106,44 @@ func (it *Item) ApprovedAt() time.Time {
 // idLength is the minimum length of an ID.
 const idLength = 6
 
-// Items returns the waiting items, oldest first and numbered, followed by those that can be undone or are
-// being posted.
+// Items returns the waiting items, what needs reading first at the beginning, followed by those that can be
+// undone or are being posted. Items of one urgency are ordered by waiting time.
 func (g *Gate) Items() ([]*Item, error) { return newReader(g).items() }
 
-// inRoom keeps the items of the gate's room, with the numbers and IDs that they have among all, and damaged
+// Checked says how sure the investigator is and what the checks proved, in one line.
+func (it *Item) Checked() string {
+	if it.Confidence == "" {
+		return it.Badge
+	}
+	return "confidence " + it.Confidence + before(", ", it.Badge)
+}
+
+// urgency is a waiting item's place in the order of reading, from 0: what does not go on without a person; a
+// draft with a fault that a check found, an unanswered question or an alert; one that the checks do not
+// cover, or of low confidence; any other draft; an investigation without one; a draft that is not offered.
+func (it *Item) urgency() int {
+	t := it.thread
+	switch {
+	case it.Kind == Ask || it.Kind == Parked || it.Kind == Damaged:
+		return 0
+	case it.Kind == Failure:
+		return 4
+	case it.Kind == Shadow:
+		return 5
+	case t == nil:
+		return 3
+	}
+	v := t.ValidatorReturn
+	switch {
+	case v != nil && v.Objects() || len(t.NotAnswered) > 0 || len(t.Alerts) > 0:
+		return 1
+	case v == nil || !v.Sure() || it.Confidence == draft.Low:
+		return 2
+	}
+	return 3
+}
+
+// inRoom keeps the items of the gate's room, with the IDs that they have among all, and damaged
 // files, whose room is unknown.
 func (g *Gate) inRoom(items []*Item) []*Item {
 	plain := func(name string) string { return strings.ToLower(strings.TrimPrefix(name, "#")) }
@@ -171,7 +205,7 @@ func (g *Gate) item(t *thread.Thread, st *decision.Standing) *Item {
 		return nil
 	}
 	if r := t.InvestigatorReturn; r != nil && r.Confidence != "" && t.DraftPending != nil {
-		it.Badge = "confidence " + text.Line(r.Confidence, 10) + before(", ", it.Badge)
+		it.Confidence = text.Line(r.Confidence, 10)
 	}
 	return it
 }
@@ -295,24 +329,20 @@ func (g *Gate) parked(e *outbox.Entry) *Item {
 	return it
 }
 
-// number sorts the items, numbers those that wait, and gives all of them distinct IDs.
-func number(items []*Item) []*Item {
-	slices.SortStableFunc(items, func(a, b *Item) int {
-		switch {
-		case a.Waits() != b.Waits() && a.Waits():
-			return -1
-		case a.Waits() != b.Waits():
-			return 1
-		case a.Since != b.Since:
-			return instant(a.Since).Compare(instant(b.Since))
+// order sorts the items and gives all of them distinct IDs.
+func order(items []*Item) []*Item {
+	rank := func(it *Item) int {
+		if !it.Waits() {
+			return 9
 		}
-		return strings.Compare(a.Key, b.Key)
+		return it.urgency()
+	}
+	slices.SortStableFunc(items, func(a, b *Item) int {
+		return cmp.Or(rank(a)-rank(b), instant(a.Since).Compare(instant(b.Since)),
+			strings.Compare(a.Key, b.Key))
 	})
 	var names []string
-	for i, it := range items {
-		if it.Waits() {
-			it.Number = i + 1
-		}
+	for _, it := range items {
 		it.full = decision.Name(it.Key, it.Cycle, it.DraftSHA256, it.Post)
 		names = append(names, it.full)
 	}
@@ -363,7 +393,7 @@ func (it *Item) next() string {
 }
 
 // Find returns the one item of the given kinds that name identifies: by its ID, its thread's UUID or key or
-// the post's id, or a prefix of one of at least three characters, or by its number in the list.
+// the post's id, or a prefix of one of at least three characters.
 func (g *Gate) Find(name string, kinds ...string) (*Item, error) {
 	items, err := g.Items()
 	if err != nil {
@@ -400,8 +430,7 @@ func (g *Gate) Find(name string, kinds ...string) (*Item, error) {
 }
 
 func (it *Item) named(name string) bool {
-	return IsNumber(name) && fmt.Sprint(it.Number) == name ||
-		text.Names(name, it.full) || text.Names(name, thread.UUID(it.Key)) || text.Names(name, it.Key) ||
+	return text.Names(name, it.full) || text.Names(name, thread.UUID(it.Key)) || text.Names(name, it.Key) ||
 		text.Names(name, it.Post)
 }
 
@@ -428,11 +457,6 @@ func (it *Item) state() string {
 		return "approved already"
 	}
 	return "being posted: too late"
-}
-
-// IsNumber reports whether a name is a place in the list. Another item can have that place a moment later.
-func IsNumber(name string) bool {
-	return len(name) > 0 && len(name) < 4 && strings.Trim(name, "0123456789") == ""
 }
 
 func ids(items []*Item) string {

@@ -86,7 +86,7 @@ func TestTwoPeopleAtOnce(t *testing.T) {
 	}
 }
 
-func TestIDsAndNumbers(t *testing.T) {
+func TestIDs(t *testing.T) {
 	g := newGate(t, "ana")
 	put(t, g, "10", "q", "x")
 	put(t, g, "1", "q", "y")
@@ -94,13 +94,13 @@ func TestIDsAndNumbers(t *testing.T) {
 	if err != nil || len(items) != 2 {
 		t.Fatal(items, err)
 	}
-	for _, name := range []string{"1", items[0].ID, items[0].full[:3], "local.dev.1",
+	for _, name := range []string{items[0].ID, items[0].full[:3], "local.dev.1",
 		thread.UUID("local.dev.1")[:3]} {
 		if it, err := g.Find(name, Draft); err != nil || it.Key != "local.dev.1" {
 			t.Errorf("%q: %v, %v", name, it, err)
 		}
 	}
-	for _, name := range []string{"", "3", items[0].full[:2], items[0].full[:3] + "!", "local.dev.", "nope"} {
+	for _, name := range []string{"", "1", items[0].full[:2], items[0].full[:3] + "!", "local.dev.", "nope"} {
 		if it, err := g.Find(name, Draft); err == nil {
 			t.Errorf("%q found %s", name, it.Key)
 		}
@@ -186,7 +186,7 @@ func TestTerminalAsks(t *testing.T) {
 		if _, err := keyboard.WriteString(answer); err != nil {
 			t.Fatal(err)
 		}
-		err := term.Approve("1")
+		err := term.Approve("local.dev.1")
 		rs, readErr := decision.Read(g.Home)
 		if readErr != nil {
 			t.Fatal(readErr)
@@ -209,7 +209,7 @@ func TestEditorAtTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	term := Terminal{Gate: g, In: screen, Out: io.Discard, Err: io.Discard, Say: func(string, ...any) {}}
-	if err := term.Edit("1", ""); err != nil {
+	if err := term.Edit("local.dev.1", ""); err != nil {
 		t.Fatal(err)
 	}
 	rs, err := decision.Read(g.Home)
@@ -231,7 +231,7 @@ func TestEditorThatChangesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		term := Terminal{Gate: g, In: screen, Out: io.Discard, Err: io.Discard, Say: func(string, ...any) {}}
-		err := term.Edit("1", "")
+		err := term.Edit("local.dev.1", "")
 		rs, readErr := decision.Read(g.Home)
 		if got, _ := sysexit.Of(err); err == nil || got != status || readErr != nil ||
 			rs[len(rs)-1].Kind != decision.Offer {

@@ -1,7 +1,7 @@
 package approve
 
 import (
-	"fmt"
+	"cmp"
 	"io"
 	"strings"
 	"time"
@@ -19,10 +19,6 @@ func PrintList(w io.Writer, items []*Item, now time.Time) error {
 	}
 	var rows [][]string
 	for _, it := range items {
-		number := "-"
-		if it.Number > 0 {
-			number = fmt.Sprint(it.Number)
-		}
 		badge := it.Badge
 		if !it.Waits() {
 			badge = it.Kind + ": " + it.Note
@@ -30,8 +26,8 @@ func PrintList(w io.Writer, items []*Item, now time.Time) error {
 		if it.Kind == Shadow {
 			badge += " (not offered)"
 		}
-		rows = append(rows, []string{number, it.ID, term.Age(instant(it.Since), now),
-			text.Line(it.ChatName, name), text.Line(it.Who, name), text.Line(badge, mark),
+		rows = append(rows, []string{it.ID, term.Age(instant(it.Since), now), text.Line(it.ChatName, name),
+			text.Line(it.Who, name), cmp.Or(it.Confidence, "-"), text.Line(badge, mark),
 			text.Line(it.Question, most)})
 	}
 	return term.Columns(w, rows, width)

@@ -36,6 +36,7 @@ type View struct {
 	*Item
 	Draft    string   `json:"draft,omitempty"`    // exactly as it would be posted
 	Messages []string `json:"messages,omitempty"` // the draft as it is cut, if into more than one
+	Unbacked []string `json:"unbacked,omitempty"` // questions and sentences of it that nothing cited covers
 	Problems []string `json:"problems,omitempty"`
 	// Sentences are those of a text that a person wrote in place of the draft.
 	Sentences []verdict.Sentence `json:"sentences,omitempty"`
@@ -66,7 +67,7 @@ func (g *Gate) View(it *Item) View {
 		for _, p := range g.Problems(it, v.Draft) {
 			v.Problems = append(v.Problems, p.Name+": "+p.Note)
 		}
-		v.Problems = append(v.NotAnswered(), v.Problems...)
+		v.Unbacked = v.unbacked()
 	}
 	if it.thread != nil && it.thread.InvestigatorReturn != nil {
 		v.Evidence = g.cited(it.thread)
@@ -74,17 +75,37 @@ func (g *Gate) View(it *Item) View {
 	return v
 }
 
-// NotAnswered names the questions that a draft leaves out.
-func (v *View) NotAnswered() (named []string) {
+// mostUnbacked is the maximum number of sentences that are shown before everything else.
+const mostUnbacked = 5
+
+// unbacked lists what a waiting draft leaves out, and its sentences that the cited lines contradict or do not
+// cover.
+func (v *View) unbacked() (all []string) {
 	if v.Thread == nil || v.Kind != Draft && v.Kind != Shadow && v.Kind != Expired {
 		return nil // another text may have been approved
 	}
 	for _, m := range v.Thread.Messages {
 		if slices.Contains(v.Thread.NotAnswered, m.MessageID) {
-			named = append(named, "not answered: "+text.Line(m.Content, 100))
+			all = append(all, "not answered: "+text.Line(m.Content, 100))
 		}
 	}
-	return named
+	if v.Thread.ValidatorReturn == nil {
+		return all
+	}
+	more := 0
+	for _, s := range v.Thread.ValidatorReturn.Sentences {
+		switch {
+		case s.Backed():
+		case len(all) < mostUnbacked:
+			all = append(all, s.Label()+": "+text.Line(s.Text, 200))
+		default:
+			more++
+		}
+	}
+	if more > 0 {
+		all = append(all, "and "+text.Count(more, "more sentence"))
+	}
+	return all
 }
 
 func (g *Gate) cited(t *thread.Thread) []Cited {
@@ -147,10 +168,16 @@ const shownLines = 12
 func (v View) Print(w io.Writer, now time.Time) error {
 	p := new(page)
 	p.line("%s  %s  %s, cycle %d", v.ID, v.Kind, v.Key, v.Cycle)
-	p.line("%s on %s, %s, waits for %s%s", v.ChatName, v.Platform, v.Who, term.Age(instant(v.Since), now),
-		before(", ", v.Badge))
+	void := ""
 	if v.Until != "" {
-		p.line("void after %s", clock(v.Until))
+		void = ", void after " + clock(v.Until)
+	}
+	p.line("%s on %s, %s, waits for %s%s", v.ChatName, v.Platform, v.Who, term.Age(instant(v.Since), now), void)
+	if checked := v.Checked(); checked != "" {
+		p.line("%s", checked)
+	}
+	for _, open := range v.Unbacked {
+		p.line("! %s", open)
 	}
 	if t := v.Thread; t != nil {
 		p.thread(t)
@@ -283,13 +310,13 @@ func name(m thread.Message) string {
 }
 
 // About returns the sentences of the draft that a reference covers, by its number from 1; of 0, those that
-// several or none cover.
+// several cover, and those without a statement.
 func (v View) About(ref int) (about []verdict.Sentence) {
 	if v.Thread == nil || v.Thread.ValidatorReturn == nil {
 		return nil
 	}
 	for _, s := range v.Thread.ValidatorReturn.Sentences {
-		if s.Ref == ref || ref == 0 && s.Ref > len(v.Evidence) {
+		if s.Backed() && (s.Ref == ref || ref == 0 && s.Ref > len(v.Evidence)) {
 			about = append(about, s)
 		}
 	}
@@ -325,13 +352,13 @@ func (p *page) sentences(all []verdict.Sentence) {
 	}
 }
 
-// objections writes the verdict with its checks, and the sentences that stand with no evidence.
+// objections writes the verdict with its checks, and sentences that belong to no single reference.
 func (p *page) objections(v *verdict.Verdict, sentences []verdict.Sentence) {
 	if v == nil {
 		p.head("Not validated")
 		return
 	}
-	p.head(fmt.Sprintf("Validation: %s, by %s: %s", v.Verdict, v.ValidatorModel, v.Badge()))
+	p.head(fmt.Sprintf("Validation: %s, by %s", v.Verdict, v.ValidatorModel))
 	p.cost("  attack", v.Usage)
 	for _, s := range sentences {
 		p.line("  draft, %s: %s", s.Label(), s.Text)

@@ -215,13 +215,8 @@ func (t *Terminal) Settle(name, outcome, note string) error {
 	return t.said(r, err, outcome+"; tri-reply does it")
 }
 
-// find is Find for a decision. Without confirmation a number is refused: it could mean another item than
-// the one seen.
+// find is Find for a decision.
 func (t *Terminal) find(name string, kinds []string) (*Item, error) {
-	if IsNumber(name) && t.SHA == "" && (t.Yes || !term.Is(t.In)) {
-		err := sysexit.With(sysexit.Usage, fmt.Errorf("%q is a place in a list that changes", name))
-		return nil, sysexit.Hint(err, "use the id behind it, or add --sha")
-	}
 	if t.SHA != "" && len(t.SHA) < idLength {
 		return nil, sysexit.With(sysexit.Usage,
 			fmt.Errorf("--sha %q: shorter than %d digits", t.SHA, idLength))

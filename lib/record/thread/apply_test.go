@@ -309,7 +309,7 @@ func TestApply(t *testing.T) {
 			return t.Badge == "disagreement"
 		}},
 		{"so is what code could not decide, by that name", "asks why?;found;undecided", PendingUser, 1,
-			func(t Thread) bool { return t.Badge == "not decided, 1 of 1 sentences not covered" }},
+			func(t Thread) bool { return t.Badge == "not decided, 0 of 1 sentence covered" }},
 		{"garbage verdict fails closed", "asks why?;found;garbage", PendingUser, 1, func(t Thread) bool {
 			return t.Badge == "not validated"
 		}},

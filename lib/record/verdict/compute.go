@@ -213,16 +213,21 @@ func (r *ruling) refs(f Facts) (supported bool) {
 // is, but repeats the other, the draft is offered with what is not covered marked.
 func (r *ruling) sentences(f Facts, supported bool) {
 	r.v.Sentences = f.Sentences
-	covered, uncompared, all := r.v.sentences()
+	covered, all := count(f.Sentences)
+	compared := 0
 	none := ""
 	for i := range f.Sentences {
-		if s := f.Sentences[i]; s.State == Unbacked {
+		s := f.Sentences[i]
+		if s.State != Unstated && s.State != Uncompared {
+			compared++
+		}
+		if s.State == Unbacked {
 			none += fmt.Sprintf("; %q", s.Text)
 		}
 	}
 	note := "no sentence states anything to check"
 	if all > 0 {
-		note = fmt.Sprintf("%d of %d sentences covered by what is cited", covered, all)
+		note = Coverage(f.Sentences)
 	}
 	if none != "" {
 		note += "; not " + strings.TrimPrefix(none, "; ")
@@ -239,7 +244,7 @@ func (r *ruling) sentences(f Facts, supported bool) {
 		r.check("references", Fail, "none that code can check supports the draft")
 		unbacked("no reference covers what it is cited for",
 			"Cite at least one file by path:line, quote the lines that carry the answer, and claim of them what they say, in their words.")
-	case all > uncompared && covered == 0 && !f.Restated:
+	case compared > 0 && covered == 0 && !f.Restated:
 		result = Fail
 		unbacked("no sentence of the draft is covered by what is cited",
 			"Say in the draft what the cited lines say, or cite the lines that say it: "+note+".")

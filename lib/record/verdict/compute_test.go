@@ -36,7 +36,7 @@ func TestCompute(t *testing.T) {
 		field  func(Verdict) string
 		value  string
 	}{
-		{"good", func(*Facts) {}, Pass, "no contradiction: 1 of 1 references", func(v Verdict) string {
+		{"good", func(*Facts) {}, Pass, "no contradiction: 1 of 1 reference", func(v Verdict) string {
 			return v.SpotCheckResult
 		}, Supports},
 		{"uncheckable beside support", ref(Supports, Uncheckable), Pass, "", func(v Verdict) string {
@@ -143,7 +143,7 @@ func TestUndecided(t *testing.T) {
 	open.Sentences = []Sentence{{Text: "It waits.", State: Unbacked, Share: 0.4}}
 	v := Compute(open)
 	if v.Verdict != Escalate || v.Proved != Undecided || v.Badge() !=
-		"not decided, 1 of 1 sentences not covered, 1 of 1 references not confirmed" || v.BounceFeedback != nil {
+		"not decided, 0 of 1 sentence covered, 0 of 1 reference confirmed" || v.BounceFeedback != nil {
 		t.Errorf("%s %s %q", v.Verdict, v.Proved, v.Badge())
 	}
 	strange := open
@@ -175,7 +175,7 @@ func TestUndecided(t *testing.T) {
 			got.BounceFeedback == nil {
 			t.Errorf("the agent says %s: %s, %s", said, got.Verdict, got.Proved)
 		}
-		if said == Pass && !strings.HasPrefix(got.Badge(), "not decided, attacked by m, 1 of 1") {
+		if said == Pass && !strings.HasPrefix(got.Badge(), "not decided, 0 of 1 sentence covered, attacked by m, ") {
 			t.Errorf("%q", got.Badge())
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tri/lib/base/text"
 	"tri/lib/record/draft"
 )
 
@@ -36,28 +37,58 @@ func (v *Verdict) attacker() string {
 	return ""
 }
 
-func (v *Verdict) sentences() (covered, uncompared, all int) { return count(v.Sentences) }
-
-// count counts the sentences that make a statement, those of them that are covered, and those that could
-// not be compared.
-func count(sentences []Sentence) (covered, uncompared, all int) {
+// count counts the sentences that make a statement, and those of them that are covered.
+func count(sentences []Sentence) (covered, all int) {
 	for _, s := range sentences {
-		switch s.State {
-		case About:
-			covered, all = covered+1, all+1
-		case Uncompared:
-			uncompared, all = uncompared+1, all+1
-		case Unbacked, Contradicted:
+		if s.State == About {
+			covered++
+		}
+		if s.State != Unstated {
 			all++
 		}
 	}
-	return covered, uncompared, all
+	return covered, all
+}
+
+// Coverage says in all places where a check is shown what it proved of some sentences: how many are
+// contradicted, covered, not compared, and of how many covered ones code could not decide a part, such as a
+// negation. "" if no sentence makes a statement.
+func Coverage(sentences []Sentence) string {
+	covered, all := count(sentences)
+	if all == 0 {
+		return ""
+	}
+	contradicted, uncompared, open := 0, 0, 0
+	var parts []string // that are not decided
+	for _, s := range sentences {
+		switch {
+		case s.State == Contradicted:
+			contradicted++
+		case s.State == Uncompared:
+			uncompared++
+		case s.State == About && len(s.Undecided) > 0:
+			open++
+			parts = append(parts, s.Undecided...)
+		}
+	}
+	said := fmt.Sprintf("%d of %s covered", covered, text.Count(all, "sentence"))
+	if contradicted > 0 {
+		said = fmt.Sprintf("%d contradicted, %s", contradicted, said)
+	}
+	if uncompared > 0 {
+		said += fmt.Sprintf(", %d not compared", uncompared)
+	}
+	if open > 0 {
+		slices.Sort(parts)
+		said += fmt.Sprintf(", %s not decided in %d", strings.Join(slices.Compact(parts), " and "), open)
+	}
+	return said
 }
 
 // prove sets Proved from the rest of the verdict. places marks a draft that claims only that names
 // occur.
 func (v *Verdict) prove(places bool) {
-	covered, _, all := v.sentences()
+	covered, all := count(v.Sentences)
 	whole := covered == all && all > 0
 	switch attacked := v.attacker() != ""; {
 	case v.Verdict == Escalate && v.Proved == Undecided:
@@ -76,48 +107,56 @@ func (v *Verdict) prove(places bool) {
 	}
 }
 
-// undecided counts the covered sentences of whose meaning the checks could not decide a part.
-func (v *Verdict) undecided() (n int) {
-	for _, s := range v.Sentences {
-		if s.State == About && len(s.Undecided) > 0 {
-			n++
+// Badge returns the one-line summary of a verdict that is shown first: what was proved, and no more. What
+// distinguishes drafts is at its beginning, since lists cut it. A draft that did not pass is a disagreement.
+func (v *Verdict) Badge() string {
+	var said []string
+	add := func(s string) {
+		if s != "" {
+			said = append(said, s)
 		}
 	}
-	return n
-}
-
-// Badge returns the one-line summary of a verdict that is shown first. A draft that did not pass
-// is a disagreement.
-func (v *Verdict) Badge() string {
-	badge := ""
 	switch v.Proved {
 	case "":
 		return Earlier
 	case Nothing:
-		return "disagreement"
+		add("disagreement")
 	case Undecided:
-		if badge = "not decided"; v.attacker() != "" {
-			badge += ", attacked by " + v.ValidatorModel
-		}
-		badge += uncovered(v.Sentences)
+		add("not decided")
+		add(Coverage(v.Sentences))
 	case Validated:
-		badge = "✓ validated, attacked by " + v.ValidatorModel
+		add("✓ validated")
+		add(Coverage(v.Sentences))
 	case Places:
-		badge = "places found, quotes checked"
-	case Covered:
-		badge = "quotes checked, covers every sentence"
-		if n := v.undecided(); n > 0 {
-			badge += fmt.Sprintf(", %d not decided", n)
-		}
-	case Attacked:
-		badge = "attacked by " + v.ValidatorModel + uncovered(v.Sentences)
+		add("places found, quotes checked")
 	default:
-		badge = "quotes checked" + uncovered(v.Sentences)
+		add(Coverage(v.Sentences))
+		add("quotes checked")
+	}
+	if by := v.attacker(); by != "" {
+		add("attacked by " + by)
 	}
 	if confirmed, all := v.references(); confirmed < all {
-		badge += fmt.Sprintf(", %d of %d references not confirmed", all-confirmed, all)
+		add(fmt.Sprintf("%d of %s confirmed", confirmed, text.Count(all, "reference")))
 	}
-	return badge
+	return strings.Join(said, ", ")
+}
+
+// Sure reports whether the checks left a person only the wording to compare: every sentence is covered, no
+// negation or condition is left open, and every reference is confirmed.
+func (v *Verdict) Sure() bool {
+	confirmed, refs := v.references()
+	return (v.Proved == Covered || v.Proved == Validated) && confirmed == refs &&
+		!slices.ContainsFunc(v.Sentences, func(s Sentence) bool {
+			return slices.ContainsFunc(s.Undecided, func(u string) bool { return u != Wording })
+		})
+}
+
+// Objects reports whether a check found a fault.
+func (v *Verdict) Objects() bool {
+	return v.Proved == Nothing || slices.ContainsFunc(v.Sentences, func(s Sentence) bool {
+		return s.State == Contradicted
+	})
 }
 
 // Earlier is the badge of a verdict from a version that checked no sentences, and earlierReason the reason
@@ -174,36 +213,10 @@ const refCheck = "ref "
 // summary says what code found of a draft that it does not refuse.
 func (v *Verdict) summary() string {
 	confirmed, refs := v.references()
-	covered, uncompared, all := v.sentences()
-	said := fmt.Sprintf("code found no contradiction: %d of %d references cover their claims",
-		confirmed, refs)
-	if all > 0 {
-		said += fmt.Sprintf(", %d of %d sentences are covered", covered, all)
-	}
-	if uncompared > 0 {
-		said += fmt.Sprintf(", %d could not be compared", uncompared)
-	}
-	if n := v.undecided(); n > 0 {
-		said += fmt.Sprintf(", %d in part not decided", n)
-	}
-	return said
-}
-
-// uncovered says how many sentences are not covered, "" if all are.
-func uncovered(sentences []Sentence) string {
-	covered, _, all := count(sentences)
-	if all == covered {
-		return ""
-	}
-	said := fmt.Sprintf(", %d of %d sentences not covered", all-covered, all)
-	contradicted := 0
-	for _, s := range sentences {
-		if s.State == Contradicted {
-			contradicted++
-		}
-	}
-	if contradicted > 0 {
-		said += fmt.Sprintf(", %d contradicted", contradicted)
+	said := fmt.Sprintf("code found no contradiction: %d of %s confirmed", confirmed,
+		text.Count(refs, "reference"))
+	if covered := Coverage(v.Sentences); covered != "" {
+		said += ", " + covered
 	}
 	return said
 }
@@ -211,15 +224,15 @@ func uncovered(sentences []Sentence) string {
 // Edited returns the badge of a text that a person wrote in place of a draft. Code alone compares it, with
 // what the draft cites.
 func Edited(by string, sentences []Sentence) string {
-	badge := "edited by " + by
-	switch covered, _, all := count(sentences); {
-	case all == 0:
-		return badge + ", nothing in it to check"
-	case covered == all:
-		return badge + ", every sentence covered by what the draft cites"
+	said := Coverage(sentences)
+	if said == "" {
+		said = "nothing in it to check"
 	}
-	return badge + uncovered(sentences)
+	return "edited by " + by + ", " + said
 }
+
+// Backed reports whether a sentence is covered, or makes no statement.
+func (s Sentence) Backed() bool { return s.State == About || s.State == Unstated }
 
 // Label names a state of a sentence for a person.
 func (s Sentence) Label() string {

@@ -94,6 +94,9 @@ const (
 	Uncompared = "uncompared"
 )
 
+// Wording in Undecided says that a covered sentence has words that the lines lack.
+const Wording = "wording"
+
 // Sentence is the finding on one sentence of the draft.
 type Sentence struct {
 	Text  string  `json:"text"`

@@ -42,6 +42,12 @@ var harmless = strings.NewReplacer("@", "@\u2060", "]", "]\u2060")
 func (d *desk) body(it *approve.Item) (out string, whole bool) {
 	v := d.Gate.View(it)
 	b := &body{left: room(d.chat.Platform)}
+	if checked := it.Checked(); checked != "" {
+		b.line("%s", one(checked, 200))
+	}
+	for _, open := range v.Unbacked {
+		b.line("! %s", one(open, 150))
+	}
 	b.line("%s, %s asks:", one(it.ChatName, 60), one(it.Who, 60))
 	b.quote(it.Question, maxQuestion)
 	if v.Thread != nil && v.Thread.Intent != "" {
@@ -53,9 +59,6 @@ func (d *desk) body(it *approve.Item) (out string, whole bool) {
 		b.quote(it.Note, maxNote)
 	}
 	whole = true
-	for _, p := range v.NotAnswered() {
-		b.line("! %s", one(p, 150))
-	}
 	if v.Draft != "" {
 		b.line("The draft, %d characters:", utf8.RuneCountInString(v.Draft))
 		if sent := v.Sent(); sent != "" {
@@ -140,7 +143,7 @@ func (b *body) objections(v *approve.View) {
 	}
 	var usages []*draft.Usage
 	if r := t.InvestigatorReturn; r != nil {
-		b.line("Confidence %s: %s", r.Confidence, one(r.ConfidenceReason, 150))
+		b.line("Confidence: %s", one(r.ConfidenceReason, 150))
 		for _, q := range r.OpenQuestions {
 			b.line("Open: %s", one(q, 150))
 		}
@@ -150,7 +153,7 @@ func (b *body) objections(v *approve.View) {
 		usages = append(usages, r.Usage)
 	}
 	if r := t.ValidatorReturn; r != nil {
-		b.line("Validation: %s: %s", r.Verdict, r.Badge())
+		b.line("Validation: %s", r.Verdict)
 		for _, reason := range r.Why() {
 			b.line("- %s", one(reason, 150))
 		}
@@ -197,7 +200,7 @@ func (d *desk) faceOf(c *card, it *approve.Item) face {
 	name := c.name[:8]
 	switch it.Kind {
 	case approve.Draft:
-		f := face{title: "Draft " + name + before(": ", one(it.Badge, 60)),
+		f := face{title: "Draft " + name + before(": ", one(it.Checked(), 70)),
 			buttons: "approve dismiss redo escalate "}
 		foot := name + " · Reply to this message with what to change, and it is investigated again."
 		if !c.whole {

@@ -82,13 +82,21 @@ func (p *plain) sayItem() {
 	p.line("Item %d of %d, %s. In %s, %s asks: %s", p.at+1, len(p.items), it.Kind, text.Line(it.ChatName, 0),
 		text.Line(it.Who, 0), text.Line(it.Question, 0))
 	if v := p.Gate.View(it); v.Draft != "" {
-		p.line("The draft, %s: %s", text.Line(it.Badge+it.Note, 0), text.Line(v.Draft, 0))
+		p.line("The draft, %s: %s", state(it), text.Line(v.Draft, 0))
+		for _, open := range v.Unbacked {
+			p.line("Of it, %s.", strings.TrimSuffix(text.Line(open, 0), "."))
+		}
 		if sent := v.Sent(); sent != "" {
 			p.line("%s", sent)
 		}
 	} else {
-		p.line("%s", text.Line(it.Badge+". "+it.Note, 0))
+		p.line("%s", state(it))
 	}
+}
+
+// state returns what was checked of an item, and what is said of it.
+func state(it *approve.Item) string {
+	return text.Line(strings.Trim(it.Checked()+". "+it.Note, ". "), 0)
 }
 
 // word carries out a command and reports whether the person quits.
@@ -114,8 +122,8 @@ func (p *plain) word(w string) (leave bool) {
 		p.line("Nothing waits for you.")
 	case long == "list":
 		for i, it := range p.items {
-			p.line("%d: %s, %s in %s: %s", i+1, it.Kind, text.Line(it.Who, 0), text.Line(it.ChatName, 0),
-				text.Line(it.Question, 0))
+			p.line("%d: %s, %s in %s, %s: %s", i+1, it.Kind, text.Line(it.Who, 0), text.Line(it.ChatName, 0),
+				state(it), text.Line(it.Question, 0))
 		}
 	case long == "":
 		p.line("There is no word %q.", text.Line(w, 0))

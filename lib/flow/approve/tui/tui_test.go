@@ -368,7 +368,7 @@ func TestPlainEmpty(t *testing.T) {
 	}
 	const none = "Nothing waits for you.\nWhat now? list, quit.\n"
 	if got := out.String(); !strings.HasPrefix(got,
-		none+none+"1: draft, where? in where?: where?\nWhat now? "+help+".\n") {
+		none+none+"1: draft, where? in where?, where?: where?\nWhat now? "+help+".\n") {
 		t.Errorf("%q", got)
 	}
 }

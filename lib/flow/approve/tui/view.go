@@ -105,8 +105,8 @@ func (s *screen) row(i, width int) string {
 	if i == s.current {
 		mark = "> "
 	}
-	at, _ := time.Parse(time.RFC3339, it.Since)    // Age shows ? for the zero time
-	state := text.Line(it.Badge, max(width/3, 20)) // the question needs room too
+	at, _ := time.Parse(time.RFC3339, it.Since) // Age shows ? for the zero time
+	state := text.Line(strings.TrimPrefix(it.Checked(), "confidence "), max(width/3, 20))
 	if !it.Waits() {
 		state = it.Note + s.grace(it)
 	}

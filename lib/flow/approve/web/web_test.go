@@ -211,7 +211,7 @@ func TestEditIsShownFirst(t *testing.T) {
 	if err != nil || res.StatusCode != http.StatusOK || len(rs) != 2 {
 		t.Fatal(err, res.Status, len(rs))
 	}
-	if r := rs[1]; r.Badge != "edited by ana, 1 of 1 sentences not covered" || len(r.Sentences) != 1 {
+	if r := rs[1]; r.Badge != "edited by ana, 0 of 1 sentence covered" || len(r.Sentences) != 1 {
 		t.Errorf("recorded %q %+v", r.Badge, r.Sentences)
 	}
 }
