@@ -25,7 +25,7 @@ var program = cli.Program{
 	Help: `Lists the drafts, questions and failures that wait for a decision, and records
 decisions. An ID is printed by list; three or more of its characters, or of a
 thread's key, also work. Only the people in team.approvers may decide; the
-first decision counts.
+first decision counts, and a refusal of an approved draft until its post begins.
 
   tri-approve tui
   tri-approve redo 3f9a2c --note 'look at the client, not the server'`,

@@ -287,6 +287,75 @@ func TestApproverLeavesWhileItRuns(t *testing.T) {
 	}
 }
 
+// TestRefusedStaysRefused: what was refused under a quorum of two, or by a person who left, is not posted
+// when the policy changes while tri-reply runs. What was claimed is.
+func TestRefusedStaysRefused(t *testing.T) {
+	two := decision.Policy{Approvers: []string{"ana", "ben"}, Quorum: 2}
+	for _, tt := range []struct {
+		name          string
+		before, after decision.Policy
+		says          func(w *world, o decision.Record)
+		posts         string // of the draft's thread
+	}{
+		{"quorum lowered", two, decision.Policy{Approvers: two.Approvers}, func(w *world, o decision.Record) {
+			w.say(decision.Approve, o)
+			w.append(decision.Record{Kind: decision.Dismiss, By: "ben", Key: o.Key, Cycle: 1})
+		}, ""},
+		{"quorum lowered and ben left", two, decision.Policy{Approvers: []string{"ana"}},
+			func(w *world, o decision.Record) {
+				w.say(decision.Approve, o)
+				w.append(decision.Record{Kind: decision.Dismiss, By: "ben", Key: o.Key, Cycle: 1})
+			}, ""},
+		{"ben left", decision.Policy{Approvers: two.Approvers}, decision.Policy{Approvers: []string{"ana"}},
+			func(w *world, o decision.Record) {
+				w.say(decision.Approve, o)
+				w.append(decision.Record{Kind: decision.Undo, By: "ben", Key: o.Key, Cycle: 1})
+				w.append(decision.Record{Kind: decision.Dismiss, By: "ben", Key: o.Key, Cycle: 1})
+			}, ""},
+		{"claimed under two", two, decision.Policy{Approvers: two.Approvers},
+			func(w *world, o decision.Record) {
+				w.say(decision.Approve, o)
+				y := decision.Record{Kind: decision.Edit, Key: o.Key, Cycle: 1, Text: "y",
+					DraftSHA256: decision.Sum("y"), Original: o.DraftSHA256}
+				for _, y.By = range two.Approvers {
+					w.append(y)
+				}
+				y.Kind, y.By, y.Nonce = decision.Claim, "tri-reply", "n"
+				w.append(y)
+			}, "y"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			tt.says(w, w.offer("local.dev.1", 1, "x"))
+			next := w.offer("local.dev.2", 1, "The next.")
+			for _, by := range two.Approvers {
+				yes := next
+				yes.Kind, yes.By, yes.Target = decision.Approve, by, nil
+				w.append(yes)
+			}
+			o, asked := w.options(nil), 0
+			o.Policy = func() (decision.Policy, error) {
+				if asked++; asked > 1 {
+					return tt.after, nil
+				}
+				return tt.before, nil
+			}
+			if err := Run(t.Context(), o); err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			for _, p := range w.chat.stands {
+				if p.Text != "The next." {
+					got += p.Text
+				}
+			}
+			if got != tt.posts || len(w.chat.stands) < 1 {
+				t.Errorf("posted %q, want %q, of %d; said %q", got, tt.posts, len(w.chat.stands), w.said)
+			}
+		})
+	}
+}
+
 // The limit changes while intents are being written: no part is lost or doubled.
 func TestLimitChangesBetweenIntents(t *testing.T) {
 	for n := 2; n <= 3; n++ { // behind the first intent, behind the second

@@ -319,7 +319,8 @@ func TestRead(t *testing.T) {
 		{At: at, Kind: decision.Offer, By: "tri-dispatch", Key: "k", Cycle: 1, Text: "It is 3.",
 			DraftSHA256: decision.Sum("It is 3."), Target: &decision.Target{ReplyToID: "1"},
 			Meta: &decision.Meta{ValidatorVerdict: "pass", InvestigatorRounds: 1}},
-		{At: at, Kind: decision.Dismiss, By: "eve", Key: "k", Cycle: 1}, // may not
+		{At: at, Kind: decision.Edit, By: "eve", Key: "k", Cycle: 1, Text: "4", DraftSHA256: decision.Sum("4"),
+			Original: decision.Sum("It is 3.")}, // may not
 		{At: at, Kind: decision.Approve, By: "ana", Key: "k", Cycle: 1, Text: "It is 3.",
 			DraftSHA256: decision.Sum("It is 3.")},
 	} {

@@ -17,8 +17,10 @@ const (
 func (r *Record) lapse() bool { return r.Kind == Undo && r.By == Dispatcher && r.Via == ViaPolicy }
 
 // overrules reports whether r replaces an existing decision: a person's decision replaces one of
-// the policy.
-func overrules(r, standing *Record) bool { return standing.Kind == Auto && r.Kind != Auto }
+// the policy, and a refusal an approval.
+func overrules(r, standing *Record) bool {
+	return standing.Kind == Auto && r.Kind != Auto || standing.Posts() && !r.Posts()
+}
 
 // Automatic reports whether the decision in force is the policy's.
 func (s *Standing) Automatic() bool {
@@ -34,8 +36,9 @@ func (s *Standing) Lapsed(now time.Time) bool {
 	return err != nil || now.Sub(at) > AutoLasts
 }
 
-// late is Lapsed at the time of a record.
-func (s *Standing) late(at string) bool {
+// late reports whether an approval has lapsed at the time of a record.
+func late(yes *Record, at string) bool {
 	t, err := time.Parse(time.RFC3339, at)
-	return s.Automatic() && (err != nil || s.Lapsed(t))
+	st := Standing{Decision: yes}
+	return yes.Kind == Auto && (err != nil || st.Lapsed(t))
 }

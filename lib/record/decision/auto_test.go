@@ -10,7 +10,7 @@ import (
 )
 
 // TestAutoTakesBack: the policy may undo its own approval, and no other program may do so in its
-// name.
+// name. A refusal that does not count stops the policy's approval all the same.
 func TestAutoTakesBack(t *testing.T) {
 	policy := Policy{Approvers: []string{"ana"}, Auto: true}
 	for _, tt := range []struct {
@@ -38,7 +38,7 @@ func TestAutoTakesBack(t *testing.T) {
 		if (why == "") != (tt.why == "") || !strings.Contains(why, tt.why) {
 			t.Errorf("%s: %q, want %q", tt.name, why, tt.why)
 		}
-		if got := s.Standing("k").Approved(); got != (tt.why != "") {
+		if got := s.Standing("k").Approved(); got != (tt.first != "d auto 1 x") {
 			t.Errorf("%s: approved %v", tt.name, got)
 		}
 	}
@@ -87,11 +87,11 @@ func TestAutoLapses(t *testing.T) {
 		t.Error("what does not stand is automatic, or lapses")
 	}
 	timeless := &Standing{Decision: &Record{Kind: Auto, At: "soon"}}
-	if !timeless.Lapsed(noon) || !timeless.late(at(0)) {
+	if !timeless.Lapsed(noon) || !late(timeless.Decision, at(0)) {
 		t.Error("a yes without a time holds for ever")
 	}
 	fresh := &Standing{Decision: &Record{Kind: Auto, At: at(0)}}
-	if !fresh.late("soon") || fresh.late(at(time.Minute)) {
+	if !late(fresh.Decision, "soon") || late(fresh.Decision, at(time.Minute)) {
 		t.Error("a claim without a time is in time, or one in time is not")
 	}
 }

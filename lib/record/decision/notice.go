@@ -23,25 +23,38 @@ func NoticeKey(of, form, by string) string {
 // form is the approval of a form's exact text.
 type form struct {
 	text string
-	by   map[string]bool // who has approved it
+	by   map[string]bool // who has approved it; false: today's policy does not let them
 }
 
 // forms are the approved forms and the notices made of them: part of State.
 type forms struct {
-	known map[string]*form
-	// doubted are texts approved by people whom today's policy does not allow, by form.
-	doubted map[string][]string
-	asked   map[string][]time.Time // notices, by item
-	latest  map[string]time.Time   // notice, by chat
+	known  map[string]*form
+	asked  map[string][]time.Time // notices, by item
+	latest map[string]time.Time   // notice, by chat
 }
 
 // Form returns the text of a form that is approved, and by whom; "" if it is not.
 func (s *State) Form(name string) (text string, by []string) {
 	f := s.forms.known[name]
-	if f == nil || len(f.by) < max(1, s.quorum) {
+	if f == nil {
 		return "", nil
 	}
-	return f.text, slices.Sorted(maps.Keys(f.by))
+	for person, allowed := range f.by {
+		if allowed {
+			by = append(by, person)
+		}
+	}
+	if len(by) < max(1, s.quorum) {
+		return "", nil
+	}
+	slices.Sort(by)
+	return f.text, by
+}
+
+// mayCover is Covers under every policy of the past.
+func (s *State) mayCover(r *Record) bool {
+	f := s.forms.known[r.Form]
+	return f != nil && renders(f.text, r)
 }
 
 // FormNames returns the names of the forms that people have approved, in order.
@@ -71,16 +84,12 @@ func (s *State) approveForm(r *Record, allowed bool) string {
 	case Sum(r.Text) != r.DraftSHA256:
 		return "its hash is not that of its text"
 	}
-	if !allowed {
-		s.forms.doubted[r.Form] = append(s.forms.doubted[r.Form], r.Text)
-		return ""
-	}
 	f := s.forms.known[r.Form]
 	if f == nil || f.text != r.Text {
 		f = &form{text: r.Text, by: map[string]bool{}}
 		s.forms.known[r.Form] = f
 	}
-	f.by[r.By] = true
+	f.by[r.By] = allowed
 	return ""
 }
 
@@ -99,9 +108,7 @@ func (s *State) notify(r *Record) string {
 	switch {
 	case r.By != Dispatcher || r.Via != "code":
 		return "only tri-dispatch asks for a notice"
-	case !sure && !slices.ContainsFunc(s.forms.doubted[r.Form], func(form string) bool {
-		return renders(form, r)
-	}):
+	case !s.mayCover(r):
 		return "no approved form gives this text"
 	case r.Target == nil || r.Of == "" || err != nil:
 		return "it has no place, item or time"
@@ -118,7 +125,7 @@ func (s *State) notify(r *Record) string {
 		_, st.formBy = s.Form(r.Form)
 		st.Decision = r
 	} else {
-		st.doubted = []*Record{r} // a claim shows that its form was approved when it was claimed
+		st.given = []*Record{r} // a claim shows that its form was approved when it was claimed
 	}
 	s.standing[r.Key] = st
 	return ""
@@ -145,7 +152,7 @@ func (s *State) unfit(st *Standing, at string) string {
 	asked, _ := time.Parse(time.RFC3339, r.At) // checked when it was added
 	now, err := time.Parse(time.RFC3339, at)
 	switch of := s.standing[r.Of]; {
-	case st.doubted == nil && !s.Covers(r):
+	case !s.mayCover(r):
 		return fmt.Sprintf("the form %q was taken back", r.Form)
 	case err != nil || now.Sub(asked) > notice.Lifetime:
 		return "the notice is too old"

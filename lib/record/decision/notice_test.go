@@ -47,10 +47,14 @@ func TestNotices(t *testing.T) {
 		{"taken back before the claim", 1, []Record{yes, first, no, claim(first, time.Second)},
 			[]bool{true, true, true, false}},
 		{"taken back by a stranger", 1, []Record{yes, formRecord(Retract, "eve", "", 0), first},
-			[]bool{true, false, true}},
+			[]bool{true, false, false}},
 		{"too old", 1, []Record{yes, first, claim(first, notice.Lifetime+time.Second)},
 			[]bool{true, true, false}},
-		{"two approvers are needed", 2, []Record{yes, yes, first}, []bool{true, true, false}},
+		{"two approvers are needed", 2, []Record{yes, yes, first}, []bool{true, true, true}},
+		{"two approvers were not, when it was claimed", 2, []Record{yes, first, claim(first, time.Second)},
+			[]bool{true, true, true}},
+		{"another text by one who left", 1, []Record{yes, formRecord(Notice, "eve", "Soon.", 0), first},
+			[]bool{true, false, false}},
 		{"two approvers", 2, []Record{yes, formRecord(Notice, "ben", "On it.", 0), first},
 			[]bool{true, true, true}},
 		{"two in a chat at once", 1, []Record{yes, first, asked("t2", "dev", "On it.", 19*time.Second),
@@ -69,6 +73,10 @@ func TestNotices(t *testing.T) {
 			for i, r := range c.records {
 				if got, why := s.Add(r); got != c.counts[i] {
 					t.Errorf("record %d: counts %v: %s", i, got, why)
+				}
+				st := s.Standing(r.Key)
+				if r.Kind == Notify && st != nil && st.Approved() != s.Covers(&r) {
+					t.Errorf("record %d: approved %v", i, st.Approved())
 				}
 			}
 		})

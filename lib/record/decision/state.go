@@ -2,7 +2,6 @@ package decision
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"tri/lib/base/config"
@@ -66,10 +65,10 @@ type Standing struct {
 
 	formBy []string // who approved the form of a notice
 
-	// doubted are approvals by people whom today's policy does not allow. A claim shows that one
-	// of them was allowed when it was given. Removing a person from the list stops posts that have
-	// not begun and leaves those that have.
-	doubted []*Record
+	// given are the approvals since the offer or the last undo, whoever gave them and however many
+	// today's policy needs. A claim shows that its text was approved when it was claimed: a changed
+	// policy stops posts that have not begun and leaves those that have.
+	given []*Record
 }
 
 // Open reports whether the offer can be decided now.
@@ -152,8 +151,8 @@ type State struct {
 func NewState(p Policy) *State {
 	s := &State{quorum: p.Quorum, auto: p.Auto, approvers: map[string]bool{},
 		standing: map[string]*Standing{}, claims: map[string]*Standing{},
-		forms: forms{known: map[string]*form{}, doubted: map[string][]string{},
-			asked: map[string][]time.Time{}, latest: map[string]time.Time{}}}
+		forms: forms{known: map[string]*form{}, asked: map[string][]time.Time{},
+			latest: map[string]time.Time{}}}
 	for _, a := range p.Approvers {
 		s.approvers[a] = a != ""
 	}
@@ -214,10 +213,9 @@ func (s *State) add(r *Record) string {
 	case Notify:
 		return s.notify(r)
 	}
+	s.give(r)
 	if why := s.allowed(r); why != "" {
-		if s.doubt(r); r.Kind == Notice {
-			s.approveForm(r, false)
-		}
+		s.refuse(r, why)
 		return why
 	}
 	switch r.Kind {
@@ -310,38 +308,22 @@ func (s *State) claim(r *Record) string {
 	if s.claims[r.ID()] != nil {
 		return "it is being posted already"
 	}
-	st.trust(r)
+	yes := st.approval(r.ID())
 	switch {
-	case !st.Approved():
+	case yes == nil && !st.Approved():
 		return "nobody has approved it"
-	case st.Decision.ID() != r.ID():
+	case yes == nil:
 		return "another text was approved"
 	case s.unfit(st, r.At) != "":
 		return s.unfit(st, r.At)
-	case st.late(r.At):
+	case late(yes, r.At):
 		return "the automatic yes has lapsed"
 	}
+	st.trust(yes)
 	st.Claimed = true
 	s.claims[r.ID()] = st
 	s.order = append(s.order, st)
 	return ""
-}
-
-// doubt keeps an approval that would count if its author were allowed.
-func (s *State) doubt(r *Record) {
-	if st, why := s.undecided(r); why == "" && posts(r.Kind) && st.seen(r) == "" {
-		st.doubted = append(st.doubted, r)
-	}
-}
-
-// trust makes the approval that a claim names the decision, even if today's policy would not allow
-// its author or would require another approval.
-func (s *Standing) trust(claim *Record) {
-	for _, r := range slices.Concat(s.doubted, s.Votes) {
-		if s.Decision == nil && r.ID() == claim.ID() {
-			s.Decision = r
-		}
-	}
 }
 
 func (s *State) revoke(r *Record) string {
@@ -349,7 +331,7 @@ func (s *State) revoke(r *Record) string {
 	switch {
 	case why != "":
 		return why
-	case !st.Approved() || st.Decision.ID() != r.ID():
+	case st.approval(r.ID()) == nil:
 		return "no such approved draft stands"
 	}
 	st.Void = because("revoked", r.Note)

@@ -122,9 +122,12 @@ func TestUndoOfAnExpiry(t *testing.T) {
 		r.Kind, r.Note = Withdraw, note
 		s.Add(r)
 		r.Kind, r.Note, r.By = Undo, "", "eve"
-		if counts, _ := s.Add(r); counts {
+		if counts, _ := s.Add(r); counts || s.Standing("k").Approved() {
 			t.Error("eve may not decide")
 		}
+		r.Kind, r.Note, r.By = Withdraw, note, Dispatcher
+		s.Add(r)
+		r.Kind, r.Note = Undo, ""
 		r.By = "ana"
 		counts, why := s.Add(r)
 		if st := s.Standing("k"); counts != want || st.Open(noon) != want ||

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// undecided returns the thread's standing if r can be its first decision.
-func (s *State) undecided(r *Record) (*Standing, string) {
+// current returns the thread's standing if r is about its draft.
+func (s *State) current(r *Record) (*Standing, string) {
 	st, why := s.unclaimed(r)
 	switch {
 	case why != "":
@@ -18,14 +18,30 @@ func (s *State) undecided(r *Record) (*Standing, string) {
 	case r.Cycle != st.Cycle:
 		return nil, fmt.Sprintf("it speaks of cycle %d, the draft that stands is of cycle %d",
 			r.Cycle, st.Cycle)
+	}
+	return st, ""
+}
+
+// undecided returns the thread's standing if r can be its decision: the first one, or one that
+// overrules it.
+func (s *State) undecided(r *Record) (*Standing, string) {
+	st, why := s.current(r)
+	switch {
+	case why != "":
+		return nil, why
 	case st.Decision != nil && !overrules(r, st.Decision):
 		return nil, fmt.Sprintf("%q was first (%s)", st.Decision.By, st.Decision.Kind)
 	}
+	return st, st.tooLate(r)
+}
+
+// tooLate says why a decision on the offer came too late.
+func (s *Standing) tooLate(r *Record) string {
 	at, err := time.Parse(time.RFC3339, r.At)
 	if err != nil {
-		return nil, "it has no time"
+		return "it has no time"
 	}
-	return st, expired(st.Offer, at)
+	return expired(s.Offer, at)
 }
 
 // approve applies an approval of the draft, or of a person's own text in its place. It must name
@@ -44,6 +60,76 @@ func (s *State) approve(r *Record) string {
 	}
 	st.vote(r, s.quorum)
 	return ""
+}
+
+// give keeps a well-formed approval for a claim, whether or not it counts. A person's approval of
+// another text overrules that of the policy.
+func (s *State) give(r *Record) {
+	if r.Kind != Approve && r.Kind != Edit && r.Kind != Auto {
+		return
+	}
+	st, why := s.current(r)
+	if why != "" || st.tooLate(r) != "" || st.seen(r) != "" || s.claims[r.ID()] != nil {
+		return
+	}
+	other := func(v *Record) bool { return v.Kind == Auto && r.Kind != Auto && v.ID() != r.ID() }
+	if st.Decision != nil && other(st.Decision) {
+		st.Decision = nil
+	}
+	st.given = append(slices.DeleteFunc(st.given, other), r)
+}
+
+// approval returns the approval of a text on which a claim may rely, nil if there is none or the
+// draft was decided otherwise.
+func (s *Standing) approval(id string) *Record {
+	if s.Decision != nil && !s.Decision.Posts() {
+		return nil
+	}
+	if s.Decision != nil && s.Decision.ID() == id {
+		return s.Decision
+	}
+	for _, r := range slices.Backward(s.given) {
+		if r.ID() == id {
+			return r
+		}
+	}
+	return nil
+}
+
+// trust makes the approval on which a claim relies the decision.
+func (s *Standing) trust(yes *Record) {
+	if s.Decision == yes {
+		return
+	}
+	s.Votes = nil
+	for _, r := range s.given {
+		if r.ID() == yes.ID() && r.Kind != Auto {
+			s.unvote(r.By)
+			s.Votes = append(s.Votes, r)
+		}
+	}
+	s.Decision = yes
+}
+
+// refuse applies what remains of a decision whose author may not decide today. They were allowed to
+// when they decided, or no program would have written it. So no later policy undoes a refusal: an
+// undo takes back the approvals before it, and another one voids the draft.
+func (s *State) refuse(r *Record, why string) {
+	switch r.Kind {
+	case Notice:
+		s.approveForm(r, false)
+	case Retract:
+		s.retract(r)
+	case Undo:
+		s.undo(r)
+	case Dismiss, Redo, Answer, Escalate, Tell, Redirect, Cancel:
+		st, void := s.unclaimed(r)
+		if void != "" || r.Cycle > st.Cycle && r.Word() || s.direct(r) != "" {
+			return
+		}
+		s.standing[r.Key] = st
+		st.Decision, st.Void = nil, fmt.Sprintf("%s: %s", r.Kind, why)
+	}
 }
 
 // vote counts an approval. A person's later approval replaces their earlier one.
@@ -197,20 +283,34 @@ func (s *State) undo(r *Record) string {
 		return ""
 	}
 	st, why := s.unclaimed(r)
+	const none = "no such decision stands"
 	switch {
 	case why != "":
 		return why
-	case st.Decision == nil && r.Cycle == st.Cycle && st.unvote(r.By):
+	case r.Cycle != st.Cycle:
+		return none
+	case st.Decision == nil && r.DraftSHA256 == "" && st.unvote(r.By):
+		st.given = nil
 		return ""
-	case st.Decision == nil || r.Cycle != st.Cycle ||
-		r.DraftSHA256 != "" && r.DraftSHA256 != st.Decision.DraftSHA256:
-		return "no such decision stands"
-	case !posts(st.Decision.Kind):
-		return fmt.Sprintf("a %s has been acted upon", st.Decision.Kind)
-	case r.lapse() && st.Decision.Kind != Auto:
-		return "a person has said so"
 	}
-	st.Decision, st.Votes = nil, nil
+	meant := st.Decision != nil && (r.DraftSHA256 == "" || r.DraftSHA256 == st.Decision.DraftSHA256)
+	if r.lapse() {
+		st.given = slices.DeleteFunc(st.given, func(v *Record) bool { return v.Kind == Auto })
+	}
+	switch {
+	case meant && !st.Decision.Posts():
+		return fmt.Sprintf("a %s has been acted upon", st.Decision.Kind)
+	case meant && r.lapse() && st.Decision.Kind != Auto:
+		return "a person has said so"
+	case meant && r.lapse():
+		st.Decision = nil
+		return ""
+	case !meant && (r.lapse() || r.DraftSHA256 != "" && st.approval(r.ID()) == nil):
+		return none
+	}
+	if st.Decision, st.Votes, st.given = nil, nil, nil; !meant {
+		return none // it was the decision if fewer approvals were needed then
+	}
 	return ""
 }
 
