@@ -356,21 +356,50 @@ func TestRefusedStaysRefused(t *testing.T) {
 	}
 }
 
-// The limit changes while intents are being written: no part is lost or doubled.
+// The limit changes while intents are being written, to another number of parts or to the same: no part is
+// lost or doubled.
 func TestLimitChangesBetweenIntents(t *testing.T) {
-	for n := 2; n <= 3; n++ { // behind the first intent, behind the second
-		w := newCrash(t, nil, 12, true, false)
-		if !w.crashAt(n) {
+	const text = "0123456789abcdef"
+	for n := 2; n <= 4; n++ { // behind an intent
+		for limit := 4; limit < 18; limit++ {
+			w := newWorld(t)
+			w.chat.limit = 6
+			w.say(decision.Approve, w.offer("local.dev.1", 1, text))
+			if !w.crashAt(n) {
+				t.Fatal("no crash")
+			}
+			w.chat.limit = limit
+			w.run()
+			if got := w.chat.text(); got != text || len(w.replies()) != 1 || len(w.open()) != 0 {
+				t.Errorf("limit %d: posted %q, %d lines", limit, got, len(w.replies()))
+			}
+		}
+	}
+}
+
+// TestTwoLimits: intents of two limits, as an earlier version left them, are written anew if none was tried;
+// otherwise nothing is posted.
+func TestTwoLimits(t *testing.T) {
+	const text = "0123456789abcdef"
+	for tries := range 2 {
+		w := newWorld(t)
+		w.chat.limit = 8
+		o := w.offer("local.dev.1", 1, text)
+		yes := w.say(decision.Approve, o)
+		if !w.crashAt(3) { // behind the second intent
 			t.Fatal("no crash")
 		}
-		w.chat.limit = 1000
-		w.run()
-		text := ""
-		for _, m := range w.chat.stands {
-			text += m.Text
+		es := w.open()
+		es[0].Tries, es[1] = tries, outbox.Derive(&yes, o.Target, 9)[1]
+		for _, e := range es {
+			if err := e.Save(w.home); err != nil {
+				t.Fatal(err)
+			}
 		}
-		if text != crashText || len(w.replies()) != 1 || len(w.open()) != 0 {
-			t.Errorf("posted %q, %d lines", text, len(w.replies()))
+		err := Run(t.Context(), w.options(nil))
+		if got := w.chat.text(); tries == 0 && (err != nil || got != text) ||
+			tries > 0 && (err == nil || got != "") {
+			t.Errorf("%d tries: posted %q, %v", tries, got, err)
 		}
 	}
 }

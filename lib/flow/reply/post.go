@@ -141,12 +141,12 @@ func limited(ctx context.Context) (context.Context, context.CancelFunc) {
 func (p *poster) write(j *job) error {
 	limit := p.sink(j).Limit()
 	for _, e := range j.parts {
-		if e != nil && !fresh(e) {
+		if e != nil && !fresh(e) && e.Limit > 0 {
 			limit = e.Limit // a file was lost; the text already sent was cut to this limit
 		}
 	}
 	all := outbox.Derive(j.text(), j.offer().Target, limit)
-	if err := p.unwrite(j, len(all)); err != nil {
+	if err := p.unwrite(j, all); err != nil {
 		return err
 	}
 	refused := p.unsafe(j)
@@ -165,18 +165,25 @@ func (p *poster) write(j *job) error {
 	return nil
 }
 
-// unwrite removes entries that an earlier process wrote for a different number of parts. None of them was
+// unwrite removes entries that an earlier process wrote for another cut of the text. None of them was
 // tried, since not all of them were written.
-func (p *poster) unwrite(j *job, n int) error {
-	old := j.stale
-	if len(j.parts) != n {
-		old = append(old, j.parts...)
-		j.parts = make([]*outbox.Entry, n)
+func (p *poster) unwrite(j *job, all []*outbox.Entry) error {
+	old, had := j.stale, j.parts
+	j.parts = make([]*outbox.Entry, len(all))
+	for i, e := range had {
+		if e != nil && len(had) == len(all) && e.Text == all[i].Text {
+			j.parts[i] = e
+		} else {
+			old = append(old, e)
+		}
 	}
 	j.stale = nil
 	for _, e := range old {
 		if e == nil {
 			continue
+		}
+		if !fresh(e) {
+			return sysexit.With(sysexit.Data, fmt.Errorf("post %q: it was tried, and is cut in another way", e.ID))
 		}
 		if err := e.Remove(p.Home); err != nil {
 			return err

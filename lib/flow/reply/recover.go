@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"reflect"
+	"slices"
 	"time"
 
 	"tri/lib/base/durable"
@@ -85,7 +86,9 @@ func (p *poster) attach(j *job, e *outbox.Entry) error {
 	if j.parts == nil {
 		j.parts = make([]*outbox.Entry, e.Parts)
 	}
-	if e.Parts == len(j.parts) {
+	if e.Parts == len(j.parts) && !slices.ContainsFunc(j.parts, func(o *outbox.Entry) bool {
+		return o != nil && o.Limit != e.Limit
+	}) {
 		j.parts[e.Part-1] = e
 		return nil
 	}

@@ -63,7 +63,7 @@ type job struct {
 	id      string // decision.ID of the posted text
 	st      *decision.Standing
 	parts   []*outbox.Entry // one per part; nil: not written yet
-	stale   []*outbox.Entry // entries for a different number of parts
+	stale   []*outbox.Entry // entries for another cut of the text
 	claimed bool
 	line    bool
 

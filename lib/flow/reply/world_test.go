@@ -75,6 +75,14 @@ func (f *platform) Message(context.Context, string, string) (string, bool, error
 
 func (f *platform) Limit() int { return f.limit }
 
+// text returns what was posted.
+func (f *platform) text() (all string) {
+	for _, m := range f.stands {
+		all += m.Text
+	}
+	return all
+}
+
 // copies counts the copies of each post in the chat.
 func (f *platform) copies() map[string]int {
 	n := map[string]int{}

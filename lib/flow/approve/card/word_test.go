@@ -238,7 +238,8 @@ func TestRace(t *testing.T) {
 				counted = append(counted, r.Kind)
 			}
 		}
-		if n := len(counted); n != 1 && (n != 2 || counted[0] != decision.Approve) || state.Standing(key).Approved() {
+		if n := len(counted); n != 1 && (n != 2 || counted[0] != decision.Approve) ||
+			state.Standing(key).Approved() {
 			t.Fatalf("%d: %q count", i, counted)
 		}
 	}
