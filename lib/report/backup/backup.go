@@ -2,11 +2,11 @@
 // restores it without posting twice.
 //
 // Logs are copied up to their size at the start of the copy. A log that is derived from another is
-// measured before it, so that every reply in the copy has its claim in it and no mark is ahead of
-// its log. Threads are derived from the journal: tri-backup restore rebuilds them with
-// tri-dispatch --rebuild. The copy ends with the hashes of its files and is verified to its
-// last byte. To every program a restored copy looks like a home whose programs were killed. What
-// was posted after the copy was made is handled by Restore.
+// measured before it, so that every reply in the copy has its claim in it. Marks of how far a log or
+// a chat was read are copied before all logs, so that none is ahead. Threads are derived from the
+// journal: tri-backup restore rebuilds them with tri-dispatch --rebuild. The copy ends with the
+// hashes of its files and is verified to its last byte. To every program a restored copy looks like
+// a home whose programs were killed. What was posted after the copy was made is handled by Restore.
 package backup
 
 import (
@@ -94,20 +94,42 @@ func Save(h *durable.Home, w io.Writer) error {
 	return sysexit.With(sysexit.IO, errors.Join(err, out.Close(), zip.Close()))
 }
 
-// instant is the state of a home at one point in time: the sizes of its logs, and the dispatcher's
-// mark, which no log may be behind.
+// instant is the state of a home at one point in time: the sizes of its logs, and the marks, which
+// no log may be behind.
 type instant struct {
-	mark  []byte
+	marks map[string][]byte
 	sizes map[string]int64
 }
 
+// marks match the files that say how far a program has read: tri-dispatch's and the cards' in the logs,
+// tri-watch's in each chat.
+var marks = []string{"*.json", "watch/*.json"}
+
+func isMark(name string) bool {
+	return slices.ContainsFunc(marks, func(pattern string) bool {
+		ok, _ := path.Match(pattern, name)
+		return ok
+	})
+}
+
 func begin(h *durable.Home) (*instant, error) {
-	at := &instant{sizes: map[string]int64{}}
-	mark, err := h.ReadFile(markName)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, sysexit.With(sysexit.IO, err)
+	at := &instant{marks: map[string][]byte{}, sizes: map[string]int64{}}
+	names, err := list(h)
+	if err != nil {
+		return nil, err
 	}
-	at.mark = mark
+	for _, name := range names {
+		if !isMark(name) {
+			continue
+		}
+		b, err := h.ReadFile(name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, sysexit.With(sysexit.IO, err)
+		}
+		if err == nil {
+			at.marks[name] = b
+		}
+	}
 	for _, name := range logs {
 		info, err := h.Root().Stat(name)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -160,11 +182,12 @@ func (at *instant) put(h *durable.Home, out *tar.Writer, name string) (*file, er
 	if n, known := at.sizes[name]; known {
 		size = n
 	}
-	if name == markName {
-		size, in = int64(len(at.mark)), bytes.NewReader(at.mark)
-	}
-	if size < 0 || name == markName && at.mark == nil {
+	mark, early := at.marks[name]
+	if size < 0 || isMark(name) && !early {
 		return nil, nil // it was created later
+	}
+	if early {
+		size, in = int64(len(mark)), bytes.NewReader(mark)
 	}
 	if err := out.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: size, ModTime: info.ModTime(),
 		Format: tar.FormatPAX}); err != nil {

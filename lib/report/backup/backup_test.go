@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -108,6 +109,47 @@ func TestCopyIsTheSame(t *testing.T) {
 		if info, err := os.Stat(n.Path(name)); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: mode %v", name, info.Mode())
 		}
+	}
+}
+
+// TestMarksAreOlderThanLogs: a position in a chat, or in a log, is never copied newer than the log of what
+// was read up to it.
+func TestMarksAreOlderThanLogs(t *testing.T) {
+	h := home(t, t.TempDir())
+	names := []string{markName, "cards.json", "watch/matrix.json"}
+	for _, name := range append(names, "events.ndjson") {
+		put1(t, h, name, "1")
+	}
+	at, err := begin(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	out := tar.NewWriter(&file)
+	for _, name := range append(names, "watch/tail.json", "events.ndjson") {
+		put1(t, h, name, "2, later")
+		if _, err := at.put(h, out, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for in := tar.NewReader(&file); ; {
+		head, err := in.Next()
+		if err != nil {
+			break
+		}
+		b, _ := io.ReadAll(in)
+		got[head.Name] = string(b)
+	}
+	want := map[string]string{"events.ndjson": "2"}
+	for _, name := range names {
+		want[name] = "1"
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
