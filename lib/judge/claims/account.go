@@ -63,9 +63,13 @@ func Account(own *evidence.Text, src safety.Sources, found []evidence.Finding,
 				s.Undecided = append(s.Undecided, "condition")
 			}
 			if lacking := slices.Concat(p.Missing, p.Beside); s.State == verdict.About && len(lacking) > 0 {
-				s.Undecided, s.Note = append(s.Undecided, "wording"),
+				s.Undecided, s.Note = append(s.Undecided, verdict.Wording),
 					text.Visible("not in the lines: "+strings.Join(lacking, ", "))
 			}
+		}
+		if s.State != verdict.Unstated && s.State != verdict.Contradicted && len(p.Apart) > 0 && !places {
+			s.Undecided = append(s.Undecided, verdict.Named)
+			s.Note = text.Visible("not in the lines: " + strings.Join(p.Apart, ", "))
 		}
 		all = append(all, s)
 	}

@@ -40,6 +40,7 @@ type Coverage struct {
 	Beside  []string // words and names that the cited lines themselves do not contain
 	Strange int      // how many of them tell of a subject
 	Lost    []string // names and numbers that neither the lines nor their surroundings contain
+	Apart   []string // names, counts and units that are not in the lines, whatever is around them
 	Empty   bool     // the text has no word, name or number to cover
 }
 
@@ -156,7 +157,7 @@ func cover(text string, terms, content []term, tokens []Token, own, near []*Text
 func (t Token) among(own, near []*Text) bool {
 	all := slices.Concat(own, near)
 	if t.Kind == Number && !t.Version() {
-		return slices.ContainsFunc(all, func(e *Text) bool { return e.Where(t) != "" && !e.unitless(t) })
+		return slices.ContainsFunc(all, func(e *Text) bool { return e.Where(t) != "" })
 	}
 	var b strings.Builder
 	for _, e := range all {
@@ -168,24 +169,37 @@ func (t Token) among(own, near []*Text) bool {
 	return t.In(b.String())
 }
 
-// unitless reports whether a text has the digits of a number alone, and nothing in it tells of their unit:
-// 8192 is not 8192 KB. Bare numbers are often seconds, milliseconds or bytes.
-func (t *Text) unitless(tok Token) bool {
-	for _, q := range quantities(tok.Text, false) {
-		if q.unit.dim != duration && q.unit.dim != size || len(q.values) == 0 || q.unit.scale == 1 ||
-			q.unit.scale == 1e-3 {
-			continue
+// apart lists what some sentences name that neither the cited lines nor the heads of the declarations around
+// them contain: names, counts in words, and units beside numbers that have none there. Code cannot decide it.
+func apart(all []sentence, tokens []Token, own []*Text) (out []string) {
+	for _, t := range tokens {
+		if t.Kind != Number && t.Kind != Path && !t.among(own, nil) {
+			out = append(out, t.Text)
 		}
-		return slices.ContainsFunc(t.nums, func(n quantity) bool {
-			return n.unit.dim == noDim && slices.Contains(n.values, q.values[0])
-		}) && !slices.ContainsFunc(t.nums, func(n quantity) bool {
-			return n.unit.dim == q.unit.dim && q.same(n)
-		}) && !slices.ContainsFunc(t.terms, func(w term) bool {
-			u, ok := units[w.text]
-			return ok && u.dim == q.unit.dim && len(w.text) > 1
+	}
+	in := func(same func(e *Text, n quantity) bool) bool {
+		return slices.ContainsFunc(own, func(e *Text) bool {
+			return slices.ContainsFunc(e.nums, func(n quantity) bool { return same(e, n) })
 		})
 	}
-	return false
+	for _, s := range all {
+		for _, q := range s.nums {
+			count := q.soft && q.unit.dim == noDim && q.values[0] >= 2
+			measure := q.unit.dim == duration || q.unit.dim == size
+			if count && !in(func(_ *Text, n quantity) bool { return q.same(n) }) ||
+				measure && (!q.soft || q.values[0] >= 2) && !in(func(e *Text, n quantity) bool {
+					return q.same(n) && (n.unit.dim == q.unit.dim || e.tells(q.unit))
+				}) {
+				out = append(out, q.text)
+			}
+		}
+	}
+	return out
+}
+
+// tells reports whether a text names a unit.
+func (t *Text) tells(u unit) bool {
+	return slices.ContainsFunc(t.terms, func(w term) bool { return len(w.text) > 1 && units[w.text] == u })
 }
 
 // byNames measures a text in another language than the code's by its tokens alone. At least one must be a
@@ -258,6 +272,12 @@ func (t *Text) Account(found []Finding) []Part {
 			cited, around = append(cited, f.Places...), append(around, f.Around...)
 		}
 	}
+	named := cited
+	for _, f := range found {
+		if f.backs() {
+			named = append(named, f.heads()...)
+		}
+	}
 	for i := range t.sentences {
 		s, tokens := &t.sentences[i], t.tokensIn(i)
 		p := Part{Text: s.raw, Ref: -1, Negates: len(s.negations()) > 0, Bound: !s.plainly()}
@@ -283,6 +303,9 @@ func (t *Text) Account(found []Finding) []Part {
 		}
 		p.Denied = !p.Negates && p.About && slices.ContainsFunc(covering, (*Text).negates)
 		p.Contrary = s.contrary(cited)
+		if p.Apart = nil; len(cited) > 0 {
+			p.Apart = apart(t.sentences[i:i+1], tokens, named)
+		}
 		out = append(out, p)
 	}
 	for _, b := range t.blocks {
@@ -340,6 +363,10 @@ func (t *Text) negates() bool {
 	}
 	return false
 }
+
+// heads returns the texts around the cited lines that say what they are part of: the path, and the heads of
+// declarations.
+func (f *Finding) heads() []*Text { return f.Around[min(len(f.Places), len(f.Around)):] }
 
 // backs reports whether the lines cited by a reference can cover a sentence.
 func (f *Finding) backs() bool { return f.Stands && f.Result != Contradicts }

@@ -190,7 +190,7 @@ func judge(p Place, lines []string, ref draft.Ref) Finding {
 		return f
 	}
 	f.Stands = true
-	f.weigh(ref, p, lines, []span{{p.Start, p.End}}, around(lines, p.Start, p.End))
+	f.weigh(ref, p, lines, []span{{p.Start, p.End}})
 	if f.Result == Supports {
 		f.Note = f.covers("the cited lines", "cover")
 	}
@@ -214,7 +214,7 @@ func judgeQuote(p Place, lines []string, ref draft.Ref) Finding {
 		near = append(near, span{p.Start, min(p.End, len(lines))})
 	}
 	f.Stands = true
-	f.weigh(ref, p, lines, near, strings.Join(lines, "\n"))
+	f.weigh(ref, p, lines, near)
 	where := "the quoted text stands there"
 	if f.Drift > 0 {
 		where = fmt.Sprintf("the quoted text stands at line %d, %d lines from where it is cited",
@@ -238,9 +238,10 @@ func (f *Finding) covers(what, verb string) string {
 	return what + " " + verb + " " + f.Cover.String()
 }
 
-// weigh compares the claim of ref with the cited places. Figures must be near the places, names in names.
-// A claim that is not contradicted is supported only if enough of its words are covered.
-func (f *Finding) weigh(ref draft.Ref, p Place, lines []string, near []span, names string) {
+// weigh compares the claim of ref with the cited places. Figures must be near the places, names in the file.
+// A claim that is not contradicted is supported only if enough of its words are covered, and its names,
+// counts and units are in the places or the heads of the declarations around them.
+func (f *Finding) weigh(ref draft.Ref, p Place, lines []string, near []span) {
 	f.Claim = FromText("the claim", ref.SupportsClaim)
 	var own []*Text
 	for _, s := range near {
@@ -263,11 +264,14 @@ func (f *Finding) weigh(ref draft.Ref, p Place, lines []string, near []span, nam
 		return
 	}
 	var gone []string
-	f.Decided, gone = f.Claim.located(p, f.Places, p.Path+"\n"+names) // a package is named by its folder
+	f.Decided, gone = f.Claim.located(p, f.Places, p.Path+"\n"+strings.Join(lines, "\n"))
+	f.Cover.Apart = apart(f.Claim.sentences, f.Claim.tokens, append(f.Places, f.heads()...))
 	switch {
 	case len(gone) > 0:
 		f.Result, f.Note = Contradicts, fmt.Sprintf("the cited lines do not hold %s, which the claim names",
 			list(gone))
+	case len(f.Cover.Apart) > 0:
+		f.Result, f.Note = Uncheckable, "the cited lines do not hold "+list(f.Cover.Apart)
 	case f.Cover.About:
 		f.Result = Supports
 	default:
@@ -316,10 +320,6 @@ func Names(file, text string) bool {
 	text = strings.TrimSuffix(strings.TrimPrefix(text, "./"), "/")
 	return text != "" && (file == text || strings.HasSuffix(file, "/"+text) ||
 		strings.HasPrefix(file, text+"/") || path.Base(path.Dir(file)) == text)
-}
-
-func around(lines []string, start, end int) string {
-	return strings.Join(lines[max(start-1-Around, 0):min(end+Around, len(lines))], "\n")
 }
 
 func absent(tokens []Token, text string) []string {

@@ -35,10 +35,12 @@ type sentence struct {
 }
 
 func newSentence(text string, line int, code bool) sentence {
-	all := terms(text)
+	all, nums := terms(text), quantities(text, code)
+	if code {
+		nums = append(nums, spelled(text)...)
+	}
 	return sentence{
-		text: text, line: line, last: line, code: code, terms: all, content: distinct(content(all)),
-		nums: slices.Concat(quantities(text, code), spelled(text)),
+		text: text, line: line, last: line, code: code, terms: all, content: distinct(content(all)), nums: nums,
 	}
 }
 

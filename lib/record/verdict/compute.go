@@ -127,6 +127,7 @@ func (r *ruling) check(name, result, note string) {
 //	wording does not fit confidence; AI smell                   bounce
 //	a sentence of the draft is on another subject               scope_drift major, bounce
 //	nothing of what was asked is in it                          scope_drift major, undecided
+//	a sentence has a name, count or unit not in the lines      undecided
 //	it contradicts another open thread                          escalate
 //	no draft, only a request to escalate                        escalate
 //
@@ -224,6 +225,13 @@ func (r *ruling) sentences(f Facts, supported bool) {
 		if s.State == Unbacked {
 			none += fmt.Sprintf("; %q", s.Text)
 		}
+	}
+	if i := slices.IndexFunc(f.Sentences, func(s Sentence) bool {
+		return slices.Contains(s.Undecided, Named)
+	}); i >= 0 && len(f.Refs) > 0 {
+		said := fmt.Sprintf("%q: %s", f.Sentences[i].Text, f.Sentences[i].Note)
+		r.undecided("a sentence names what the cited lines do not hold: "+said,
+			"Cite the lines that hold it, or take it out: "+said+".")
 	}
 	note := "no sentence states anything to check"
 	if all > 0 {

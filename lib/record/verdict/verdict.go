@@ -94,8 +94,13 @@ const (
 	Uncompared = "uncompared"
 )
 
-// Wording in Undecided says that a covered sentence has words that the lines lack.
-const Wording = "wording"
+// Values of Undecided: a covered sentence has words that the lines lack; a sentence has a name, a count in
+// words or a unit that neither the lines nor the heads of their declarations have, so that no draft with it
+// passes by itself.
+const (
+	Wording = "wording"
+	Named   = "a name, count or unit"
+)
 
 // Sentence is the finding on one sentence of the draft.
 type Sentence struct {
