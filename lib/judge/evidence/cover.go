@@ -185,9 +185,8 @@ func apart(all []sentence, tokens []Token, own []*Text) (out []string) {
 	for _, s := range all {
 		for _, q := range s.nums {
 			count := q.soft && q.unit.dim == noDim && q.values[0] >= 2
-			measure := q.unit.dim == duration || q.unit.dim == size
 			if count && !in(func(_ *Text, n quantity) bool { return q.same(n) }) ||
-				measure && (!q.soft || q.values[0] >= 2) && !in(func(e *Text, n quantity) bool {
+				q.unit.dim != noDim && (!q.soft || q.values[0] >= 2) && !in(func(e *Text, n quantity) bool {
 					return q.same(n) && (n.unit.dim == q.unit.dim || e.tells(q.unit))
 				}) {
 				out = append(out, q.text)

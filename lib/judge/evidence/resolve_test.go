@@ -150,6 +150,8 @@ func TestResolve(t *testing.T) {
 			`"3"`, 0},
 		{"a name that is elsewhere in the file", "lib/retry.go:18", "", "`MaxRetries` is read here",
 			Uncheckable, `do not hold "MaxRetries"`, 0},
+		{"a unit that is not in the lines", "lib/retry.go:6", "const MaxRetries = 3",
+			"`MaxRetries` is 3% of all calls", Uncheckable, `do not hold "3%"`, 0},
 		{"a count that is not in the lines", "lib/retry.go:6", "const MaxRetries = 3",
 			"Four names have `MaxRetries`", Uncheckable, `do not hold "Four"`, 0},
 		{"claim's number is wrong", "lib/retry.go:6", "", "`MaxRetries` is 5", Contradicts,

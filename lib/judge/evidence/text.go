@@ -40,7 +40,8 @@ func newSentence(text string, line int, code bool) sentence {
 		nums = append(nums, spelled(text)...)
 	}
 	return sentence{
-		text: text, line: line, last: line, code: code, terms: all, content: distinct(content(all)), nums: nums,
+		text: text, line: line, last: line, code: code, terms: all, content: distinct(content(all)),
+		nums: nums,
 	}
 }
 
