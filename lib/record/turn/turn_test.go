@@ -84,6 +84,7 @@ func TestAlone(t *testing.T) {
 		{"soon", ben, inferred, 40, SamePerson},
 		{"the platform's thread", ben, "", 60, SamePerson},
 		{"nobody", "", inferred, 60, SamePerson},
+		{"before her last", ben + line("4", "ana", "1", 20, inferred), inferred, 70, SamePerson},
 		{"herself", line("3", "ana", "-", 10, ""), inferred, 60, SamePerson},
 		{"in a thread of the platform", line("3", "ben", "t", 10, ""), inferred, 60, SamePerson},
 		{"in another conversation", line("3", "cyd", "-", 9, "") + line("4", "ben", "3", 10, inferred) +
