@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"tri/lib/base/lazyregexp"
 	"tri/lib/base/text"
@@ -18,11 +19,11 @@ import (
 
 // assignment matches key = value where the key's name indicates a secret. Only a value that looks random
 // or typed as a password counts.
-var assignment = lazyregexp.New(`(?i)(pass(?:word|wd|phrase|code)?|pwd|sandi|contraseña|passwort|senha|mot de passe|пароль|密码|口令|パスワード|비밀번호|secret|token|(?:api|access|account|auth|client|consumer|encryption|license|master|private|app|application|service|signing|shared|storage|subscription|webhook|deploy)[ _-]?key|credentials?|session[_-]?id|sessionid|sid|cookie)[\w-]*["'` + "`" + `]?[*_]{0,2}\s*(?:=>|:=|==|=|:|：|\bis\b|\badalah\b|\bes\b|\bist\b|は|是)[*_]{0,2}\s*(["'` + "`" + `]?)([^\s"'` + "`" + `,;]{6,})`)
+var assignment = lazyregexp.New(`(?i)(pass(?:word|wd|phrase|code)?|pwd|sandi|contraseña|passwort|senha|mot de passe|пароль|密码|口令|パスワード|비밀번호|secret|token|(?:api|access|account|auth|client|consumer|encryption|license|master|private|app|application|service|signing|shared|storage|subscription|webhook|deploy)[ _-]?key|[?&]key|key|auth|credentials?|session[_-]?id|sessionid|sid|cookie)[\w-]*["'` + "`" + `]?[*_]{0,2}(?:\s*(?:=>|:=|==|=|:|：|\||\bis\b|\badalah\b|\bes\b|\bist\b|は|是)|\s+[-–—]\s)[*_]{0,2}\s*(["'` + "`" + `]?)\s*([^\s"'` + "`" + `,;]{6,})`)
 
 // named are words of which one is in whatever assignment or bearer matches.
 var named = append([]string{"secret", "token", "key", "credential", "session", "sid", "cookie", "bearer", "basic",
-	"authorization"}, passwords...)
+	"auth"}, passwords...)
 
 var bearer = lazyregexp.New(`(?i)\b(?:bearer|basic|authorization:\s*\w+)\s+([a-z0-9+/._~=-]{16,})`)
 
@@ -123,11 +124,41 @@ func isSecretValue(key string, quoted bool, value string) bool {
 		}
 		return digit && other || quoted && strings.ContainsAny(value, "!#%^&+?@")
 	}
+	if key == "key" || key == "auth" {
+		return generated(value)
+	}
 	return random(value, 16)
 }
 
-// random reports whether s has at least n bytes and looks generated: letters and digits mixed, with at
-// least 3 bits of entropy per character.
+// generated reports whether s looks drawn at random and is neither text in base64 nor a number in
+// hexadecimal, which would rather name a commit or a sum.
+func generated(s string) bool {
+	cases, digits := changes(s)
+	if len(s) < 20 || 4*(cases+digits) < len(s) || 8*digits < len(s) || entropy(s) < 3.5 ||
+		strings.Trim(strings.ToLower(s), "0123456789abcdef-") == "" {
+		return false
+	}
+	b, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(s, "="))
+	return err != nil || !utf8.Valid(b) || strings.ContainsFunc(string(b), unicode.IsControl)
+}
+
+// changes counts where a small letter and a capital are neighbours, and where a letter and a digit are.
+func changes(s string) (cases, digits int) {
+	for i := 1; i < len(s); i++ {
+		a, b := rune(s[i-1]), rune(s[i])
+		switch {
+		case unicode.IsDigit(a) && unicode.IsLetter(b) || unicode.IsLetter(a) && unicode.IsDigit(b):
+			digits++
+		case unicode.IsLower(a) && unicode.IsUpper(b) || unicode.IsUpper(a) && unicode.IsLower(b):
+			cases++
+		}
+	}
+	return cases, digits
+}
+
+// random reports whether s has at least n bytes and looks generated: letters and digits mixed, or capitals
+// and small letters more often than in a name of several words, with at least 3 bits of entropy per
+// character.
 func random(s string, n int) bool {
 	if len(s) < n {
 		return false
@@ -140,7 +171,8 @@ func random(s string, n int) bool {
 			letters++
 		}
 	}
-	return digits >= 2 && letters >= 2 && entropy(s) >= 3
+	cases, _ := changes(s)
+	return (digits >= 2 && letters >= 2 || 20*cases > 9*len(s)) && entropy(s) >= 3
 }
 
 // minSecret is the minimum length in bytes of an own secret that is searched for: a shorter one would be
