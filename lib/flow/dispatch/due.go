@@ -95,12 +95,13 @@ func (d *Dispatcher) inTurn(queue []job) []job {
 		job
 		n int
 	}
-	runs := map[string]int{} // by person
-	person := func(j job) string {
+	type asker struct{ platform, id string }
+	runs := map[asker]int{}
+	person := func(j job) asker {
 		if t := d.store.open[j.key]; t != nil {
-			return t.Platform + " " + t.OriginalSenderID
+			return asker{t.Platform, t.OriginalSenderID}
 		}
-		return ""
+		return asker{}
 	}
 	for _, l := range d.pool.live {
 		runs[person(l.job)]++

@@ -87,18 +87,33 @@ func (h *hints) near(t *thread.Thread) []*thread.Thread {
 			others = append(others, o)
 		}
 	}
-	shared := make(map[*thread.Thread]int, len(others))
-	if len(others) > maxOthers {
-		mine := h.subject(t)
-		for _, o := range others {
-			shared[o] = common(mine, h.subject(o))
+	if len(others) <= maxOthers {
+		slices.SortFunc(others, newest)
+		return others
+	}
+	type other struct {
+		*thread.Thread
+		shared int
+	}
+	var best []other // of ten thousand, few are wanted
+	mine := h.subject(t)
+	for _, o := range others {
+		o := other{o, common(mine, h.subject(o))}
+		i, _ := slices.BinarySearchFunc(best, o, func(a, b other) int {
+			return cmp.Or(b.shared-a.shared, newest(a.Thread, b.Thread))
+		})
+		if i < maxOthers {
+			best = slices.Insert(best[:min(len(best), maxOthers-1)], i, o)
 		}
 	}
-	slices.SortFunc(others, func(a, b *thread.Thread) int {
-		return cmp.Or(shared[b]-shared[a], strings.Compare(b.StartedAt, a.StartedAt),
-			strings.Compare(a.Key, b.Key))
-	})
-	return others[:min(len(others), maxOthers)]
+	for i, o := range best {
+		others[i] = o.Thread
+	}
+	return others[:len(best)]
+}
+
+func newest(a, b *thread.Thread) int {
+	return cmp.Or(strings.Compare(b.StartedAt, a.StartedAt), strings.Compare(a.Key, b.Key))
 }
 
 // moved forgets the subjects of closed threads.
