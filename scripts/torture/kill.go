@@ -175,6 +175,7 @@ func (w *world) restless() string {
 		return why
 	}
 	open, err := filepath.Glob(w.path("open/*.json"))
+	open = slices.DeleteFunc(open, w.idle)
 	if err != nil || len(open) > 0 {
 		return fmt.Sprintf("%d threads are open, as %s", len(open),
 			strings.Join(open[:min(1, len(open))], ""))
@@ -184,6 +185,16 @@ func (w *world) restless() string {
 		return fmt.Sprintf("%d posts are in the outbox", len(intents))
 	}
 	return w.inbox.restless(w)
+}
+
+// idle reports whether an open thread has no question and waits for a person: the filter has taken
+// chatter for a question, to which the investigator found nothing to say.
+func (w *world) idle(name string) bool {
+	var t thread.Thread
+	return readJSON(name, &t) == nil && t.Status == thread.PendingUser && t.DraftSHA256 == "" &&
+		!slices.ContainsFunc(t.Messages, func(m thread.Message) bool {
+			return slices.ContainsFunc(w.questions, func(q *question) bool { return q.id == m.MessageID })
+		})
 }
 
 // untaken says how far behind the dispatcher is, which says itself, once a second,
