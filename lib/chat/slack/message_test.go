@@ -76,6 +76,7 @@ func TestExternal(t *testing.T) {
 		"stranger":              {user: slacktest.M{"is_stranger": true}},
 		"of another workspace":  {user: slacktest.M{"team_id": "T9OTHER"}},
 		"sent from another one": {msg: slacktest.M{"user_team": "T9OTHER", "team": "T9OTHER"}},
+		"unknown to Slack":      {msg: slacktest.M{"user": "U0GHOST"}},
 		"shared channel":        {room: slacktest.M{"is_ext_shared": true}},
 		"to be shared":          {room: slacktest.M{"is_pending_ext_shared": true}},
 	} {
