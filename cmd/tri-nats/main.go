@@ -3,6 +3,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"strings"
 
@@ -81,8 +82,10 @@ func pub(c *cli.Call) error {
 		return err
 	}
 	defer conn.Close()
-	return broker.Publish(c.Context, conn, c.Args, func(name string) string { return h.Path(name + ".ndjson") },
-		c.Say, worker.End(c.In, c.Bool("once")))
+	return conn.Stay(c.Context, func(ctx context.Context) error {
+		return broker.Publish(ctx, conn, c.Args, func(name string) string { return h.Path(name + ".ndjson") },
+			c.Say, worker.End(c.In, c.Bool("once")))
+	})
 }
 
 func sub(c *cli.Call) error {
@@ -91,8 +94,10 @@ func sub(c *cli.Call) error {
 		return err
 	}
 	defer conn.Close()
-	return broker.Copies(c.Context, conn, c.Args,
-		func(name string) string { return cmp.Or(c.String("out"), h.Path(name+".ndjson")) }, c.Say)
+	return conn.Stay(c.Context, func(ctx context.Context) error {
+		return broker.Copies(ctx, conn, c.Args,
+			func(name string) string { return cmp.Or(c.String("out"), h.Path(name+".ndjson")) }, c.Say)
+	})
 }
 
 func work(c *cli.Call) error {
@@ -106,7 +111,7 @@ func work(c *cli.Call) error {
 	}
 	defer conn.Close()
 	q := &worker.Queue{Worker: w, Conn: conn, Slots: c.Int("slots"), Say: c.Say}
-	return q.Run(c.Context, cli.Version())
+	return conn.Stay(c.Context, func(ctx context.Context) error { return q.Run(ctx, cli.Version()) })
 }
 
 func run(c *cli.Call) error {
@@ -115,7 +120,9 @@ func run(c *cli.Call) error {
 		return err
 	}
 	defer conn.Close()
-	return (&worker.Relay{Conn: conn}).Run(c.Context, c.In, c.Out)
+	return conn.Stay(c.Context, func(ctx context.Context) error {
+		return (&worker.Relay{Conn: conn}).Run(ctx, c.In, c.Out)
+	})
 }
 
 func status(c *cli.Call) error {

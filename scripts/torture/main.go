@@ -42,7 +42,7 @@ func main() {
 	flag.Uint64Var(&o.seed, "seed", 1, "of the random choices")
 	flag.StringVar(&o.chat, "chat", "local",
 		"local or mattermost (a fake server that drops and delays answers)")
-	flag.StringVar(&o.only, "only", "", "one program instead of all")
+	flag.StringVar(&o.only, "only", "", "one program, or one part of nats, instead of all")
 	flag.StringVar(&o.sandbox, "sandbox", "off", "box: required puts walls around the agent")
 	flag.BoolVar(&o.faces, "faces", false, "supervise: the page and the cards in a channel too")
 	flag.BoolVar(&o.keep, "keep", false, "leave the folders behind")

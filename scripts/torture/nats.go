@@ -202,9 +202,15 @@ func (w *natsWorld) harm() error {
 // overNats tortures the copy of a log, then jobs, then a dispatcher whose runs are elsewhere, a cluster,
 // and a bad network.
 func overNats(o options) error {
-	for _, part := range []func(options) error{natsLogs, natsJobs, natsDispatch, natsCluster,
-		natsNetwork} {
-		if err := part(o); err != nil {
+	for _, part := range []struct {
+		name string
+		run  func(options) error
+	}{{"logs", natsLogs}, {"jobs", natsJobs}, {"dispatch", natsDispatch}, {"cluster", natsCluster},
+		{"network", natsNetwork}} {
+		if o.only != "" && o.only != part.name {
+			continue
+		}
+		if err := part.run(o); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -97,7 +98,7 @@ func newNaive(urls string) (*naive, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &naive{got: map[string]int{}, quit: make(chan struct{})}
+	c, name := &naive{got: map[string]int{}, quit: make(chan struct{})}, "CONTROL-"+rand.Text()
 	over := func() bool {
 		select {
 		case <-c.quit:
@@ -108,15 +109,15 @@ func newNaive(urls string) (*naive, error) {
 	}
 	again := func() {
 		_, _ = js.CreateOrUpdateStream(context.Background(),
-			jetstream.StreamConfig{Name: "CONTROL", Subjects: []string{"control"}})
-		_, _ = js.CreateOrUpdateConsumer(context.Background(), "CONTROL",
+			jetstream.StreamConfig{Name: name, Subjects: []string{name}})
+		_, _ = js.CreateOrUpdateConsumer(context.Background(), name,
 			jetstream.ConsumerConfig{Durable: "copy", AckPolicy: jetstream.AckExplicitPolicy,
 				AckWait: time.Second})
 	}
 	c.ended.Go(func() {
 		for !over() {
 			time.Sleep(3 * time.Millisecond)
-			if _, err := js.Publish(context.Background(), "control", fmt.Append(nil, c.sent),
+			if _, err := js.Publish(context.Background(), name, fmt.Append(nil, c.sent),
 				jetstream.WithMsgID(fmt.Sprint(c.sent))); err != nil {
 				again()
 				continue
@@ -126,7 +127,7 @@ func newNaive(urls string) (*naive, error) {
 	})
 	c.ended.Go(func() {
 		for !over() {
-			cons, err := js.Consumer(context.Background(), "CONTROL", "copy")
+			cons, err := js.Consumer(context.Background(), name, "copy")
 			if err != nil {
 				time.Sleep(20 * time.Millisecond)
 				continue

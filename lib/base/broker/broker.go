@@ -44,6 +44,7 @@ type Conn struct {
 	js       jetstream.JetStream
 	replicas int
 	key      string // public, of this machine; "any" without one
+	lost     chan struct{}
 	Lease    time.Duration
 }
 
@@ -77,14 +78,17 @@ func Open(ctx context.Context, cfg config.Nats, name string,
 		}
 		opts, own = append(opts, key, nats.CustomInboxPrefix(inboxOf(public))), public
 	}
-	nc, err := nats.Connect(cfg.URL, opts...)
+	// The client reconnects for ever but after an error of the protocol, such as a login that the network
+	// held up: then the program ends, and whatever started it starts it again.
+	lost := make(chan struct{})
+	nc, err := nats.Connect(cfg.URL, append(opts, nats.ClosedHandler(func(*nats.Conn) { close(lost) }))...)
 	if err != nil {
 		if err = Explain(err); len(sysexit.Hints(err)) == 0 {
 			err = sysexit.With(sysexit.Unavailable, err)
 		}
 		return nil, fmt.Errorf("connect to %s: %w", cfg.URL, err)
 	}
-	c := &Conn{nc: nc, replicas: cfg.Replicas, key: own,
+	c := &Conn{nc: nc, replicas: cfg.Replicas, key: own, lost: lost,
 		Lease: time.Duration(cfg.LeaseS * float64(time.Second))}
 	if err := suits(nc); err != nil {
 		nc.Close()
@@ -113,6 +117,22 @@ func Wait(ctx context.Context, cfg config.Nats, name string,
 		if !pause(ctx, 200*time.Millisecond) {
 			return nil, err
 		}
+	}
+}
+
+// Stay runs fn until it returns, or the client has given up the connection.
+func (c *Conn) Stay(ctx context.Context, fn func(ctx context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	ended := make(chan error, 1)
+	go func() { ended <- fn(ctx) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-c.lost:
+		return sysexit.Hint(sysexit.With(sysexit.Unavailable,
+			fmt.Errorf("the connection to the server is closed: %v", c.nc.LastError())),
+			"start it again; what was in hand is done again")
 	}
 }
 

@@ -202,6 +202,14 @@ func (j *Job) Begin(ctx context.Context) error {
 		if isWrongSequence(err) {
 			return false, nil
 		}
+		if err != nil { // it may count as begun: that is no death, and the next try has another number
+			ctx, cancel := context.WithTimeout(ctx, time.Minute)
+			defer cancel()
+			if lost := j.store(ctx, startSubject(j.ID, n)+canceled, nil); !errors.Is(lost, ErrDone) {
+				err = errors.Join(err, lost)
+			}
+			return false, Explain(err)
+		}
 		return err == nil, Explain(err)
 	}, func(n int) (bool, error) { return j.has(ctx, startSubject(j.ID, n)+canceled) })
 	return err

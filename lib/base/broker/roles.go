@@ -136,6 +136,7 @@ jetstream {
 tls {
   cert_file: "server.pem"
   key_file: "server.key"
+  timeout: 10 # seconds for a login: a slow network needs more than 2
 }
 accounts {
   TRI {

@@ -1,9 +1,11 @@
 package broker_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +17,7 @@ import (
 
 	"tri/lib/base/broker"
 	"tri/lib/base/broker/brokertest"
+	"tri/lib/base/config"
 	"tri/lib/base/sysexit"
 )
 
@@ -131,5 +134,48 @@ func TestFull(t *testing.T) {
 	if err := p.Run(ctx, nil); err != nil || !strings.Contains(said, "the server's disk is full") ||
 		!strings.Contains(said, "hint: free space") {
 		t.Errorf("%q, %v", said, err)
+	}
+}
+
+// TestClosed: when the client gives up its connection for good, the program ends and says so.
+func TestClosed(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	late := make(chan struct{})
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		fmt.Fprintf(c, "INFO {\"version\":%q,\"max_payload\":2097152,\"headers\":true}\r\n", broker.MinVersion)
+		for r := bufio.NewScanner(c); r.Scan(); {
+			if r.Text() == "PING" {
+				fmt.Fprint(c, "PONG\r\n")
+				break
+			}
+		}
+		<-late
+		fmt.Fprint(c, "-ERR 'Authentication Timeout'\r\n")
+		<-t.Context().Done()
+	}()
+	conn, err := broker.Open(t.Context(), config.Nats{URL: "nats://" + l.Addr().String()}, "test", t.Logf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	err = conn.Stay(ctx, func(ctx context.Context) error {
+		close(late)
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	if status, _ := sysexit.Of(err); status != sysexit.Unavailable ||
+		!strings.Contains(err.Error(), "Authentication Timeout") {
+		t.Errorf("%v", err)
 	}
 }
