@@ -309,7 +309,10 @@ func (j *Job) Finish(ctx context.Context, data []byte) error {
 // store publishes to a subject that has no message yet, until the server takes it or ctx ends.
 func (j *Job) store(ctx context.Context, subject string, data []byte) error {
 	for tries := 0; ; tries++ {
-		_, err := j.c.js.Publish(ctx, subject, data, jetstream.WithExpectLastSequencePerSubject(0))
+		// The client waits for an answer as long as ctx lasts; one that a cut connection lost never comes.
+		once, cancel := context.WithTimeout(ctx, answer)
+		_, err := j.c.js.Publish(once, subject, data, jetstream.WithExpectLastSequencePerSubject(0))
+		cancel()
 		switch {
 		case isWrongSequence(err) && tries > 0:
 			return nil // the first try was stored, and its answer lost; or another's, which is as good
