@@ -315,8 +315,8 @@ func (s *state) place(e *Event) {
 	v := &e.verdict
 	v.stand = s.memory.see(e)
 	if s.trace != nil && !v.mute {
-		s.trace(string(e.id), Traced{*v.aloud, s.memory.asked.marks.numbers(), !v.stand.weighed,
-			v.stand.wanted, v.stand.asks, v.stand.ack})
+		s.trace(string(e.id), Traced{v.traced.Words, v.traced.Aloud, s.memory.asked.marks.numbers(),
+			!v.stand.weighed, v.stand.wanted, v.stand.asks, v.stand.ack})
 	}
 	if !v.mute {
 		v.question, v.ack = v.stand.asks, v.stand.ack

@@ -5,7 +5,6 @@ type feature uint8
 
 const (
 	ofWords feature = iota
-	ofFirst
 	ofPeople
 	ofProblem
 	isSolved
@@ -30,40 +29,22 @@ const (
 	isAck
 	hasLength
 	asksOfWhom
-	partTotal
-	partSaid
 	partPoints
+	cameAsking
 	partOpened
 	partMost
 	partEver
 	hasThanked
 	hasAsked
 	partQuestions
-	sinceTime
-	sinceSaid
-	continuesOwn
 	roomSilence
-	otherBest
-	leadsBest
-	bestNew
-	otherPoints
-	otherMessage
-	otherAsks
-	otherTo
-	otherAck
-	otherOfYou
-	otherEver
-	otherLead
 	toPoints
 	toEver
 	toPartner
-	toLead
 	toAsks
-	toLive
 	partnerPoints
 	partnerAsks
 	partnerReplies
-	partnerLead
 	roleAsks
 	roleShort
 	roleLong
@@ -105,14 +86,13 @@ const (
 	featureCount
 )
 
-// features are their numbers of values, names and descriptions. The values of the first two are the words of
-// the packs, the others' are computed by aloud, around and ruling.
+// features are their numbers of values, names and descriptions. The values of the first are the words of the
+// packs, which only count for the part that people take; the others' are computed by aloud, around and ruling.
 var features = [featureCount]struct {
 	size        uint16
 	name, words string
 }{
 	ofWords:        {0, "words", "its words"},
-	ofFirst:        {0, "first-word", "the word that it begins with"},
 	ofPeople:       {4, "of-people", "whom it speaks of"},
 	ofProblem:      {1, "problem", "it speaks of a problem"},
 	isSolved:       {1, "solved", "it says that something works"},
@@ -137,40 +117,22 @@ var features = [featureCount]struct {
 	isAck:          {1, "acknowledges", "it only acknowledges"},
 	hasLength:      {9, "length", "its length"},
 	asksOfWhom:     {8, "asks", "whether it asks, and of whom it speaks"},
-	partTotal:      {4, "known", "how much its writer has said"},
-	partSaid:       {5, "messages", "how much its writer has said since they came back"},
 	partPoints:     {9, "part", "whether its writer sounded like an asker or a helper so far"},
+	cameAsking:     {8, "came", "whether its writer came with a question"},
 	partOpened:     {5, "opening", "how its writer began"},
 	partMost:       {4, "strongest", "the most asking of its writer's messages"},
 	partEver:       {9, "ever", "whether its writer asks or helps in this room"},
 	hasThanked:     {1, "thanked", "its writer gave thanks before"},
 	hasAsked:       {1, "asked", "its writer's last message asks"},
 	partQuestions:  {4, "questions", "how often its writer asked"},
-	sinceTime:      {5, "since", "the time since its writer's last message"},
-	sinceSaid:      {5, "since-messages", "the messages since its writer's last"},
-	continuesOwn:   {4, "continues", "it continues its writer's last message"},
 	roomSilence:    {8, "gap", "the time since the last message"},
-	otherBest:      {6, "other-asker", "whether another person is being helped"},
-	leadsBest:      {7, "lead", "whether its writer or another sounded more like an asker"},
-	bestNew:        {6, "joins", "its writer joins while another is being helped"},
-	otherPoints:    {6, "before-part", "whether the writer before asks or helps"},
-	otherMessage:   {5, "before-sounds", "how the message before sounds"},
-	otherAsks:      {12, "before-asks", "whether the message before asks"},
-	otherTo:        {6, "before-to", "whom the message before is to"},
-	otherAck:       {1, "before-ack", "the message before acknowledges"},
-	otherOfYou:     {1, "before-of-you", "the message before speaks of its reader"},
-	otherEver:      {4, "before-ever", "whether the writer before asks or helps in this room"},
-	otherLead:      {7, "before-lead", "whether its writer or the one before sounded more like an asker"},
 	toPoints:       {6, "to-part", "whether the one it is to asks or helps"},
 	toEver:         {6, "to-ever", "whether the one it is to asks or helps in this room"},
 	toPartner:      {2, "to-partner", "it is to the one who spoke to its writer"},
-	toLead:         {7, "to-lead", "whether its writer or the one it is to sounded more like an asker"},
 	toAsks:         {8, "to-asks", "whether it asks the one it is to"},
-	toLive:         {2, "to-live", "the one it is to spoke lately"},
 	partnerPoints:  {5, "partner-part", "whether the one who spoke to its writer asks or helps"},
 	partnerAsks:    {9, "partner-asks", "whether the one who spoke to its writer asked"},
 	partnerReplies: {4, "replies", "how often others spoke to its writer"},
-	partnerLead:    {7, "partner-lead", "whether its writer or who spoke to them sounded more like an asker"},
 	roleAsks:       {40, "part-asks", "whether an asker or a helper asks so"},
 	roleShort:      {5, "part-short", "whether an asker or a helper is so short"},
 	roleLong:       {5, "part-long", "whether an asker or a helper is so long"},

@@ -62,13 +62,13 @@ type verdict struct {
 	mention, question, ack, chatter bool
 
 	heard
-	role, worth int32     // points of its own words: for being helped; for being actionable
-	aloud       *[]uint32 // their numbers, if they are traced
-	helper      bool      // the configuration lists its writer as a helper
-	unlisted    bool      // the configuration lists no helpers
-	member      bool      // its writer is a team member
-	mute        bool      // never actionable: own message, other bot, deleted
-	phrase      bool      // a phrase asks, with or without a question mark
+	role, worth int32   // points of its own words: for being helped; for being actionable
+	traced      *Traced // their numbers, if they are traced
+	helper      bool    // the configuration lists its writer as a helper
+	unlisted    bool    // the configuration lists no helpers
+	member      bool    // its writer is a team member
+	mute        bool    // never actionable: own message, other bot, deleted
+	phrase      bool    // a phrase asks, with or without a question mark
 	mark        bool
 	stand       stand
 	lang        string

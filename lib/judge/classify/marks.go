@@ -1,7 +1,5 @@
 package classify
 
-import "slices"
-
 // marks are the numbers of the values that hold.
 type marks struct {
 	at [128]uint16
@@ -70,11 +68,8 @@ func (m *marks) aloud(v *verdict) {
 // asksOf encodes whether the message asks, and of whom it speaks.
 func (v *verdict) asksOf() int { return bit(v.first) + 2*bit(v.second) + 4*bit(v.question) }
 
-// Cuts, in points.
-var (
-	partCuts = []int32{-150, -50, 50, 150}
-	leadCuts = []int32{-250, -120, -40, 40, 120, 250}
-)
+// partCuts are in points.
+var partCuts = []int32{-150, -50, 50, 150}
 
 // around notes what the conversation before the message shows.
 func (t *turn) around(m *marks) {
@@ -83,8 +78,6 @@ func (t *turn) around(m *marks) {
 	if fresh {
 		a = part{total: a.total, ever: a.ever}
 	}
-	m.put(partTotal, step(a.total, 1, 3, 10))
-	m.put(partSaid, step(a.said, 1, 2, 4, 8))
 	m.put(partPoints, step(a.points, -200, -100, -50, -15, 15, 50, 100, 200))
 	m.put(partEver, 0)
 	if a.total >= 8 {
@@ -93,40 +86,27 @@ func (t *turn) around(m *marks) {
 	}
 	m.when(hasThanked, a.thanked)
 	m.when(hasAsked, a.asked)
-	if !fresh {
+	if fresh {
+		m.put(cameAsking, bit(t.asks)+2*bit(t.besideQuestion()))
+	} else {
+		m.put(cameAsking, 4+bit(t.asks)+2*bit(a.came))
 		m.put(partOpened, step(a.opened, -100, -30, 30, 100))
 		m.put(partMost, step(a.most, 0, 70, 150))
 		m.put(partQuestions, step(a.questions, 30, 90, 160))
-		m.put(sinceTime, step(seconds(t.e.time-a.at), 30, 120, 600, 2400))
-		since := r.said - a.atSaid
-		m.put(sinceSaid, step(since, 2, 4, 9, 21))
-		if since == 1 {
-			m.put(continuesOwn, step(r.recent[(r.nrecent-1)%recents].points, -50, 0, 70))
-		}
 	}
 	quiet := int32(0)
 	if r.said > 1 {
 		quiet = seconds(t.e.time - r.lastAt)
 	}
 	m.put(roomSilence, step(quiet, 60, 300, 1800)+4*bit(fresh))
-	another, any := t.asker()
-	if any {
-		m.put(otherBest, step(another, -100, -30, 30, 100, 200))
-		m.put(leadsBest, step(a.points-another, leadCuts...))
-		if fresh {
-			m.put(bestNew, step(another, -100, -30, 30, 100, 200))
-		}
-	}
-	t.aroundOther(m, &a, fresh)
 	t.aroundAddressee(m, &a)
 	if since := r.said - a.partnerSaid; a.partner != nobody && since <= 20 {
 		q := &t.persons[a.partner].part
 		m.put(partnerPoints, step(q.points, partCuts...))
 		m.put(partnerAsks, 3*step(since, 3, 8)+bit(a.partnerAsked)+bit(a.partnerAsked && a.partnerOfYou))
 		m.put(partnerReplies, int(min(a.replies, 3)))
-		m.put(partnerLead, step(a.points-q.points, leadCuts...))
 	}
-	like := step(a.points+a.average()-another/2, partCuts...)
+	like := step(a.points+a.average()-t.asker()/2, partCuts...)
 	if since := r.said - a.partnerSaid; a.partnerAsked && since <= 3 {
 		m.put(roleReplies, 4*like+2*bit(a.partnerOfYou)+bit(t.v.words <= 3))
 	}
@@ -162,9 +142,9 @@ var fades = func() (left [recents + 1]int32) {
 	return left
 }()
 
-// asker returns the points of the person, other than the writer, who most likely is being helped.
-func (t *turn) asker() (best int32, any bool) {
-	r := t.r
+// asker returns the points of the person, other than the writer, who most likely is being helped; 0 without one.
+func (t *turn) asker() (best int32) {
+	r, any := t.r, false
 	for i := r.nrecent - 1; i >= max(r.nrecent-recents, 0); i-- {
 		m := &r.recent[i%recents]
 		o := &t.persons[m.who].part
@@ -175,30 +155,7 @@ func (t *turn) asker() (best int32, any bool) {
 			best, any = p, true
 		}
 	}
-	return best, any
-}
-
-// aroundOther notes what the last message of another person shows, if it is near.
-func (t *turn) aroundOther(m *marks, a *part, fresh bool) {
-	o := t.r.other(t.me)
-	if o == nil || t.r.said-o.said > 5 {
-		m.put(otherPoints, 0)
-		return
-	}
-	q := &t.persons[o.who].part
-	m.put(otherPoints, 1+step(q.points, partCuts...))
-	m.put(otherMessage, step(o.points, -100, -30, 30, 100))
-	mine := step(a.points, -40, 40)
-	if fresh {
-		mine = 1
-	}
-	m.put(otherAsks, 3*(bit(o.asks)+bit(o.asks && o.second)+2*bit(o.asks && o.first && !o.second))+mine)
-	me := slices.Contains(o.to[:o.nto], t.me)
-	m.put(otherTo, bit(o.nto > 0)+bit(me)+3*bit(o.asks))
-	m.when(otherAck, o.ack)
-	m.when(otherOfYou, o.second)
-	m.put(otherEver, step(q.average(), -30, 0, 30))
-	m.put(otherLead, step(a.points-q.points, leadCuts...))
+	return best
 }
 
 // aroundAddressee notes what is known of the person that the message is to.
@@ -211,9 +168,7 @@ func (t *turn) aroundAddressee(m *marks, a *part) {
 	m.put(toPoints, 1+step(q.points, partCuts...))
 	m.put(toEver, step(q.average(), -70, -30, 0, 30, 70))
 	m.put(toPartner, bit(a.partner == t.to[0]))
-	m.put(toLead, step(a.points-q.points, leadCuts...))
 	m.put(toAsks, t.v.asksOf())
-	m.put(toLive, bit(t.r.said-q.atSaid < 20))
 }
 
 // ruling notes what the rules know of the conversation, before they place the message.

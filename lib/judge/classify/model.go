@@ -14,18 +14,16 @@ var builtIn string
 type model struct {
 	start  weight
 	values []weight // by number of a feature's value
-	words  []weight // by word of the lexicon
-	firsts []weight // by word of the lexicon, at the start of a message
+	words  []int16  // by word of the lexicon: to being helped
 }
 
 // weight is what a value adds to being helped, and to being actionable.
 type weight struct{ role, worth int16 }
 
 // readModel reads lines "name, value, role, worth", separated by tabs; the value of words is the word. Words
-// that no pack has are passed over.
+// that no pack has are passed over, and the worth of all.
 func readModel(text string, lex *lexicon) (*model, error) {
-	m := &model{values: make([]weight, featureAt[featureCount]), words: make([]weight, len(lex.words)),
-		firsts: make([]weight, len(lex.words))}
+	m := &model{values: make([]weight, featureAt[featureCount]), words: make([]int16, len(lex.words))}
 	numbers := map[string]feature{}
 	for n, f := range features {
 		numbers[f.name] = feature(n)
@@ -50,14 +48,11 @@ func readModel(text string, lex *lexicon) (*model, error) {
 			switch {
 			case !known:
 				return nil, fmt.Errorf("model:%d: no feature %q", n+1, part[0])
-			case f <= ofFirst:
-				id := lex.lookup([]byte(part[1]))
-				if id == unknown {
-					continue
+			case f == ofWords:
+				if id := lex.lookup([]byte(part[1])); id != unknown {
+					m.words[id] = int16(w[0])
 				}
-				if to = &m.words[id]; f == ofFirst {
-					to = &m.firsts[id]
-				}
+				continue
 			default:
 				i, err := strconv.Atoi(part[1])
 				if err != nil || i < 0 || i >= int(features[f].size) {
@@ -85,33 +80,15 @@ func (c *Classifier) weighWords(t *reading, v *verdict) {
 	}
 	words := t.words[:min(len(t.words), maxRead)]
 	for i := range words {
-		w := c.model.words[words[i].id]
-		role += int32(w.role)
-		worth += int32(w.worth)
-	}
-	if len(words) > 0 {
-		w := c.model.firsts[words[0].id]
-		role += int32(w.role)
-		worth += int32(w.worth)
+		role += int32(c.model.words[words[i].id])
 	}
 	v.role, v.worth = role, worth
 	if c.trace != nil {
-		v.aloud = c.traceWords(&m, words)
+		v.traced = &Traced{Aloud: m.numbers()}
+		for i := range words { // behind the features' values
+			v.traced.Words = append(v.traced.Words, uint32(featureAt[featureCount])+uint32(words[i].id))
+		}
 	}
-}
-
-// traceWords numbers the values of a message's own words: behind the features' values, the words of the
-// lexicon, and these again for the first word.
-func (c *Classifier) traceWords(m *marks, words []word) *[]uint32 {
-	all := m.numbers()
-	end := uint32(featureAt[featureCount])
-	for i := range words {
-		all = append(all, end+uint32(words[i].id))
-	}
-	if len(words) > 0 {
-		all = append(all, end+uint32(len(c.lex.words))+uint32(words[0].id))
-	}
-	return &all
 }
 
 func (m *marks) numbers() (all []uint32) {
@@ -143,7 +120,7 @@ func (w *model) strongest(m *marks, side int32) uint16 {
 
 // Traced is what the filter made of a message that people wrote.
 type Traced struct {
-	Words, Around                         []uint32 // numbers of values, for Feature
+	Words, Aloud, Around                  []uint32 // numbers of values, for Feature
 	Bound                                 bool     // the rules alone decided
 	Actionable, Question, Acknowledgement bool
 }
@@ -159,11 +136,7 @@ type Trace func(id string, of Traced)
 
 // Feature names a value of a Traced as in a model: name, tab, value.
 func (c *Classifier) Feature(n uint32) string {
-	end, words := uint32(featureAt[featureCount]), uint32(len(c.lex.words))
-	switch {
-	case n >= end+words:
-		return features[ofFirst].name + "\t" + c.lex.words[n-end-words]
-	case n >= end:
+	if end := uint32(featureAt[featureCount]); n >= end {
 		return features[ofWords].name + "\t" + c.lex.words[n-end]
 	}
 	f := featureOf(uint16(n))

@@ -3,16 +3,17 @@ package classify
 // part is a person's part in the conversations of a room, as estimated from the words of their messages:
 // points above 0 say that they are being helped, below 0 that they help. Points are hundredths of a logit.
 type part struct {
-	said, total int32 // messages since they were last silent for long; since the fold began
-	at          int64 // their last message, Unix seconds
-	atSaid      int32 // the room's count at that time
-	points      int32 // of the messages since they were last silent for long, later ones counting more
-	opened      int32 // of the first of these
-	most        int32 // the highest of these
-	ever        int32 // sum over the last messages, however long ago
-	asked       bool  // their last message asks
-	thanked     bool  // they have given thanks since they last asked
-	questions   int32 // in hundredths, later ones counting more
+	total     int32 // messages since the fold began
+	at        int64 // their last message, Unix seconds
+	atSaid    int32 // the room's count at that time
+	came      bool  // their first message since they were last silent for long is a question of their own
+	points    int32 // of the messages since they were last silent for long, later ones counting more
+	opened    int32 // of the first of these
+	most      int32 // the highest of these
+	ever      int32 // sum over the last messages, however long ago
+	asked     bool  // their last message asks
+	thanked   bool  // they have given thanks since they last asked
+	questions int32 // in hundredths, later ones counting more
 
 	partner      int32 // who last spoke to them, or right behind them
 	partnerSaid  int32 // the room's count at that time
@@ -25,14 +26,12 @@ type part struct {
 const (
 	silentSaid = 60
 	silentTime = 3 * 60 * 60
+	burstEnd   = 20 * 60 // after which a room begins anew
 )
 
 // recent is a message of the room that may matter for the next ones.
 type recent struct {
-	who, said, points        int32
-	asks, first, second, ack bool
-	to                       [len(facts{}.to)]int32
-	nto                      int
+	who, said int32
 }
 
 // recents is how many messages are kept.
@@ -40,6 +39,11 @@ const recents = 16
 
 // average returns the mean points of all messages of a person, cautious while there are few.
 func (p *part) average() int32 { return p.ever / (min(p.total, 60) + 4) }
+
+// besideQuestion reports whether another person was the first to ask since the room was last quiet.
+func (t *turn) besideQuestion() bool {
+	return t.r.began != nobody && t.r.began != t.me && t.e.time-t.r.lastAt <= burstEnd
+}
 
 // silent reports whether the writer has been silent for long.
 func (t *turn) silent() bool {
@@ -62,9 +66,9 @@ func (t *turn) takePart() {
 		b.points -= min(max(t.v.role, -150), 150) * 30 / 100
 	}
 	if t.silent() {
-		*a = part{total: a.total, ever: a.ever, opened: points}
+		came := t.asks && (t.nto == 0 || !t.besideQuestion())
+		*a = part{total: a.total, ever: a.ever, opened: points, came: came}
 	}
-	a.said++
 	a.total++
 	a.at, a.atSaid = at, r.said
 	a.points = a.points*109/128 + points/2
@@ -86,8 +90,13 @@ func (t *turn) takePart() {
 	}
 	m := &r.recent[r.nrecent%recents]
 	r.nrecent++
-	*m = recent{who: t.me, said: r.said, points: points, asks: t.v.question, first: t.v.first,
-		second: t.v.second, ack: t.v.ack || t.v.thanks && !t.v.question, to: t.to, nto: t.nto}
+	*m = recent{t.me, r.said}
+	if at-r.lastAt > burstEnd {
+		r.began = nobody
+	}
+	if t.asks && r.began == nobody {
+		r.began = t.me
+	}
 	r.lastAt = at
 }
 

@@ -40,6 +40,7 @@ type room struct {
 	recent  [recents]recent // a ring
 	nrecent int
 	lastAt  int64 // the last message, Unix seconds
+	began   int32 // who was the first to ask since the room was last quiet
 }
 
 // person is one person in one room.

@@ -27,18 +27,14 @@ func (t *turn) weigh(with *model) {
 
 // settled reports whether the rules alone decide.
 func (t *turn) settled() bool {
-	v, p := t.v, t.p
+	v := t.v
 	switch {
 	case t.replies && t.wanted && t.why == whyFollows && v.words <= 4,
 		t.ack, v.mention, v.chatter, v.helper, t.e.threaded && !t.e.inferred, t.r.threaded(),
 		t.why == whyAnnounces:
 		return true
-	case t.asks:
-		return t.wanted && v.phrase && t.nto == 0 && !v.second // it asks the room
-	case v.filler && v.words > 0, v.slip(), v.solved && !v.problem && !t.own:
-		return true
 	}
-	return v.linked && p.asks == 0 && p.said >= 2 && p.links == p.said // probably announcements
+	return v.filler && v.words > 0 || v.slip()
 }
 
 // confident returns the probability, in percent, that the side given by the points is right.

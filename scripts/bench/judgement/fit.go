@@ -26,6 +26,7 @@ func init() {
 
 var (
 	modelFile = flag.String("model", "", "fit: write the weights, fitted on all communities, to `FILE`")
+	operating = flag.Float64("logit", -1.2, "fit: the logit `X` from which a message is actionable")
 	less      = flag.Int("less", 1, "fit: only every `N`-th stretch of 40, for a learning curve")
 )
 
@@ -33,11 +34,10 @@ var (
 // of these rooms.
 const (
 	ridgeRole  = 8
-	ridgeWorth = 12
+	ridgeWorth = 20
 	ridgeRules = 200
-	slackMuch  = 2    // how much a message of Slack counts, against one of IRC
-	rounds     = 30   // of coordinate descent
-	operating  = -1.5 // the logit from which a message is actionable
+	slackMuch  = 2  // how much a message of Slack counts, against one of IRC
+	rounds     = 30 // of coordinate descent
 )
 
 // example is a labelled message.
@@ -106,6 +106,14 @@ func fitPart(out io.Writer, in inputs) error {
 	for _, name := range names {
 		measure(sets[name]).print(out, name)
 	}
+	for _, name := range names {
+		open, missed := 0, 0
+		for _, s := range sets[name] {
+			open += bit(s.want.kind != "" && s.want.actionable)
+			missed += bit(s.want.kind != "" && s.want.actionable && !s.actionable)
+		}
+		fmt.Fprintf(out, "%-30s openings missed %d of %d\n", name, missed, open)
+	}
 	if *modelFile == "" {
 		return nil
 	}
@@ -114,6 +122,13 @@ func fitPart(out io.Writer, in inputs) error {
 		return err
 	}
 	return os.WriteFile(*modelFile, []byte(model), 0o666)
+}
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 func kindOf(r fitRoom) string {
@@ -222,7 +237,7 @@ func (f *fitting) role(but ...string) (weights, error) {
 		}
 		for _, e := range all {
 			if !slices.Contains(but, r.community) {
-				s.add(r, e.Words, e.helped)
+				s.add(r, slices.Concat(e.Words, e.Aloud), e.helped)
 			}
 		}
 	}
@@ -247,7 +262,7 @@ func (f *fitting) model(but string) (string, error) {
 			return "", err
 		}
 		for _, e := range all {
-			s.add(r, slices.Concat(e.Words, e.Around), e.want.actionable)
+			s.add(r, slices.Concat(e.Aloud, e.Around), e.want.actionable)
 		}
 	}
 	worth := s.fit(func(n uint32) float64 {
@@ -256,7 +271,7 @@ func (f *fitting) model(but string) (string, error) {
 		}
 		return ridgeWorth
 	})
-	worth.start -= operating
+	worth.start -= *operating
 	role, err := f.role(but)
 	return f.text(role, worth), err
 }
