@@ -87,7 +87,7 @@ const (
 )
 
 // features are their numbers of values, names and descriptions. The values of the first are the words of the
-// packs, which only count for the part that people take; the others' are computed by aloud, around and ruling.
+// packs, which count for the part that people take; the others' are computed by aloud, around and ruling.
 var features = [featureCount]struct {
 	size        uint16
 	name, words string

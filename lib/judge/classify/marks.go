@@ -142,7 +142,7 @@ var fades = func() (left [recents + 1]int32) {
 	return left
 }()
 
-// asker returns the points of the person, other than the writer, who most likely is being helped; 0 without one.
+// asker returns the points of the person, other than the writer, who most likely is being helped; else 0.
 func (t *turn) asker() (best int32) {
 	r, any := t.r, false
 	for i := r.nrecent - 1; i >= max(r.nrecent-recents, 0); i-- {
