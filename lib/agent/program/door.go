@@ -135,7 +135,8 @@ func (d *door) handler() http.Handler {
 			query.Del("key")
 			p.Out.URL.RawQuery = query.Encode()
 			for _, name := range []string{Bearer, XAPIKey, GoogleKey, "Api-Key", "Cookie",
-				"Proxy-Authorization", "Forwarded", "X-Forwarded-For", "X-Forwarded-Host"} {
+				"Proxy-Authorization", "Forwarded", "X-Forwarded-For", "X-Forwarded-Host",
+				"X-Http-Method-Override"} {
 				p.Out.Header.Del(name)
 			}
 			value := d.key
@@ -161,6 +162,15 @@ func (d *door) handler() http.Handler {
 			http.Error(w, "tri: no request to a model", http.StatusNotFound)
 			d.refuse(r, "no request to a model")
 		default:
+			if why := within(w, r); why != "" {
+				status := http.StatusForbidden
+				if r.Header.Get("Upgrade") != "" {
+					status = http.StatusUpgradeRequired // a client then asks plainly
+				}
+				http.Error(w, "tri: a run may not have the model use a network: "+why, status)
+				d.refuse(r, "the model would use a network: "+why)
+				return
+			}
 			forward.ServeHTTP(w, r)
 		}
 	})

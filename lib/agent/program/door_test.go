@@ -56,8 +56,13 @@ func TestDoor(t *testing.T) {
 			{"POST", "/v1/messages", "X", "none", 403},
 			{"POST", "/v1/files", "X-Api-Key", word, 404}, {"DELETE", "/v1/messages", "X-Api-Key", word, 404},
 			{"POST", "/v1/messages/../files", "X-Api-Key", word, 404},
+			{"POST", "/responses", "X-Api-Key", word, 403},
 		} {
-			req, err := http.NewRequest(tt.method, env["A_BASE"]+tt.path, strings.NewReader("x"))
+			body := "{}"
+			if tt.path == "/responses" {
+				body = `{"tools":[{"type":"web_search"}]}`
+			}
+			req, err := http.NewRequest(tt.method, env["A_BASE"]+tt.path, strings.NewReader(body))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -98,7 +103,7 @@ func TestDoor(t *testing.T) {
 		t.Errorf("the endpoint was asked\n%q, want\n%q", got, want)
 	}
 	if log, err := os.ReadFile(filepath.Join(task.Dir, proc.RefusedLog)); err != nil ||
-		strings.Count(string(log), "\n") != 7 || strings.Contains(string(log), key) {
+		strings.Count(string(log), "\n") != 8 || strings.Contains(string(log), key) {
 		t.Errorf("log of what was refused: %s, %v", log, err)
 	}
 	if !slices.Contains(told, "the program itself has $A_TOKEN") {
@@ -108,4 +113,80 @@ func TestDoor(t *testing.T) {
 		_ = res.Body.Close()
 		t.Error("the door is open after the run")
 	}
+}
+
+// Through the door goes no request by which the provider would use a network for the program.
+func TestDoorStaysWithin(t *testing.T) {
+	const messages, responses, gemini = "/v1/messages", "/v1/responses",
+		"/v1beta/models/gemini-2.5-pro:streamGenerateContent"
+	for _, tt := range []struct{ path, body, why string }{
+		{messages, `{"model":"claude-x","tools":[{"name":"Bash","input_schema":{"properties":{"image_url":"x"}}},
+			{"type":"custom","name":"x"},{"type":"bash_20250124","name":"bash"},
+			{"type":"text_editor_20250728","name":"e"},{"type":"tool_search_tool_regex_20251119","name":"t"}]}`, ""},
+		{responses, `{"tools":[{"type":"function"},{"type":"local_shell"},{"type":"custom"},
+			{"type":"namespace","tools":[{"type":"function"}]}],"input":"see https://a.example"}`, ""},
+		{gemini, `{"tools":[{"functionDeclarations":[{"name":"x"}]},{"function_declarations":[]}]}`, ""},
+		{messages, `{"messages":[{"content":[{"type":"image","source":{"type":"base64","data":"x"}},
+			{"type":"tool_use","input":{"source":{"type":"url"},"image_url":"https://a.example"}}]}]}`, ""},
+		{"/chat/completions", `{"messages":[{"content":[{"image_url":{"url":"data:image/png;base64,x"}}]}],
+			"enable_search":false}`, ""},
+		{messages, `{"mcp_servers":[{"type":"url","url":"https://a.example"}]}`, "mcp_servers"},
+		{messages, `{"mcp_\u0073ervers":[{}]}`, "mcp_servers"},
+		{messages, `{"tools":[{"name":"x"},{"type":"web_search_20250305"}]}`, "web_search_20250305"},
+		{messages, `{"tools":[{"type":"web_fetch_20250910"}]}`, "web_fetch_20250910"},
+		{messages, `{"tools":[{"type":"code_execution_20250825"}]}`, "code_execution_20250825"},
+		{messages, `{"tools":[{"type":"mcp_toolset"}]}`, "mcp_toolset"},
+		{messages, `{"tools":[{"type":"web_search_20250305"}],"tools":[]}`, "two members"},
+		{messages, `{"tools":[{"type":"web_search_20250305","type":"custom"}]}`, "two members"},
+		{messages, `{"tools":{"type":"web_search_20250305"}}`, "no list"},
+		{messages, `{"messages":[{"content":[{"type":"tool_result","content":[{"source":{"type":"url",
+			"url":"https://a.example/?secret"}}]}]}]}`, "an address"},
+		{messages, `{"tools":[]} {"tools":[{"type":"web_search_20250305"}]}`, "its body"},
+		{messages, `tools`, "its body"},
+		{responses, `{"tools":[{"type":"web_search"}]}`, "web_search"},
+		{responses, `{"tools":[{"type":"mcp","server_url":"https://a.example"}]}`, "the tool mcp"},
+		{responses, `{"tools":[{"type":"code_interpreter"}]}`, "code_interpreter"},
+		{responses, `{"tools":[{"type":"file_search"}]}`, "file_search"},
+		{responses, `{"tools":[{"type":["web_search"]}]}`, "web_search"},
+		{responses, `{"tools":[{"type":"namespace","tools":[{"type":"mcp"}]}]}`, "the tool mcp"},
+		{responses, `{"input":[{"type":"tool_search_output","tools":[{"type":"mcp"}]}]}`, "the tool mcp"},
+		{responses, `{"input":[{"content":[{"type":"input_image","image_url":"https://a.example"}]}]}`, "an address"},
+		{responses, `{"input":[{"content":[{"type":"input_file","file_url":"https://a.example"}]}]}`, "an address"},
+		{"/chat/completions", `{"web_search_options":{}}`, "web_search_options"},
+		{"/chat/completions", `{"model":"gpt-4o-search-preview"}`, "searches"},
+		{"/chat/completions", `{"enable_search":true}`, "enable_search"},
+		{"/chat/completions", `{"messages":[{"content":[{"image_url":{"url":"https://a.example"}}]}]}`, "an address"},
+		{gemini, `{"tools":[{"functionDeclarations":[]},{"googleSearch":{}}]}`, "googleSearch"},
+		{gemini, `{"tools":[{"url_context":{}}]}`, "url_context"},
+		{gemini, `{"tools":[{"codeExecution":{}}]}`, "codeExecution"},
+		{gemini, `{"contents":[{"parts":[{"fileData":{"fileUri":"https://a.example"}}]}]}`, "an address"},
+		{"/v1beta/models/m:batchGenerateContent", `{"batch":{}}`, "no request for an answer"},
+	} {
+		r := httptest.NewRequest(http.MethodPost, tt.path, strings.NewReader(tt.body))
+		why := within(httptest.NewRecorder(), r)
+		if (why == "") != (tt.why == "") || !strings.Contains(why, tt.why) {
+			t.Errorf("%s %s: %q, want %q", tt.path, tt.body, why, tt.why)
+		}
+		if text, err := io.ReadAll(r.Body); why == "" && (err != nil || string(text) != tt.body) {
+			t.Errorf("%s: %q goes on, %v", tt.body, text, err)
+		}
+	}
+	for name, value := range map[string]string{"Upgrade": "websocket", "Content-Encoding": "gzip"} {
+		r := httptest.NewRequest(http.MethodPost, responses, strings.NewReader("{}"))
+		r.Header.Set(name, value)
+		if within(httptest.NewRecorder(), r) == "" {
+			t.Errorf("%s: %s goes on", name, value)
+		}
+	}
+	r := httptest.NewRequest(http.MethodPost, responses, io.LimitReader(endless{}, maxAsk+1))
+	if why := within(httptest.NewRecorder(), r); !strings.Contains(why, "too large") {
+		t.Errorf("a request of more than %d bytes: %q", maxAsk, why)
+	}
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
 }
