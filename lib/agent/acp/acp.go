@@ -68,7 +68,7 @@ func (c *Client) Ability() agent.Ability {
 
 // Run starts the program and prompts it.
 func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
-	tree, err := codebase.Open(t.Codebase, t.Hidden)
+	tree, err := codebase.Open(t.Codebase, t.Hidden, t.Write)
 	if err == nil {
 		t.Codebase, err = filepath.Abs(t.Codebase) // the protocol requires an absolute path
 	}

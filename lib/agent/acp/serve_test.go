@@ -66,7 +66,7 @@ func FuzzServe(f *testing.F) {
 	if err := os.WriteFile(outside, []byte("outside"), 0o600); err != nil {
 		f.Fatal(err)
 	}
-	tree, err := codebase.Open(dir, nil)
+	tree, err := codebase.Open(dir, nil, false)
 	if err != nil {
 		f.Fatal(err)
 	}

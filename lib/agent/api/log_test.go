@@ -40,7 +40,7 @@ func TestGitLog(t *testing.T) {
 	commit("one\ntwo\nthree\n", "Begin")
 	commit("one\n2\nthree\n", "Change two\x1b[31m "+strings.Repeat("long ", 200))
 	commit("one\n2\n3\n", "Change three")
-	tree, err := codebase.Open(dir, []string{"keys.pem"})
+	tree, err := codebase.Open(dir, []string{"keys.pem"}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

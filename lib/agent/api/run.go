@@ -47,7 +47,7 @@ func (r *run) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.kept.close()) }()
-	tree, err := codebase.Open(t.Codebase, t.Hidden)
+	tree, err := codebase.Open(t.Codebase, t.Hidden, t.Write)
 	if err != nil {
 		return err
 	}

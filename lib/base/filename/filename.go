@@ -18,8 +18,8 @@ func SecretFolder(name string) bool { return slices.Contains(folders, strings.To
 // Vendored reports whether a folder's name says that it holds third-party code.
 func Vendored(name string) bool { return slices.Contains(vendored, name) }
 
-// Steers reports whether a file or folder of that name holds settings of an agent program. Such
-// settings start programs, and in a codebase they are untrusted.
+// Steers reports whether a file or folder of that name holds settings of an agent program, or runs of
+// agents. Such settings start programs, and in a codebase they are untrusted.
 func Steers(name string) bool { return Match(steering, strings.ToLower(name)) }
 
 // Match reports whether name matches one of the patterns, as path.Match does.
@@ -32,7 +32,9 @@ func Match(patterns []string, name string) bool {
 
 var folders = []string{".ssh", ".docker", ".kube", ".aws", ".azure", ".gcloud", ".gnupg", ".password-store"}
 
+// steering has .agents too, where tri-box keeps its runs: no run may read another's files.
 var steering = []string{
+	".agents",
 	".claude", ".mcp.json", ".qwen", ".opencode", "opencode.json", "opencode.jsonc", ".codex", ".gemini",
 	".continue", ".continuerc.json",
 	".cursor", ".goose", ".cline", ".aider*", ".roo", ".windsurf", ".kilocode", ".crush.json", "crush.json",

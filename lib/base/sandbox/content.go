@@ -10,20 +10,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"tri/lib/base/filename"
 )
 
-// Files with these extensions, and those without one, are where keys are left by mistake. Source
-// code is not searched: a program that reads code is useless without it, and a key in code is
-// known to everyone who has the code.
-var settings = []string{"", ".yaml", ".yml", ".json", ".toml", ".ini", ".conf", ".cfg", ".cnf", ".properties",
-	".xml", ".txt", ".env", ".tf", ".tfvars", ".hcl", ".log", ".ps1", ".bat"}
-
 const (
-	maxSettings = 256 << 10 // bytes: a longer file was not written by a person
+	maxSettings = filename.MaxSettings
 	// Up to fewSettings files are read each time, which takes a few milliseconds. With more, the
 	// files found without a secret are cached.
 	fewSettings = 200
@@ -31,12 +26,6 @@ const (
 	// settled is the age of a file from which its modification time reveals a change.
 	settled = 3 * time.Second
 )
-
-// mayHold reports whether the content of a file is searched; path is relative to the program's
-// folder.
-func mayHold(path, name string) bool {
-	return slices.Contains(settings, filepath.Ext(name)) && !inTests(path)
-}
 
 // looked is the cache for a folder: the state of each file that had no secret in it, by path below
 // the folder.

@@ -11,28 +11,8 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// boxFolder is the folder in a checkout where runs of agents are kept: no run may read another's
-// files.
-const boxFolder = ".agents"
-
 // maxPrivate bounds the hidden files: each is a mount.
 const maxPrivate = 500
-
-// personal are the names, among those that filename.Secret matches, of files that no build needs.
-// A program with write permission sees the others: it works on the committed files.
-var personal = []string{".env", ".envrc", ".netrc", "_netrc", ".pypirc", ".pgpass", ".htpasswd",
-	".git-credentials", "credentials"}
-
-// Files with the extensions written are source code or text, whatever their names; those with
-// shared are meant to be public.
-var (
-	written = []string{".go", ".py", ".js", ".mjs", ".cjs", ".ts", ".jsx", ".tsx", ".vue", ".java", ".kt",
-		".scala", ".rs", ".rb", ".php", ".c", ".h", ".cc", ".cpp",
-		".hpp", ".cs", ".swift", ".ex", ".exs", ".erl", ".hs", ".ml", ".clj", ".lua", ".dart", ".sh", ".sql",
-		".proto", ".md", ".rst", ".adoc", ".html", ".css"}
-	shared = []string{".example", ".sample", ".template", ".dist", ".test", ".pub"}
-	tests  = []string{"testdata", "test", "tests", "__tests__", "fixtures", "spec"}
-)
 
 // hidePrivate hides the files of the program's folder whose names say that they hold keys or
 // passwords, settings of agent programs, sockets, files of other runs and, from read-only
@@ -81,33 +61,29 @@ func (w *walk) visit(path string, e fs.DirEntry, err error) error {
 		return fs.SkipDir
 	case name == ".git":
 		return w.git(path, e)
-	case name == boxFolder || filename.Steers(name) || !e.Type().IsRegular() && filename.SecretFolder(name):
+	case filename.Steers(name) || !e.Type().IsRegular() && filename.SecretFolder(name):
 		w.covered[path] = true
 		if err := w.plan.hide(path); err != nil || !e.IsDir() {
 			return err
 		}
 		return fs.SkipDir
 	case e.IsDir():
-		if filename.Vendored(name) && !inVendored(filepath.Dir(within)) {
+		if filename.Vendored(name) && !filename.InVendored(filepath.Dir(within)) {
 			w.whole = append(w.whole, path)
 		}
 		return nil
 	case door(e):
 		return w.plan.hide(path)
-	case inVendored(within): // third-party code: only personal files are hidden
-		if slices.Contains(personal, name) || strings.HasPrefix(name, ".env.") &&
-			private(within, name, true) {
-			return w.cover(path)
-		}
-		return nil
 	}
-	if e.Type().IsRegular() {
+	vendored := filename.InVendored(within)
+	if e.Type().IsRegular() && !vendored {
 		w.files = append(w.files, path)
 	}
-	if private(within, name, w.spec.Write) {
+	if filename.Private(within, false, w.spec.Write) {
 		return w.cover(path)
 	}
-	if w.spec.Secret != nil && !w.spec.Write && e.Type().IsRegular() && mayHold(within, name) {
+	if w.spec.Secret != nil && !w.spec.Write && e.Type().IsRegular() && !vendored &&
+		filename.MayHold(within) {
 		w.look = append(w.look, within[1:])
 	}
 	return nil
@@ -154,27 +130,3 @@ func (w *walk) git(path string, e fs.DirEntry) error {
 
 // door reports whether opening the file connects to another process.
 func door(e fs.DirEntry) bool { return e.Type()&(fs.ModeSocket|fs.ModeNamedPipe|fs.ModeDevice) != 0 }
-
-// inVendored reports whether a path goes through a folder of third-party code.
-func inVendored(path string) bool {
-	return slices.ContainsFunc(strings.Split(strings.ToLower(path), "/"), filename.Vendored)
-}
-
-// private reports whether to hide a file, by its name in lower case and its path below the
-// program's folder.
-func private(path, name string, write bool) bool {
-	ext := filepath.Ext(name)
-	switch {
-	case !filename.Secret(name), slices.Contains(written, ext), slices.Contains(shared, ext):
-		return false
-	case slices.Contains(personal, name), strings.HasPrefix(name, ".env."), strings.HasPrefix(name, "id_"):
-		return true
-	}
-	return !write && !inTests(path)
-}
-
-// inTests reports whether a file is below a folder of tests.
-func inTests(path string) bool {
-	return slices.ContainsFunc(strings.Split(filepath.ToSlash(strings.ToLower(path)), "/"),
-		func(dir string) bool { return slices.Contains(tests, dir) })
-}

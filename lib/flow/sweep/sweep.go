@@ -144,7 +144,7 @@ func (s *Source) sweep(ctx context.Context, c *config.Sweep, last state, to chat
 // findings runs the command and returns what it reports, in order, each once.
 func (s *Source) findings(ctx context.Context, c *config.Sweep, to chat.Handler) ([]finding, error) {
 	dir := s.cfg.Folder(c.Codebase)
-	tree, err := codebase.Open(dir, nil)
+	tree, err := codebase.Open(dir, nil, false)
 	if err != nil {
 		return nil, err
 	}

@@ -1,5 +1,6 @@
-// Package codebase is a folder of code as an agent may read it: without .git, hidden files, files named
-// like secrets, and links. Every operation is bounded: answers by size, searches by number of files.
+// Package codebase is a folder of code as an agent may read it: without .git, links, and what the
+// sandbox hides as well: hidden files, settings of agents, and files with secrets by name or content.
+// Every operation is bounded: answers by size, searches by number of files.
 //
 // It is for agents that run in this process or request files from it. An agent that opens files itself is
 // confined by its sandbox.
@@ -24,6 +25,7 @@ import (
 
 	"tri/lib/base/filename"
 	"tri/lib/base/sysexit"
+	"tri/lib/judge/safety"
 )
 
 // Limits of one answer.
@@ -39,10 +41,12 @@ type Tree struct {
 	root   *os.Root
 	dirs   []string // absolute names of the folder, with links and resolved
 	hidden []string
+	write  bool
 }
 
-// Open opens the folder dir. hidden are names of files and folders that are invisible anywhere below it.
-func Open(dir string, hidden []string) (*Tree, error) {
+// Open opens the folder dir. hidden are names of files and folders that are invisible anywhere below it;
+// write says that the agent may change what is there.
+func Open(dir string, hidden []string, write bool) (*Tree, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, sysexit.With(sysexit.IO, fmt.Errorf("open codebase: %w", err))
@@ -51,7 +55,8 @@ func Open(dir string, hidden []string) (*Tree, error) {
 	if err != nil {
 		return nil, sysexit.With(sysexit.NoInput, fmt.Errorf("open codebase: %w", err))
 	}
-	t := &Tree{root: root, dirs: []string{abs}, hidden: append([]string{".git"}, hidden...)}
+	t := &Tree{root: root, dirs: []string{abs}, hidden: append([]string{".git"}, hidden...),
+		write: write}
 	if resolved, err := filepath.EvalSymlinks(abs); err == nil && resolved != abs {
 		t.dirs = append(t.dirs, resolved)
 	}
@@ -86,11 +91,12 @@ func (t *Tree) Name(p string) (string, error) {
 		return p, nil
 	}
 	parts := strings.Split(p, "/")
-	for i, part := range parts {
-		if !t.visible(part) {
+	for i := range parts {
+		name := path.Join(parts[:i+1]...)
+		info, err := t.root.Lstat(name)
+		if !t.visible(name, i < len(parts)-1 || err == nil && info.IsDir()) {
 			return "", fmt.Errorf("%q: %w", p, ErrHidden)
 		}
-		info, err := t.root.Lstat(path.Join(parts[:i+1]...))
 		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
 			return "", fmt.Errorf("%q: a link, which is not followed", p)
 		}
@@ -98,11 +104,17 @@ func (t *Tree) Name(p string) (string, error) {
 	return p, nil
 }
 
-// visible reports whether files and folders of that name are visible.
-func (t *Tree) visible(name string) bool {
-	return !filename.Secret(name) && !slices.ContainsFunc(t.hidden, func(h string) bool {
-		return strings.EqualFold(h, name)
+// visible reports whether a file or folder is visible, by its path.
+func (t *Tree) visible(name string, folder bool) bool {
+	return !filename.Private(name, folder, t.write) && !slices.ContainsFunc(t.hidden, func(h string) bool {
+		return strings.EqualFold(h, path.Base(name))
 	})
+}
+
+// holds reports whether a file is hidden for its content.
+func (t *Tree) holds(name string, text []byte) bool {
+	return !t.write && filename.MayHold(name) && !filename.InVendored(name) &&
+		len(text) <= filename.MaxSettings && !binary(text) && safety.HoldsSecret(text)
 }
 
 // open opens a regular file for reading.
@@ -143,6 +155,15 @@ func bare(name string, err error) error {
 
 // ReadFile returns a file's content, at most maxFile bytes.
 func (t *Tree) ReadFile(p string) ([]byte, error) {
+	text, err := t.readFile(p)
+	if err == nil && t.holds(filepath.Clean(p), text) {
+		return nil, fmt.Errorf("%q: %w", p, ErrHidden)
+	}
+	return text, err
+}
+
+// readFile is ReadFile for a file that may hold secrets.
+func (t *Tree) readFile(p string) ([]byte, error) {
 	f, _, err := t.open(p)
 	if err != nil {
 		return nil, err
@@ -267,7 +288,7 @@ func (t *Tree) walk(ctx context.Context, from string, yield func(name string, d 
 				return stop
 			}
 			return nil
-		case !t.visible(d.Name()), d.IsDir() && filename.Vendored(d.Name()):
+		case !t.visible(name, d.IsDir()), d.IsDir() && filename.Vendored(d.Name()):
 			if d.IsDir() {
 				return fs.SkipDir
 			}

@@ -40,7 +40,7 @@ func made(t testing.TB) (*Tree, string) {
 	); err != nil {
 		t.Fatal(err)
 	}
-	tree, err := Open(dir, []string{".agents"})
+	tree, err := Open(dir, []string{".agents"}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,6 +66,51 @@ func TestUnseen(t *testing.T) {
 		dir + "/pay/retry.go"} {
 		if text, err := tree.ReadFile(p); err != nil || !strings.Contains(string(text), "= 5") {
 			t.Errorf("%q: %q, %v", p, text, err)
+		}
+	}
+}
+
+// What the sandbox hides is hidden here: folders of keys, settings of agents, and settings with a key
+// in them, which only who writes sees.
+func TestHiddenAsInTheSandbox(t *testing.T) {
+	key := "aws_secret_access_key: " + "wJalrXUtnFEMI" + "/K7MDENG/bPxRfiCYq3Zk8Lw2Nd\n"
+	dir := t.TempDir()
+	files := map[string][2]bool{ // whether it is seen: by a reader, by a writer
+		".kube/config": {}, "a/.docker/config.json": {}, ".SSH/known_hosts": {}, ".agents/runs/r/plan.md": {},
+		".claude/settings.json": {}, "a/.gemini/x": {}, ".mcp.json": {}, "a/.env": {}, "a/id_rsa": {},
+		"deploy/app.yaml": {false, true}, "deploy/server.key": {false, true}, "secrets.yaml": {false, true},
+		"secrets.go": {true, true}, ".env.example": {true, true}, "testdata/app.yaml": {true, true},
+		"main.go": {true, true}, "plain.yaml": {true, true},
+	}
+	for name := range files {
+		text := "needle\n" + key
+		if name == "plain.yaml" {
+			text = "needle\n"
+		}
+		at := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o700),
+			os.WriteFile(at, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, write := range []bool{false, true} {
+		tree, err := Open(dir, nil, write)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tree.Close()
+		found, err := tree.Grep(context.Background(), Query{Pattern: "needle"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, seen := range files {
+			_, err := tree.ReadFile(name)
+			if (err == nil) != seen[i] || slices.Contains(found, name+":1: needle") != seen[i] {
+				t.Errorf("write %v: %s: %v; found %q", write, name, err, found)
+			}
+			if !files[name][1] && tree.WriteFile(name, nil) == nil {
+				t.Errorf("%s was written", name)
+			}
 		}
 	}
 }

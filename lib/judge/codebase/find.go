@@ -33,7 +33,7 @@ func (t *Tree) List(p string) ([]string, error) {
 	var names []string
 	for _, e := range entries {
 		switch {
-		case !t.visible(e.Name()) || e.Type()&fs.ModeSymlink != 0:
+		case !t.visible(path.Join(name, e.Name()), e.IsDir()) || e.Type()&fs.ModeSymlink != 0:
 			continue
 		case e.IsDir():
 			names = append(names, e.Name()+"/")
@@ -161,12 +161,14 @@ func (t *Tree) Grep(ctx context.Context, q Query) ([]string, error) {
 		if d.IsDir() || !match(below(start, name)) {
 			return true
 		}
-		text, err := t.ReadFile(name)
+		text, err := t.readFile(name)
 		if err != nil || binary(text) {
 			return true // skip unreadable files
 		}
 		scanned += len(text)
-		found = grep(found, re, name, text)
+		if more := grep(found, re, name, text); len(more) > len(found) && !t.holds(name, text) {
+			found = more
+		}
 		return len(found) <= maxMatches && scanned < maxScanned
 	})
 	if err != nil {

@@ -119,7 +119,7 @@ func Leads(role string) bool {
 
 // For returns what a role is shown of the roadmap of a codebase; "" if it has none that can be read.
 func For(dir, role string) string {
-	tree, err := codebase.Open(dir, nil)
+	tree, err := codebase.Open(dir, nil, false)
 	if err != nil {
 		return ""
 	}
