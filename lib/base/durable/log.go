@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 
 	"tri/lib/base/sysexit"
@@ -21,6 +22,10 @@ type Log struct {
 	f    *os.File
 	root *os.Root // the folder that name is relative to
 	own  bool     // root belongs to the log alone
+
+	// broken is the error after which it is unknown what of the log is durable, or which lines of the
+	// last write are in it. Nothing more is appended: a caller that tries again would double lines.
+	broken atomic.Pointer[error]
 }
 
 // OpenLog opens a log below the home and creates it if it is missing. It makes existing content
@@ -111,6 +116,9 @@ func (l *Log) Write(lines func(end int64) ([]byte, error)) (int64, error) {
 }
 
 func (l *Log) write(lines func(end int64) ([]byte, error)) (int64, error) {
+	if err := l.broken.Load(); err != nil {
+		return 0, *err
+	}
 	end, err := l.cutTornTail()
 	if err != nil {
 		return 0, ioError("append to", l.name, err)
@@ -125,8 +133,12 @@ func (l *Log) write(lines func(end int64) ([]byte, error)) (int64, error) {
 	if _, err := l.f.Write(b); err != nil {
 		// Leave no half line behind: the disk may be full now and have room later. Whole lines
 		// stay: they may have been read already.
-		_, cut := l.cutTornTail()
-		return end, ioError("append to", l.name, errors.Join(err, cut))
+		whole, cut := l.cutTornTail()
+		err = ioError("append to", l.name, errors.Join(err, cut))
+		if whole != end || cut != nil {
+			l.broken.Store(&err)
+		}
+		return end, err
 	}
 	return end, nil
 }
@@ -154,7 +166,9 @@ func (l *Log) sync() (int64, error) {
 		err = l.f.Sync()
 	}
 	if err != nil {
-		return 0, ioError("sync", l.name, err)
+		err = ioError("sync", l.name, err)
+		l.broken.Store(&err)
+		return 0, err
 	}
 	return info.Size(), nil
 }

@@ -132,6 +132,37 @@ func TestAppendFails(t *testing.T) {
 	}
 }
 
+// TestBrokenStaysBroken: nothing is appended after a failed fsync, nor after a write of which some lines are
+// in the log: who tries again would double them.
+func TestBrokenStaysBroken(t *testing.T) {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0) // takes writes, and fails to sync
+	if err != nil {
+		t.Fatal(err)
+	}
+	unsynced := &Log{name: "unsynced", f: null}
+	_, err = unsynced.Append(line("one"))
+	status(t, "not synced", err, sysexit.IO)
+	partly, err := home(t).OpenLog("partly")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("full", func(t *testing.T) {
+		fileSize(t)
+		_, err := partly.Append(line("one\n" + tooLong))
+		status(t, "partly written", err, sysexit.IO)
+	})
+	for _, l := range []*Log{unsynced, partly} {
+		_, again := l.Append(func(int64) ([]byte, error) {
+			t.Errorf("%s: asked for lines", l.name)
+			return nil, nil
+		})
+		status(t, l.name+": appended to", again, sysexit.IO)
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestUnreadIsNotTorn: a log whose end cannot be read is not cut.
 func TestUnreadIsNotTorn(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "log")

@@ -43,7 +43,12 @@ func (a *actions) open() (err error) {
 	if a.log, err = a.home.OpenLog(ActionsName); err != nil {
 		return err
 	}
-	r := ndjson.NewReader(io.NewSectionReader(a.log.File(), 0, 1<<62), ActionsName, 0, 0)
+	// A torn tail was never acknowledged: it is cut before it is taken for known.
+	size, err := a.log.Write(func(int64) ([]byte, error) { return nil, nil })
+	if err != nil {
+		return err
+	}
+	r := ndjson.NewReader(io.NewSectionReader(a.log.File(), 0, size), ActionsName, 0, 0)
 	var b ndjson.Batch
 	for {
 		if err := r.Next(&b); err == io.EOF {
@@ -53,7 +58,7 @@ func (a *actions) open() (err error) {
 		}
 		for i := range b.Lines {
 			var x event.Action
-			if json.Unmarshal(b.Lines[i].Bytes, &x) == nil { // a torn line was never acknowledged
+			if json.Unmarshal(b.Lines[i].Bytes, &x) == nil {
 				a.know(identityOf(&x))
 			}
 		}

@@ -31,6 +31,7 @@ type log struct {
 	size int64                           // size when it was opened
 	last map[string]map[string]time.Time // by platform and chat
 	kept func()                          // called after new events were appended
+	fail func(error)                     // called when a record could not be kept: the feed ends
 
 	actions *actions
 	typing  *presence.Board
@@ -131,8 +132,18 @@ func identify(line []byte) (e event.Event, seq int64) {
 	return e, seq
 }
 
-// keep appends the new items in one durable write.
-func (l *log) keep(items []Item) error {
+// keep appends the new items in one durable write. An error ends the feed, also where a source goes on
+// after it.
+func (l *log) keep(items []Item) error { return l.failed(l.append(items)) }
+
+func (l *log) failed(err error) error {
+	if err != nil {
+		l.fail(err)
+	}
+	return err
+}
+
+func (l *log) append(items []Item) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	items = l.seen.fresh(items)
@@ -185,7 +196,7 @@ type port struct {
 	say      func(format string, args ...any)
 }
 
-func (p *port) OnAction(a event.Action) error   { return p.log.actions.keep(a) }
+func (p *port) OnAction(a event.Action) error   { return p.log.failed(p.log.actions.keep(a)) }
 func (p *port) OnTyping(t presence.Typing)      { p.typing.Set(t) }
 func (p *port) OnConnect(up bool)               { p.link(up) }
 func (p *port) Logf(format string, args ...any) { p.say(format, args...) }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
@@ -88,6 +89,61 @@ func TestAlone(t *testing.T) {
 	})
 	if err := errors.Join(err, run(func() {})); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestClickWithoutNewline: a click of which only the newline was not written is kept when it comes again.
+func TestClickWithoutNewline(t *testing.T) {
+	h := home(t)
+	if err := h.Replace(ActionsName, []byte(`{"id":"1","platform":"x","name":"approve"}`)); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"1", "2"} {
+		a, err := openActions(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := a.keep(event.Action{ID: id, Platform: "x", Name: "approve"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := h.ReadFile(ActionsName)
+	if n := strings.Count(string(text), "approve"); err != nil || n != 2 {
+		t.Errorf("%d actions, %v:\n%s", n, err, text)
+	}
+}
+
+// TestNotKept: the feed ends when an event or a click cannot be kept, also if its source goes on.
+func TestNotKept(t *testing.T) {
+	for i, give := range []func(chat.Handler) error{
+		func(to chat.Handler) error { return to.OnEvents(message(1)) },
+		func(to chat.Handler) error { return to.OnAction(event.Action{ID: "1", Platform: "x"}) },
+	} {
+		h := home(t)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		err := Run(ctx, options(h, io.Discard), FromSources(map[string]chat.Source{
+			"x": live{t.Name(), func(ctx context.Context, _ chat.Resume, to chat.Handler) error {
+				err := h.MkdirAll(ActionsName) // no file
+				if i == 0 {
+					err = to.(itemHandler).Handler.(*port).log.Close()
+				}
+				if err != nil {
+					t.Error(err)
+				}
+				if give(to) == nil {
+					t.Error("kept")
+				}
+				<-ctx.Done()
+				return nil
+			}},
+		}))
+		if s, _ := sysexit.Of(err); s != sysexit.IO || ctx.Err() != nil {
+			t.Errorf("%d: %v", i, err)
+		}
+		cancel()
 	}
 }
 

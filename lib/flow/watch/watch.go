@@ -160,8 +160,8 @@ func (l *log) run(told context.Context, o Options, feed Feed) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := context.WithCancel(told)
-	defer stop()
+	ctx, stop := context.WithCancelCause(told)
+	defer stop(nil)
 	printed := make(chan error, 1)
 	p := &follower{path: o.Home.Path(LogName), file: l.File(), out: o.Out, at: from, size: l.size}
 	go func() {
@@ -169,18 +169,21 @@ func (l *log) run(told context.Context, o Options, feed Feed) error {
 		if err == nil {
 			err = p.rest(told)
 		}
-		stop() // if it failed, the output has no reader: the pipe must be restarted as a whole
+		stop(nil) // if it failed, the output has no reader: the pipe must be restarted as a whole
 		printed <- err
 	}()
 	beat := newBeat(o)
-	l.kept = beat.setLastEvent
+	l.kept, l.fail = beat.setLastEvent, stop
 	feedErr := beat.during(func() error {
 		return feed(ctx, func(platform string) (chat.Resume, chat.Handler, error) {
 			return l.open(o, beat, platform)
 		}, counted(o.Progress, l.keep))
 	})
-	stop()
+	stop(nil)
 	if err := await(told, printed); err != nil {
+		return err
+	}
+	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) && told.Err() == nil {
 		return err
 	}
 	return ignore(told.Err(), feedErr)
