@@ -9,6 +9,7 @@ import (
 	"tri/lib/chat"
 	"tri/lib/chat/chattest"
 	"tri/lib/chat/matrix/matrixtest"
+	"tri/lib/record/event"
 )
 
 // world is the fake homeserver, implementing chattest's interfaces.
@@ -144,6 +145,42 @@ func TestConformance(t *testing.T) {
 func (w *world) Config() (yaml string, env []string) {
 	return fmt.Sprintf("  matrix:\n    url: %s\n    token_env: TRI_LOAD_TOKEN\n", w.server.URL),
 		[]string{"TRI_LOAD_TOKEN=" + w.server.Token}
+}
+
+// TestSilentRoom: what was said in an absence in a room that is not in the log is read back to where the last
+// sync ended, however old it is.
+func TestSilentRoom(t *testing.T) {
+	w := newWorld(t)
+	room := w.Chats()[1]
+	const n = 250
+	for i := range n {
+		w.Say(room, "ana", "", fmt.Sprint("message ", i))
+	}
+	w.server.Backdate(room, time.Hour)
+	ctx, cancel := context.WithCancel(context.Background())
+	heard, ended := make(chan string, n), make(chan error)
+	source := w.Source()
+	go func() {
+		ended <- source.Run(ctx, chat.Resume{Last: map[string]time.Time{w.Chats()[0]: time.Now()},
+			State: []byte(`{"since":"s0"}`)}, chattest.Handler{Log: t.Logf, Event: func(e event.Event) error {
+			heard <- e.Content
+			return nil
+		}})
+	}()
+	for i := range n {
+		select {
+		case got := <-heard:
+			if want := fmt.Sprint("message ", i); got != want {
+				t.Fatalf("heard %q, want %q", got, want)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%d of %d were heard", i, n)
+		}
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
 }
 
 func TestLoad(t *testing.T) { chattest.Load(t, newWorld(t)) }

@@ -234,11 +234,12 @@ func (l *listening) earliest(id string) int64 {
 }
 
 // older reads the messages between the known ones and the start of a timeline that does not reach
-// back to them, oldest first.
+// back to them, oldest first. With a token these begin there, whatever times the events claim; without
+// one, at the room's horizon.
 func (l *listening) older(ctx context.Context, id, from string, have []roomEvent) ([]roomEvent, error) {
 	horizon := l.earliest(id)
 	var back []roomEvent
-	for from != "" && (len(have) == 0 || have[0].At > horizon || len(back) > 0) {
+	for from != "" && (l.since != "" || len(have) == 0 || have[0].At > horizon || len(back) > 0) {
 		q := url.Values{"dir": {"b"}, "limit": {strconv.Itoa(page)}, "from": {from}}
 		if l.since != "" {
 			q.Set("to", l.since)
@@ -258,7 +259,7 @@ func (l *listening) older(ctx context.Context, id, from string, have []roomEvent
 		events := parse(got.Chunk)
 		back = append(back, events...)
 		if len(got.Chunk) == 0 || got.End == "" || got.End == from ||
-			len(events) > 0 && events[len(events)-1].At < horizon {
+			l.since == "" && len(events) > 0 && events[len(events)-1].At < horizon {
 			break
 		}
 		from = got.End

@@ -242,6 +242,15 @@ func (l *listening) poll(ctx context.Context) error {
 // take makes updates durable, in order.
 func (l *listening) take(updates []json.RawMessage) error {
 	var ready []event.Event
+	if len(updates) > 0 {
+		// After a week without updates Telegram numbers them anew, and sends all if the offset is higher.
+		var first, last update
+		_, _ = json.Unmarshal(updates[0], &first), json.Unmarshal(updates[len(updates)-1], &last)
+		if 0 < first.ID && first.ID <= last.ID && last.ID < l.offset {
+			l.Logf("telegram: the numbers of updates begin again at %d", first.ID)
+			l.offset = first.ID
+		}
+	}
 	next := l.offset
 	flush := func() error {
 		if len(ready) > 0 {

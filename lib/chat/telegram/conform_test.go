@@ -12,6 +12,7 @@ import (
 	"tri/lib/chat"
 	"tri/lib/chat/chattest"
 	"tri/lib/chat/telegram/telegramtest"
+	"tri/lib/record/event"
 )
 
 // world is the fake Bot API, implementing chattest's interfaces.
@@ -141,6 +142,38 @@ func TestConformance(t *testing.T) {
 func (w *world) Config() (yaml string, env []string) {
 	return fmt.Sprintf("  telegram:\n    enabled: true\n    api_url: %s\n    token_env: TRI_LOAD_TOKEN\n",
 		w.server.URL), []string{"TRI_LOAD_TOKEN=" + w.server.Token}
+}
+
+// TestRenumbered: updates whose numbers begin again below the offset are delivered and confirmed.
+func TestRenumbered(t *testing.T) {
+	w := newWorld(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	heard, ended := make(chan string, 9), make(chan error)
+	source := w.Source()
+	go func() {
+		ended <- source.Run(ctx, chat.Resume{}, chattest.Handler{Log: t.Logf, Event: func(e event.Event) error {
+			heard <- e.Content
+			return nil
+		}})
+	}()
+	for i, text := range []string{"before", "after", "and later"} {
+		if i == 1 {
+			w.server.Renumber(500)
+		}
+		w.Say(w.Chats()[0], "ana", "", text)
+		select {
+		case got := <-heard:
+			if got != text {
+				t.Fatalf("heard %q, want %q", got, text)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%q was never heard", text)
+		}
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
 }
 
 func TestLoad(t *testing.T) { chattest.Load(t, newWorld(t)) }

@@ -121,6 +121,17 @@ func (s *Server) add(room, kind, sender string, content M) *Event {
 	return e
 }
 
+// Backdate makes all events of a room older.
+func (s *Server) Backdate(room string, by time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.events {
+		if e.Room == room {
+			e.At -= by.Milliseconds()
+		}
+	}
+}
+
 // Type sends a room's list of who types; it is not part of the history.
 func (s *Server) Type(room string, users ...string) {
 	s.mu.Lock()
