@@ -211,6 +211,26 @@ func TestSaidWhileHistoryIsRead(t *testing.T) {
 	}
 }
 
+// TestSilentChannel: what was said in an absence in a channel that is not in the log is read back, also behind
+// pages of history that hold no messages.
+func TestSilentChannel(t *testing.T) {
+	w := newWorld(t)
+	w.server.Joins = map[string]int{"#help": 450}
+	w.server.Say("ana", "#help", "missed")
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	heard := ""
+	err := w.Source().Run(ctx, chat.Resume{Last: map[string]time.Time{"#dev": time.Now().Add(-time.Hour)}},
+		chattest.Handler{Log: t.Logf, Event: func(e event.Event) error {
+			heard += e.Content
+			stop()
+			return nil
+		}})
+	if err != nil || heard != "missed" {
+		t.Errorf("heard %q, %v", heard, err)
+	}
+}
+
 func TestNew(t *testing.T) {
 	good := Options{Address: "irc.test:6697", Nick: "tri", Chats: []string{"#dev"}}
 	if _, err := New(good); err != nil {

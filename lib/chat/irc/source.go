@@ -180,10 +180,21 @@ const maxMeanwhile = 20_000
 // history reads the messages missed since the last connection, if the server keeps them
 // (https://ircv3.net/specs/extensions/chathistory); otherwise it logs that they cannot be read.
 func (l *listening) history(ctx context.Context, k *conn) error {
+	var newest time.Time // of all channels: a silent one was listened to until then
+	for _, at := range l.last {
+		if at.After(newest) {
+			newest = at
+		}
+	}
 	for _, channel := range l.channels() {
 		since, known := l.last[fold(channel)]
-		if !known {
+		if !known && newest.IsZero() {
+			l.last[fold(channel)] = l.o.Now()
 			continue
+		}
+		if !known {
+			since = newest
+			l.last[fold(channel)] = since
 		}
 		if k.history == 0 || !k.caps["batch"] || !k.caps["server-time"] || !k.caps["message-tags"] {
 			l.Logf("irc: %s: this server keeps no history: what was said since %s is lost", channel,
@@ -211,7 +222,7 @@ func (l *listening) page(ctx context.Context, k *conn, channel string,
 		if err := k.write("CHATHISTORY AFTER", channel, from, fmt.Sprint(k.history)); err != nil {
 			return fresh, err
 		}
-		got, err := l.batch(k, channel)
+		got, next, err := l.batch(k, channel)
 		if err != nil {
 			return fresh, err
 		}
@@ -223,11 +234,7 @@ func (l *listening) page(ctx context.Context, k *conn, channel string,
 		if err := l.durable(got); err != nil {
 			return fresh, err
 		}
-		if len(got) == 0 {
-			return fresh, nil
-		}
-		next := "msgid=" + got[len(got)-1].MessageID
-		if next == from {
+		if next == "" || next == from {
 			return fresh, nil
 		}
 		from = next
@@ -235,36 +242,42 @@ func (l *listening) page(ctx context.Context, k *conn, channel string,
 	return fresh, ctx.Err()
 }
 
-// batch collects the messages of the next chathistory batch of a channel. Other messages in between
-// are new and are queued: they may be of a channel whose history has been read.
-func (l *listening) batch(k *conn, channel string) (got []event.Event, err error) {
+// batch collects the messages of the next chathistory batch of a channel. next is where the following
+// batch begins, "" after an empty one: a full one may hold lines that are no messages. Other messages in
+// between are new and are queued: they may be of a channel whose history has been read.
+func (l *listening) batch(k *conn, channel string) (got []event.Event, next string, err error) {
 	name := ""
 	for {
 		x, err := k.read(historyTime)
 		if err != nil {
-			return nil, fmt.Errorf("read the history of %s: %w", channel, err)
+			return nil, "", fmt.Errorf("read the history of %s: %w", channel, err)
 		}
 		switch ref := x.param(0); {
 		case x.Command == "FAIL" && x.param(0) == "CHATHISTORY":
 			l.Logf("irc: the history of %s cannot be read: %q", channel, x.last())
-			return nil, nil
+			return nil, "", nil
 		case x.Command == "BATCH" && strings.HasPrefix(ref, "+") && x.param(1) == "chathistory" &&
 			fold(x.param(2)) == fold(channel):
 			name = ref[1:]
 		case x.Command == "BATCH" && name != "" && ref == "-"+name:
-			return got, nil
+			return got, next, nil
 		case name != "" && x.tag("batch") == name:
+			if id, at := x.tag("msgid"), x.tag("time"); id != "" {
+				next = "msgid=" + id
+			} else if at != "" {
+				next = "timestamp=" + at
+			}
 			if err := l.take(k, &x, &got); err != nil {
-				return nil, err
+				return nil, "", err
 			}
 		case x.Command == "PRIVMSG" || x.Command == "NOTICE":
 			if len(l.meanwhile) == maxMeanwhile {
-				return nil, fmt.Errorf("read the history of %s: it does not end", channel)
+				return nil, "", fmt.Errorf("read the history of %s: it does not end", channel)
 			}
 			l.meanwhile = append(l.meanwhile, x)
 		default:
 			if err := l.take(k, &x, nil); err != nil {
-				return nil, err
+				return nil, "", err
 			}
 		}
 	}

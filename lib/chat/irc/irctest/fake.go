@@ -29,6 +29,8 @@ type Server struct {
 	Modern bool
 	// Meanwhile are messages posted, once, while the history of a channel is being requested.
 	Meanwhile map[string]Said
+	// Joins are how many people joined a channel before its first message; they are in its history.
+	Joins map[string]int
 
 	ln net.Listener
 
@@ -355,6 +357,13 @@ func (c *conn) history(args []string) bool {
 	}
 	c.send(":fake BATCH +h1 chathistory %s", channel)
 	n := 0
+	for i := range c.s.Joins[channel] { // lines that are no messages, before all others
+		id := fmt.Sprintf("0join%04d", i)
+		if n < 200 && (strings.HasPrefix(from, "timestamp=") || from < "msgid="+id) {
+			n++
+			c.send("@batch=h1;msgid=%s;time=2026-01-01T00:00:00.000Z :eve!e@fake JOIN %s", id, channel)
+		}
+	}
 	for _, m := range c.s.said {
 		if m.Channel != channel || n == 200 {
 			continue
