@@ -103,6 +103,47 @@ func TestLongLine(t *testing.T) {
 	}
 }
 
+// TestGivenUp: a room that was cut or rewritten is not read after a restart either.
+func TestGivenUp(t *testing.T) {
+	w := newWorld(t)
+	long := "ana: " + strings.Repeat("first ", 50) + "\n"
+	w.append("dev", long)
+	var kept []byte
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	said, heard, ended := make(chan string, 9), make(chan event.Event, 9), make(chan error)
+	to := chattest.Handler{
+		Log:   func(format string, args ...any) { said <- fmt.Sprintf(format, args...) },
+		Event: func(e event.Event) error { heard <- e; return nil },
+		Keep:  func(b []byte) error { kept = slices.Clone(b); return nil },
+	}
+	go func() { ended <- w.client().Run(ctx, chat.Resume{}, to) }()
+	<-heard
+	w.append("dev", "ana: two\n")
+	<-heard
+	if err := os.WriteFile(filepath.Join(w.dir, "dev"), []byte(long+"zoe: 2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s := <-said; !strings.Contains(s, "cut or rewritten") {
+		t.Errorf("said %q", s)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	w.append("dev", "zoe: anybody?\n")
+	again, err := New(Options{Dir: w.dir, Once: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	err = again.Run(context.Background(), chat.Resume{Last: map[string]time.Time{"dev": time.Now()},
+		State: kept}, to)
+	if err != nil || len(heard) > 0 || len(said) != 1 {
+		t.Errorf("after a restart %d messages were heard, %d things said; %v", len(heard), len(said), err)
+	}
+}
+
 // TestRewritten: a room that is rewritten while it is read, or just after one of its lines was
 // heard, is not read any more, and the other rooms are.
 func TestRewritten(t *testing.T) {

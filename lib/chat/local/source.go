@@ -44,6 +44,7 @@ type reader struct {
 	rooms   map[string]*position
 	memory  memory
 	refused map[string]string // problems reported for names that are not rooms
+	saved   time.Time         // when the state was saved
 }
 
 // position is how far a room has been read. Ids are offsets, so a room whose earlier bytes change
@@ -86,6 +87,9 @@ func (r *reader) run(ctx context.Context) error {
 	if err := r.all(ctx); err != nil || c.once {
 		return err
 	}
+	if err := r.saveState(); err != nil {
+		return err
+	}
 	r.OnConnect(true)
 	tick := time.NewTimer(poll)
 	defer tick.Stop()
@@ -102,6 +106,9 @@ func (r *reader) run(ctx context.Context) error {
 			began := time.Now()
 			err = r.all(ctx)
 			tick.Reset(max(poll, time.Since(began)*time.Duration(share)))
+		}
+		if err == nil && time.Since(r.saved) >= time.Second {
+			err = r.saveState()
 		}
 		if err != nil {
 			return err
@@ -239,10 +246,7 @@ func (r *reader) read(ctx context.Context, p *position, f *os.File) error {
 		}
 	}
 	p.quiet, p.off, p.tail = false, end, tail
-	if !r.memory.behind(p) {
-		return nil
-	}
-	return r.saveState()
+	return nil
 }
 
 // giveUp stops reading a room.

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"os"
+	"time"
 
 	"tri/lib/chat"
 )
@@ -43,19 +44,14 @@ func (m memory) isSame(name string, f *os.File) (bool, error) {
 	return tail != nil && sum(tail) == k.Sum, err
 }
 
-// behind reports whether a room has doubled in size since its mark, so that it is saved again; a
-// busy room does not cause a write for every line.
-func (m memory) behind(p *position) bool {
-	k, ok := m[p.name]
-	return p.off > 0 && p.off >= 2*k.Off && (ok || len(m) < maxRooms)
-}
-
-// saveState saves how far all rooms have been read.
+// saveState saves how far all rooms have been read, those too that are not read any more: after a restart
+// they must not be taken for unchanged.
 func (r *reader) saveState() error {
 	changed := false
+	r.saved = time.Now()
 	for name, p := range r.rooms {
 		k, ok := r.memory[name]
-		if p.dead || p.off == k.Off || !ok && len(r.memory) >= maxRooms {
+		if p.off == 0 || p.off == k.Off || !ok && len(r.memory) >= maxRooms {
 			continue
 		}
 		r.memory[name], changed = mark{p.off, sum(p.tail)}, true
