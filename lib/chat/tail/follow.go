@@ -329,12 +329,9 @@ func (l *log) take(f *os.File, x *nx.Line, in <-chan *nx.Line) error {
 
 // emit makes lines durable and advances pos, unless the file has changed before them.
 func (l *log) emit(f *os.File, part []line, end int64) error {
-	if !l.pos.isSame(f) {
-		return errChanged
-	}
 	p := l.pos
 	var err error
-	if p.Before, err = windowOf(f, end); err != nil {
+	if p.Before, err = windowOf(f, end); err != nil || !l.pos.isSame(f) { // after the window was read
 		return errChanged
 	}
 	at := l.o.Now()
