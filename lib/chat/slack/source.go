@@ -18,6 +18,7 @@ type listening struct {
 	*session.Listener
 	deep   bool // the history has been read back to deepLook
 	memory memory
+	saved  time.Time // when the memory was saved
 }
 
 // delivery is an event or an interaction, or the end of the connection.
@@ -53,6 +54,9 @@ func (c *Client) listening(resume chat.Resume, to chat.Handler) *listening {
 	l.Kept = func(b *session.Batch) {
 		for i := range b.Events {
 			l.memory.apply(&b.Events[i])
+		}
+		if time.Since(l.saved) >= time.Second { // a deletion after a kill is found by what was saved
+			l.saveMemory()
 		}
 	}
 	return l

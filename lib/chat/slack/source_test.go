@@ -349,3 +349,26 @@ func TestOldThread(t *testing.T) {
 		t.Errorf("%+v", l.heard)
 	}
 }
+
+// TestMemoryIsSaved: what was emitted is remembered while the source runs, since a kill ends it unasked.
+func TestMemoryIsSaved(t *testing.T) {
+	w := newWorld(t)
+	o := w.options()
+	o.Sweep = time.Hour
+	source, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := w.listensWith(source, nil)
+	id := w.Say(w.Chats()[0], "ana", "", "before the kill")
+	l.until("the message", l.has(id))
+	l.until("saved", func() bool {
+		l.mu.Unlock()
+		defer l.mu.Lock()
+		w.Say(w.Chats()[0], "ana", "", "and more") // the next save is with a message, a second later
+		time.Sleep(50 * time.Millisecond)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return strings.Contains(string(w.kept), id)
+	})
+}

@@ -124,6 +124,7 @@ func (l *listening) deletions(ctx context.Context, chat string, oldest, now time
 
 // saveMemory saves the memory for the next start.
 func (l *listening) saveMemory() {
+	l.saved = time.Now()
 	if err := l.Save(l.memory.save()); err != nil {
 		l.Logf("slack: %v", err)
 	}
