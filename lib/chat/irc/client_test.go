@@ -220,7 +220,8 @@ func TestSilentChannel(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
 	defer stop()
 	heard := ""
-	err := w.Source().Run(ctx, chat.Resume{Last: map[string]time.Time{"#dev": time.Now().Add(-time.Hour)}},
+	last := map[string]time.Time{"#dev": time.Now().Add(-time.Hour)}
+	err := w.Source().Run(ctx, chat.Resume{Last: last},
 		chattest.Handler{Log: t.Logf, Event: func(e event.Event) error {
 			heard += e.Content
 			stop()

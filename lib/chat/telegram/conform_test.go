@@ -151,10 +151,8 @@ func TestRenumbered(t *testing.T) {
 	heard, ended := make(chan string, 9), make(chan error)
 	source := w.Source()
 	go func() {
-		ended <- source.Run(ctx, chat.Resume{}, chattest.Handler{Log: t.Logf, Event: func(e event.Event) error {
-			heard <- e.Content
-			return nil
-		}})
+		hear := func(e event.Event) error { heard <- e.Content; return nil }
+		ended <- source.Run(ctx, chat.Resume{}, chattest.Handler{Log: t.Logf, Event: hear})
 	}()
 	for i, text := range []string{"before", "after", "and later"} {
 		if i == 1 {
