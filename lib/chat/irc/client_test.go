@@ -211,8 +211,8 @@ func TestSaidWhileHistoryIsRead(t *testing.T) {
 	}
 }
 
-// TestSilentChannel: what was said in an absence in a channel that is not in the log is read back, also behind
-// pages of history that hold no messages.
+// TestSilentChannel: what was said in an absence in a channel that is not in the log is read back, also
+// behind pages of history that hold no messages.
 func TestSilentChannel(t *testing.T) {
 	w := newWorld(t)
 	w.server.Joins = map[string]int{"#help": 450}
