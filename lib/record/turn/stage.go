@@ -69,7 +69,7 @@ func (e *Event) field(f *ndjson.Member) (err error) {
 			m.Conversation, err = text(f)
 		}
 	case "thread_inferred":
-		m.Inferred = string(f.Value) != "null"
+		m.Inferred = string(f.Value) != "null" // the rule by which tri-thread found thread_id
 	case "sender":
 		err = e.sender(f.Value)
 	case "deleted":
