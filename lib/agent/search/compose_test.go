@@ -165,8 +165,10 @@ func proved(t *testing.T, dir, question string, ret *draft.Return) {
 	s := safety.Sources{Texts: []string{question}, Refs: refs, Exists: func(p string) bool {
 		return evidence.Exists(dir, p)
 	}}
-	if names := claims.Untraced(ret.DraftReply, s, found); len(names) > 0 {
-		t.Errorf("%q names %q", question, names)
+	for _, named := range claims.Trace(ret.DraftReply, s, found) {
+		if named.To == "" {
+			t.Errorf("%q names %q", question, named.Text)
+		}
 	}
 	if ps := safety.Check(ret.DraftReply, s); len(ps) > 0 {
 		t.Errorf("%q: %v", question, ps)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -208,10 +207,4 @@ func (r *Repo) Identity(ctx context.Context) Author {
 		return otherwise
 	}
 	return Author{Name: get("user.name", "tri"), Email: get("user.email", "tri@localhost")}
-}
-
-// Version returns the version of git.
-func Version(ctx context.Context) (string, error) {
-	out, err := exec.CommandContext(ctx, "git", "--version").Output()
-	return strings.TrimPrefix(strings.TrimSpace(string(out)), "git version "), err
 }

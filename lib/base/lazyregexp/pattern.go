@@ -51,9 +51,7 @@ func (p *Pattern) get() *regexp.Regexp {
 	return re
 }
 
-// String and the following methods are those of regexp.Regexp.
-func (p *Pattern) String() string { return p.text }
-
+// MatchString and the following methods are those of regexp.Regexp.
 func (p *Pattern) MatchString(s string) bool              { return p.get().MatchString(s) }
 func (p *Pattern) Match(b []byte) bool                    { return p.get().Match(b) }
 func (p *Pattern) FindString(s string) string             { return p.get().FindString(s) }
@@ -71,12 +69,7 @@ func (p *Pattern) FindAllStringSubmatchIndex(s string, n int) [][]int {
 	return p.get().FindAllStringSubmatchIndex(s, n)
 }
 func (p *Pattern) SubexpIndex(name string) int          { return p.get().SubexpIndex(name) }
-func (p *Pattern) FindSubmatch(b []byte) [][]byte       { return p.get().FindSubmatch(b) }
 func (p *Pattern) ReplaceAllString(s, to string) string { return p.get().ReplaceAllString(s, to) }
-func (p *Pattern) ReplaceAllLiteralString(s, to string) string {
-	return p.get().ReplaceAllLiteralString(s, to)
-}
 func (p *Pattern) ReplaceAllStringFunc(s string, to func(string) string) string {
 	return p.get().ReplaceAllStringFunc(s, to)
 }
-func (p *Pattern) Split(s string, n int) []string { return p.get().Split(s, n) }

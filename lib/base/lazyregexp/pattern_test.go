@@ -36,11 +36,7 @@ func TestAsRegexp(t *testing.T) {
 	all.Wait()
 	if !slices.EqualFunc(p.FindAllStringSubmatchIndex(text, -1), re.FindAllStringSubmatchIndex(text, -1),
 		slices.Equal) ||
-		!slices.Equal(p.FindAllString(text, 2), re.FindAllString(text, 2)) ||
-		!slices.Equal(p.Split(text, -1), re.Split(text, -1)) {
+		!slices.Equal(p.FindAllString(text, 2), re.FindAllString(text, 2)) {
 		t.Error("it finds otherwise")
-	}
-	if p.String() != re.String() {
-		t.Error(p.String())
 	}
 }

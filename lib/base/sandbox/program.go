@@ -77,16 +77,6 @@ func program(argv []string) (path string, needs []string, err error) {
 	return path, needs, nil
 }
 
-// Installed returns the paths that must be readable for a command to run, nil if there is no such
-// program. Those of Spec.Argv need not be listed in Spec.Read.
-func Installed(argv []string) []string {
-	_, needs, err := program(argv)
-	if err != nil {
-		return nil // starting it reports the error
-	}
-	return needs
-}
-
 // installed adds the files of the program at path to needs.
 func installed(path string, needs []string) []string {
 	if slices.Contains(needs, path) || len(needs) > 32 {

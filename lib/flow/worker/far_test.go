@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"tri/lib/agent"
 	"tri/lib/agent/remote"
 	"tri/lib/base/config"
+	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
 )
 
@@ -125,6 +127,42 @@ func TestWord(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(there, "api", ".git", "worktrees", "*"))
 	if err != nil || len(left) != 0 {
 		t.Errorf("worktrees left: %q, %v", left, err)
+	}
+}
+
+// TestSweep: a job removes what a killed worker left, and nothing of a job that another worker runs.
+func TestSweep(t *testing.T) {
+	here := repository(t, "x")
+	h, err := durable.MakeHome(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &Worker{Home: h, Config: &config.Config{Codebases: []config.Codebase{{Name: "api", Path: here}}}}
+	commit, err := exec.Command("git", "-C", here, "rev-parse", "HEAD").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	order := func(id string) *remote.Order {
+		return &remote.Order{ID: id, Codebase: "api", Commit: strings.TrimSpace(string(commit))}
+	}
+	if _, err := w.prepare(t.Context(), order("running")); err != nil {
+		t.Fatal(err)
+	}
+	gitIn(t, here, "worktree", "add", "-q", h.Path("work/killed/code"))
+	at, err := w.prepare(t.Context(), order("next"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := at.remove(); err != nil {
+		t.Error(err)
+	}
+	names, err := h.List(folder)
+	if err != nil || !slices.Equal(names, []string{"running"}) {
+		t.Errorf("left: %q, %v", names, err)
+	}
+	trees, err := filepath.Glob(filepath.Join(here, ".git", "worktrees", "*"))
+	if err != nil || len(trees) != 1 {
+		t.Errorf("worktrees left: %q, %v", trees, err)
 	}
 }
 

@@ -61,25 +61,28 @@ const (
 
 var jobID = lazyregexp.New(`^[0-9a-f]{32}$`)
 
-// Sweep removes what killed workers of this home have left. No other may run.
-func (w *Worker) Sweep(ctx context.Context) error {
+// sweep removes the folders and worktrees of jobs whose worker was killed: their lock is free.
+func (w *Worker) sweep(ctx context.Context) error {
 	names, err := w.Home.List(folder)
-	if err != nil {
-		return err
-	}
-	for _, b := range w.Config.Codebases {
-		if repo, err := git.Open(ctx, b.Path, ""); err == nil {
-			if _, err := repo.Prune(w.Home.Path(folder), func(string) bool { return false }); err != nil {
-				return err
+	for _, name := range names {
+		lock, e := w.Home.TryLock(folder + "/" + name + "/lock")
+		if errors.Is(e, durable.ErrLocked) {
+			continue
+		}
+		dir := w.Home.Path(folder + "/" + name)
+		for _, b := range w.Config.Codebases {
+			if repo, no := git.Open(ctx, b.Path, ""); e == nil && no == nil {
+				e = repo.Remove(filepath.Join(dir, "code"))
 			}
 		}
-	}
-	for _, name := range names {
-		if err := os.RemoveAll(w.Home.Path(folder + "/" + name)); err != nil {
-			return fmt.Errorf("remove the rest of job %s: %w", name, err)
+		if e == nil {
+			e = errors.Join(os.RemoveAll(dir), lock.Unlock())
+		}
+		if e != nil {
+			err = errors.Join(err, fmt.Errorf("remove the rest of job %s: %w", name, e))
 		}
 	}
-	return nil
+	return err
 }
 
 // Do runs a job and sends its result. The error is a *remote.Refused if nothing was started; any other
@@ -154,10 +157,14 @@ func (w *Worker) prepare(ctx context.Context, o *remote.Order) (at place, err er
 		return at, fmt.Errorf("codebase %q lacks commit %.12s: git fetch there", o.Codebase, o.Commit)
 	}
 	dir, tree := w.Home.Path(folder+"/"+o.ID), w.Home.Path(folder+"/"+o.ID+"/code")
-	at.remove = func() error { return errors.Join(repo.Remove(tree), os.RemoveAll(dir)) }
-	if err := w.Home.MkdirAll(folder + "/" + o.ID + "/run"); err != nil {
+	if err := errors.Join(w.sweep(ctx), w.Home.MkdirAll(folder+"/"+o.ID+"/run")); err != nil {
 		return at, err
 	}
+	lock, err := w.Home.TryLock(folder + "/" + o.ID + "/lock")
+	if err != nil {
+		return at, err
+	}
+	at.remove = func() error { return errors.Join(repo.Remove(tree), os.RemoveAll(dir), lock.Unlock()) }
 	if err := errors.Join(repo.Remove(tree), repo.Create(ctx, tree, o.Commit)); err != nil {
 		return at, errors.Join(err, at.remove())
 	}

@@ -55,7 +55,7 @@ func cost(t *testing.T, unit string, runes int) time.Duration {
 	Misjudged(body, draft.Low, src)
 	Misjudged(body, draft.High, src)
 	Risk(body, src)
-	Untraced(body, src, found)
+	Trace(body, src, found)
 	text.Visible(body)
 	return used(t) - start
 }

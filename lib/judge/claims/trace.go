@@ -45,17 +45,6 @@ func Trace(text string, s safety.Sources, found []evidence.Finding) []Traced {
 	return append(out, bare(text, s, found)...)
 }
 
-// Untraced lists what text names that is in none of its sources.
-func Untraced(text string, s safety.Sources, found []evidence.Finding) []string {
-	var out []string
-	for _, t := range Trace(text, s, found) {
-		if t.To == "" {
-			out = append(out, t.Text)
-		}
-	}
-	return out
-}
-
 // nearby returns the possible sources of numbers: the surroundings of each citation, each quote, the
 // question and its context.
 func nearby(s safety.Sources, found []evidence.Finding) []*evidence.Text {

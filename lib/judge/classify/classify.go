@@ -169,9 +169,6 @@ func (s *state) phraseReason(phrase int) string {
 	return text
 }
 
-// Version identifies the rules and the code: it changes whenever either does.
-func (c *Classifier) Version() string { return c.version }
-
 // scratch is the working memory of one call, reused by later ones.
 type scratch struct {
 	msg     message

@@ -179,7 +179,7 @@ func TestSplice(t *testing.T) {
 	got := string(raw(t, c, `{"content":"hm",`+need+`}`+"\n"))
 	want := `{"content":"hm",` + need +
 		`,"is_bot_mention":false,"is_question":false,"is_ack_or_emoji":true,"is_internal_chatter":false,"mentions_thread_with_inflight":false,` +
-		`"classification":"ack","classifier_confidence":0.95,"classifier_version":"` + c.Version() +
+		`"classification":"ack","classifier_confidence":0.95,"classifier_version":"` + c.version +
 		`","classified_at":"2026-01-02T12:00:00Z","reasons":["ack:words"]}` + "\n"
 	if got != want {
 		t.Errorf("got  %swant %s", got, want)

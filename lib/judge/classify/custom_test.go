@@ -73,15 +73,15 @@ func TestBadConfiguration(t *testing.T) {
 }
 
 func TestVersion(t *testing.T) {
-	plain := classifier(t, Options{}).Version()
-	if plain != classifier(t, Options{}).Version() {
+	plain := classifier(t, Options{}).version
+	if plain != classifier(t, Options{}).version {
 		t.Error("it changes by itself")
 	}
 	for _, o := range []Options{
 		{Config: config.Classifier{QuestionKeywords: []string{"x"}}}, {Config: config.Classifier{BotID: "x"}},
 		{Team: config.Team{Members: []string{"x"}}},
 	} {
-		if classifier(t, o).Version() == plain {
+		if classifier(t, o).version == plain {
 			t.Errorf("%+v does not change it", o)
 		}
 	}

@@ -76,10 +76,10 @@ func TestTeamPacks(t *testing.T) {
 	}
 	plain := classifier(t, Options{})
 	if same := classifier(t,
-		Options{Config: config.Classifier{PacksDir: folder(t)}}); same.Version() != plain.Version() {
+		Options{Config: config.Classifier{PacksDir: folder(t)}}); same.version != plain.version {
 		t.Error("an empty folder changes the version")
 	}
-	if c.Version() == plain.Version() {
+	if c.version == plain.version {
 		t.Error("packs do not change the version")
 	}
 	only := classifier(t, Options{Config: config.Classifier{PacksDir: dir, Languages: []string{"nl"}}})
