@@ -28,24 +28,24 @@ func Object(text []byte) ([]byte, error) {
 		dec := json.NewDecoder(bytes.NewReader(rest))
 		err := dec.Decode(&value)
 		if errors.Is(err, io.ErrUnexpectedEOF) {
-			return nil, errors.New("half a JSON object came back: it is cut off")
+			return nil, errors.New("half a JSON object was returned: it is cut off")
 		}
 		if err != nil {
 			budget -= faultAt(err) + 1
 			rest = rest[1:]
 		} else {
 			if found != nil {
-				return nil, errors.New("more than one JSON object came back")
+				return nil, errors.New("more than one JSON object was returned")
 			}
 			found = value
 			rest = rest[dec.InputOffset():]
 		}
 		if budget < 0 || tries > maxTries {
-			return nil, errors.New("no JSON object can be told from the words around it")
+			return nil, errors.New("no JSON object can be separated from the text around it")
 		}
 	}
 	if found == nil {
-		return nil, fmt.Errorf("no JSON object came back: %q", clip(text))
+		return nil, fmt.Errorf("no JSON object was returned: %q", clip(text))
 	}
 	var out bytes.Buffer
 	if err := json.Compact(&out, found); err != nil {

@@ -71,7 +71,7 @@ func (c *Criterion) judge(least int, from, to float64) {
 		c.Note = fmt.Sprintf("at least %d are needed", least)
 	case c.Low != nil:
 		if c.Result = stats.Within(*c.Low, *c.High, from, to); c.Result == stats.Unsure {
-			c.Note = "the interval holds the bar"
+			c.Note = "the interval contains the threshold"
 		}
 	}
 }
@@ -187,7 +187,7 @@ func stamped(f *facts) (Criterion, error) {
 	c.share(t.FirstRound)
 	c.judge(10, 60, 90)
 	if t.FirstRound.N >= 10 && t.FirstRound.Hits == t.FirstRound.N {
-		c.Warn = "every draft passed: the validator may be asleep; tri-drill shows it"
+		c.Warn = "every draft passed: the validator may check too little; tri-drill shows it"
 	}
 	return c, nil
 }

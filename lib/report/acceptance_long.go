@@ -161,7 +161,7 @@ func attached(f *facts) (Criterion, error) {
 		s.Add(l.attached)
 	}
 	if s.Hits == 0 {
-		c.Note = "nobody attached to one; tri-escalate attach shows one live"
+		c.Note = "no person attached to one; tri-escalate attach shows one live"
 		return c, err
 	}
 	c.share(s)

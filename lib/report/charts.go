@@ -209,7 +209,7 @@ func perAnswer(tallies []Tally, steps []span, per string) *Chart {
 	}
 	says := fmt.Sprintf("All runs of a %s, those that led nowhere too, by the answers posted in it.", per)
 	if unknown > 0 {
-		says += fmt.Sprintf(" At least: %s runs did not tell their cost.", count(unknown))
+		says += fmt.Sprintf(" At least: %s runs did not report their cost.", count(unknown))
 	}
 	return draw(&plot.Chart{Title: "Cost of an answer", Steps: ends(steps), Bars: []plot.Series{s},
 		Unit: func(x float64) string { return fmt.Sprintf("$%.2f", x) }}, says)
@@ -238,7 +238,7 @@ func catches(l *history.Ledger, steps []span, per string) *Chart {
 	}
 	return draw(&plot.Chart{Title: "Drafts that the validator stopped", Steps: ends(steps),
 		Bars: []plot.Series{first, second, on}, Unit: whole, Whole: true},
-		fmt.Sprintf("Each %s until the day named. None for weeks is no good sign: tri-drill shows whether it looks.", per))
+		fmt.Sprintf("Each %s until the day named. None for weeks is a bad sign: tri-drill shows whether the validator works.", per))
 }
 
 func lagging(t *history.Talk, from time.Time) *Chart {

@@ -172,7 +172,7 @@ func (c *Cost) Print(w io.Writer) error {
 		s.printf("%s\n", l.says())
 	}
 	if c.Guessed > 0 {
-		s.printf("%d of today's runs did not tell their cost: what was reserved for them counts\n", c.Guessed)
+		s.printf("%d of today's runs did not report their cost: what was reserved for them counts\n", c.Guessed)
 	}
 	if c.Refused > 0 {
 		s.printf("%d runs did not begin: no budget was left\n", c.Refused)
@@ -260,7 +260,7 @@ func thousands(n int64) string {
 func (t *Took) says() string {
 	text := fmt.Sprintf("%s runs, %s, %s tokens", count(t.Runs), t.cost(), t.tokens())
 	if t.CostUnknown > 0 {
-		text += fmt.Sprintf("; %s did not tell", count(t.CostUnknown))
+		text += fmt.Sprintf("; %s did not report", count(t.CostUnknown))
 	}
 	return text
 }

@@ -17,8 +17,8 @@ import (
 	"tri/lib/report/task"
 )
 
-// ErrUnknown means that no log contains the message.
-var ErrUnknown = errors.New("no such message")
+// errUnknown means that no log contains the message.
+var errUnknown = errors.New("no such message")
 
 // names reports whether id can mean e: it is the message's id, alone or preceded by the chat, or by
 // platform and chat.
@@ -53,7 +53,7 @@ type found struct {
 // first message.
 func locate(h *durable.Home, cfg *config.Config, id string) (*found, error) {
 	f, err := find(h, id)
-	if !errors.Is(err, ErrUnknown) {
+	if !errors.Is(err, errUnknown) {
 		return f, err
 	}
 	view := &task.View{Home: h, Policy: decision.PolicyOf(cfg), Now: time.Now}
@@ -147,7 +147,7 @@ func (f *found) single(id string) error {
 	}
 	switch len(all) {
 	case 0:
-		err := sysexit.With(sysexit.No, fmt.Errorf("%q: %w", id, ErrUnknown))
+		err := sysexit.With(sysexit.No, fmt.Errorf("%q: %w", id, errUnknown))
 		return sysexit.Hint(err, "jq -r .message_id events.ndjson lists those that came in")
 	case 1:
 		return nil

@@ -43,16 +43,16 @@ func (t *teller) judge() {
 			s.Reason = "kept beside what was asked: the investigator sees it"
 		}
 	case last.Classification == "":
-		s.Outcome, s.Reason = Unread, "the classifier has not come to it"
+		s.Outcome, s.Reason = Unread, "the classifier has not read it"
 	case last.Classification != event.Actionable:
 		s.Outcome, s.Reason = Dropped, join(last.Words)
 	case t.passed(last) && relation.Withdraws(s.Content, relation.Names{}):
 		s.Outcome, s.Reason = Dropped, "it takes a question back, and its sender asks none here"
 	case t.passed(last):
 		s.Outcome, s.Reason = Dropped,
-			"the dispatcher has read it and it may open nothing: it is our own, or thanks"
+			"the dispatcher has read it, and it opens no thread: it is tri's own, or thanks"
 	default:
-		s.Outcome, s.Reason = Undispatch, "the dispatcher has not come to it"
+		s.Outcome, s.Reason = Undispatch, "the dispatcher has not read it"
 	}
 }
 
@@ -70,7 +70,7 @@ func (t *teller) ours() *Cycle {
 
 func approvedBy(c *Cycle) string {
 	if c.Reply == nil {
-		return "approved by nobody that the log names"
+		return "no approver is in the log"
 	}
 	return c.Reply.Approval()
 }
@@ -92,7 +92,7 @@ func (t *teller) asked(c *Cycle) (outcome, reason string) {
 	}
 	for _, p := range c.Posts {
 		if p.State == outbox.Parked {
-			return Parked, "nobody can prove whether it was posted: " + p.Why
+			return Parked, "it is not known whether it was posted: " + p.Why
 		}
 	}
 	if c.Cycle < t.state.Cycle {
@@ -122,7 +122,7 @@ func (t *teller) pending() (outcome, reason string) {
 		d := st.Decision
 		switch {
 		case !d.Posts():
-			return Working, fmt.Sprintf("%s said %s; the dispatcher has not come to it", d.By, d.Kind)
+			return Working, fmt.Sprintf("%s said %s; the dispatcher has not read it", d.By, d.Kind)
 		case st.Claimed:
 			return Approved, fmt.Sprintf("%s at %s, and being posted", d.Approval(), clock(d.At))
 		}

@@ -106,7 +106,7 @@ func figures(f *facts, others []*history.Run, from, now time.Time) []Figure {
 	cost := Figure{"cost", strings.ReplaceAll(t.Runs.cost(), " ", "\u00a0"),
 		text.Count(t.Runs.Runs, "run")}
 	if t.Runs.CostUnknown > 0 {
-		cost.Note += fmt.Sprintf("; %s did not tell", count(t.Runs.CostUnknown))
+		cost.Note += fmt.Sprintf("; %s did not report", count(t.Runs.CostUnknown))
 	}
 	return []Figure{
 		{"messages", count(all), fmt.Sprintf("%s ask something", count(asking))},

@@ -204,7 +204,7 @@ func checked(checks []verdict.Check) (lines []string) {
 	}
 	if traced > 0 {
 		lines = append(lines,
-			fmt.Sprintf("%s %s by code: of what the draft names, %d stand in what it was made of",
+			fmt.Sprintf("%s %s by code: of the names in the draft, %d occur in its sources",
 				verdict.Traced, verdict.OK, traced))
 	}
 	return lines

@@ -30,14 +30,14 @@ func TestWhy(t *testing.T) {
 		{"local:dev:11", Dropped, "<ack:words>", "event "},
 		{"20", Answered, "posted as 21 at 2026-03-02 11:0", "by ana via terminal"},
 		{"20", Answered, "read and approved by ana", "ref 1 supports by code: stands there"},
-		{"20", Answered, "read and approved by ana", "trace ok by code: of what the draft names, 2 stand"},
+		{"20", Answered, "read and approved by ana", "trace ok by code: of the names in the draft, 2 occur"},
 		{"20", Answered, "read and approved by ana", "round 1, search: done in 0s, 1000 tokens, $0.0200"},
 		{"20", Answered, "read and approved by ana", "part 1 of 1: posted as 21"},
 		{"21", Ours, "our own reply in cycle 1, read and approved by ana", ""},
 		{"30", Waiting, "for a person: quotes checked", "Three times, in client.go:3."},
 		{"31", Context, "kept beside what ben asked", ""},
 		{"40", Waiting, "for a person: failed: took longer than 5m0s", "failed in 0s"},
-		{"50", Parked, "nobody can prove whether it was posted: no answer came",
+		{"50", Parked, "it is not known whether it was posted: no answer came",
 			"part 1 of 1: parked: no answer came"},
 		{"60", Closed, "dismissed: nobody", "dismiss"},
 		{"70", Working, "an actionable message", "round 1, not begun: due"},
@@ -45,8 +45,8 @@ func TestWhy(t *testing.T) {
 		{"80", Approved, "read and approved by ana at", ""},
 		{"85", Gone, "deleted in the chat", "deleted"},
 		{"90", Dropped, "the dispatcher has read it", ""},
-		{"91", Undispatch, "the dispatcher has not come to it", ""},
-		{"92", Unread, "the classifier has not come to it", ""},
+		{"91", Undispatch, "the dispatcher has not read it", ""},
+		{"92", Unread, "the classifier has not read it", ""},
 	} {
 		s, err := Why(h, team(), tt.id, same)
 		if err != nil {
@@ -150,7 +150,7 @@ func TestWhyOfWhatIsNotThere(t *testing.T) {
 			t.Errorf("%q: %v", tt.id, err)
 		}
 	}
-	if _, err := Why(h, team(), "999", same); !errors.Is(err, ErrUnknown) {
+	if _, err := Why(h, team(), "999", same); !errors.Is(err, errUnknown) {
 		t.Errorf("%v", err)
 	}
 }

@@ -59,7 +59,7 @@ func Thread(h *durable.Home, cfg *config.Config, id string) (*Conversation, erro
 	}
 	if len(c.Said) == 0 {
 		err := sysexit.With(sysexit.No, fmt.Errorf("%q: the dispatcher knows no such thread", id))
-		return nil, sysexit.Hint(err, "tri-report why tells what became of a message")
+		return nil, sysexit.Hint(err, "tri-report why shows the history of a message")
 	}
 	t := &teller{home: h, story: &Story{Key: c.Key}}
 	t.fold()

@@ -242,8 +242,8 @@ func readJSON(name string, v any) error {
 
 // mended are findings that a pipeline mends when it starts: it was cut between
 // two steps.
-var mended = []string{"its file is not there", "it is not what the journal says",
-	"a file of it stands in open"}
+var mended = []string{"its file is missing", "it differs from the journal",
+	"has a file in open"}
 
 // verify has tri-report look at the home as the cut has left it.
 func (l *life) verify() (faults []string) {

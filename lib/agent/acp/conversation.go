@@ -148,7 +148,7 @@ func (c *conversation) initialized(h *rpc.Message) error {
 	}
 	if hello.ProtocolVersion != 1 {
 		return agent.Fail(agent.ToolError,
-			fmt.Errorf("it speaks version %d of the protocol, and we 1", hello.ProtocolVersion))
+			fmt.Errorf("it uses version %d of the protocol, and tri version 1", hello.ProtocolVersion))
 	}
 	switch {
 	case !c.turn.Again:
@@ -218,7 +218,7 @@ func (c *conversation) start() {
 			return refused(h.Error)
 		}
 		if err := json.Unmarshal(h.Result, &made); err != nil || !program.ValidID(made.SessionID) {
-			return agent.Fail(agent.ToolError, errors.New("its new session has no name that can be used"))
+			return agent.Fail(agent.ToolError, errors.New("its new session has no usable name"))
 		}
 		return c.opened(made.SessionID, h)
 	})
@@ -353,7 +353,7 @@ func (c *conversation) answered(h *rpc.Message) error {
 	case "cancelled":
 		return agent.Fail(agent.Killed, errors.New("its turn was cancelled"))
 	case "refusal":
-		return agent.Fail(agent.Abort, errors.New("it refuses to go on"))
+		return agent.Fail(agent.Abort, errors.New("it refuses to continue"))
 	}
 	return agent.Fail(agent.Unknown, fmt.Errorf("it stopped for %q", end.StopReason))
 }

@@ -345,7 +345,7 @@ func TestFailures(t *testing.T) {
 	}{
 		{"old", agent.ToolError, sysexit.Unavailable, "version 0"},
 		{"no hello", agent.ToolError, sysexit.Unavailable, "its hello"},
-		{"hostile id", agent.ToolError, sysexit.Unavailable, "no name that can be used"},
+		{"hostile id", agent.ToolError, sysexit.Unavailable, "no usable name"},
 		{"not in", agent.ToolError, sysexit.Config, "log in first"},
 		{"model fails", agent.ToolError, sysexit.Unavailable, "the model is gone"},
 		{"too long", agent.Timeout, sysexit.Unavailable, "max_tokens"},

@@ -53,8 +53,8 @@ var agents = []struct {
 // None is the setting for no agent, for a validator.
 const None = "none"
 
-// Names returns the names of the agents, without None.
-func Names() []string {
+// names returns the names of the agents, without None.
+func names() []string {
 	var names []string
 	for _, a := range agents {
 		names = append(names, a.name)
@@ -80,7 +80,7 @@ func New(cfg config.Agent, sandbox string) (agent.Agent, error) {
 		}
 	}
 	return nil, sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("no agent is called %q", cfg.Agent)),
-		"there are: "+strings.Join(Names(), ", ")+", and none for a validator")
+		"there are: "+strings.Join(names(), ", ")+", and none for a validator")
 }
 
 // abilities returns what the agent of a configuration would support here. Its key and its command are

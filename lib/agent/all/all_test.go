@@ -12,7 +12,7 @@ import (
 )
 
 func TestNew(t *testing.T) {
-	for _, name := range append(Names(), "") {
+	for _, name := range append(names(), "") {
 		cfg := config.Agent{Agent: name, Command: []string{"true"}, Model: "m", BaseURL: "http://localhost"}
 		if a, err := New(cfg, "required"); a == nil || err != nil {
 			t.Errorf("%q: %v, %v", name, a, err)
@@ -33,7 +33,7 @@ func TestNew(t *testing.T) {
 
 // Every program that has its key in a variable is given that, and looked for it.
 func TestKeys(t *testing.T) {
-	for _, name := range Names() {
+	for _, name := range names() {
 		keys := config.Agent{Agent: name}.Keys()
 		if want := !slices.Contains([]string{"search", "cline", "acp", "api", "exec"},
 			name); (len(keys) > 0) != want {
@@ -79,7 +79,7 @@ func TestSchemaNamesThemAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, key := range []string{"investigator", "validator"} {
-		got, want := schema.Properties[key].Properties["agent"].Enum, Names()
+		got, want := schema.Properties[key].Properties["agent"].Enum, names()
 		if key == "validator" {
 			want = append(want, None)
 		}

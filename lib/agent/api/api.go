@@ -61,7 +61,7 @@ func newClient(cfg config.Agent, sandbox string, o httpapi.Options) (*Client, er
 	c := &Client{cfg: cfg, sandbox: sandbox}
 	if cfg.Model == "" {
 		return nil, sysexit.Hint(sysexit.With(sysexit.Config, errors.New("agent api: no model")),
-			"name one under `model:`: there is none that every endpoint has")
+			"name one under `model:`; no model exists on every endpoint")
 	}
 	u, err := url.Parse(cfg.BaseURL)
 	if err != nil {

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// toolServer has read-only tools, one that writes and one that destroys.
+// toolServer has read-only tools, one that writes and one that destructive.
 func toolServer() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "logs", Version: "1"}, nil)
 	schema := json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"}}}`)
@@ -102,7 +102,7 @@ func TestServers(t *testing.T) {
 				t.Error("the server saw the model's key")
 			}
 			said := fmt.Sprint(b.events)
-			if !strings.Contains(said, "destroys") || !strings.Contains(said, "not_there") {
+			if !strings.Contains(said, "destructive") || !strings.Contains(said, "not_there") {
 				t.Errorf("events %v", said)
 			}
 		})

@@ -98,7 +98,7 @@ func (v *server) opened(m *rpc.Message, s *program.Seen) {
 		v.fail(s, program.Refused(httpStatus(m.Error.Error()), m.Error.Error(), "OPENAI_API_KEY"))
 		return
 	case json.Unmarshal(m.Result, &r) != nil || !program.ValidID(r.Thread.ID):
-		v.fail(s, agent.Fail(agent.ToolError, errors.New("its thread has no name that can be used")))
+		v.fail(s, agent.Fail(agent.ToolError, errors.New("its thread has no usable name")))
 		return
 	}
 	v.thread, s.Model = r.Thread.ID, r.Model

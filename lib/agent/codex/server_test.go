@@ -111,7 +111,7 @@ func TestServerFails(t *testing.T) {
 			`echo '{"method":"turn/completed","params":{"turn":{"id":"t-1","status":"failed","error":{"message":"unexpected status 429 slow"}}}}'; cat >/dev/null`, nil, "429"},
 		{"a hostile name",
 			"#\n" + `take; ok 1; take; take; ok 2 '{"thread":{"id":"../../x"}}'; cat >/dev/null`,
-			nil, "no name"},
+			nil, "no usable name"},
 		{"it dies", `kill -9 $$`, nil, "137"},
 	} {
 		_, _, _, err := served(t, tt.script)

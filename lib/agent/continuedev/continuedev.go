@@ -227,7 +227,7 @@ func last(home string) (name string, err error) {
 // newest refuses to resume a session that is not the newest.
 func newest(home, want string) error {
 	if name, err := last(home); err != nil || name != want+".json" {
-		return program.NoSession("it can only go on with the newest session of its home, which is " + name)
+		return program.NoSession("it can only continue the newest session of its home, which is " + name)
 	}
 	return nil
 }

@@ -306,7 +306,7 @@ func (r *Room) fresh(ctx context.Context, s Subject, q question) (res *run.Resul
 		Tokens: cfg.MaxTokens}, r.Now())
 	if errors.Is(err, budget.ErrSpent) { // not published: there may be a budget tomorrow
 		err = sysexit.Hint(sysexit.With(sysexit.TempFail, err),
-			"tri-report cost shows the rest of each limit; what was answered is kept")
+			"tri-report cost shows what is left of each limit; the answers so far are kept")
 	}
 	if err != nil {
 		return nil, err

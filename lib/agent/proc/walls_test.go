@@ -94,7 +94,7 @@ func TestWalledStartErrors(t *testing.T) {
 		"no program":     {Argv: []string{"/no/such/program"}, Dir: t.TempDir()},
 		"no interpreter": {Argv: []string{script}, Dir: t.TempDir()},
 		"no folder":      {Argv: []string{"true"}, Dir: "/no/such/folder"},
-		"whole machine":  {Argv: []string{"true"}, Dir: "/"},
+		"root folder":    {Argv: []string{"true"}, Dir: "/"},
 		"no address":     {Argv: []string{"true"}, Dir: t.TempDir(), Reach: []string{"example.com"}},
 	} {
 		s.Env = []string{"PATH=" + path}

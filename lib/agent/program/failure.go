@@ -21,7 +21,7 @@ func (s *Seen) failure(e proc.Exit) error {
 	case s.Err != nil:
 		err = s.Err
 	case !s.ended || e.Status != 0 && !e.Stopped:
-		err = Failure(e, s.ended)
+		err = failure(e, s.ended)
 	default:
 		return nil
 	}
@@ -45,21 +45,21 @@ func refusedHint(err error, dir string) error {
 	return sysexit.Hint(err, "connections that the sandbox refused are listed in "+log)
 }
 
-// Failure derives an error from the exit of a program that reported no error itself. late says
+// failure derives an error from the exit of a program that reported no error itself. late says
 // that the program had returned a result before it exited.
-func Failure(e proc.Exit, late bool) error {
+func failure(e proc.Exit, late bool) error {
 	said := strings.TrimSpace(e.Stderr)
 	switch signal := syscall.Signal(e.Status - 128); {
 	case e.OOM:
-		return agent.Fail(agent.OOM, errors.New("the kernel ended it for its memory"))
+		return agent.Fail(agent.OOM, errors.New("the kernel ended it for using too much memory"))
 	case e.Filled:
-		return sysexit.Hint(agent.Fail(agent.ToolError, errors.New("it wrote more to the disk than it may")),
+		return sysexit.Hint(agent.Fail(agent.ToolError, errors.New("it wrote more to the disk than allowed")),
 			"disk_mb in the configuration is the limit of one run")
 	case e.Flooded:
-		return agent.Fail(agent.ToolError, errors.New("it said more than it may"))
+		return agent.Fail(agent.ToolError, errors.New("it wrote more output than allowed"))
 	case signal == syscall.SIGKILL || signal == syscall.SIGTERM || signal == syscall.SIGINT ||
 		signal == syscall.SIGHUP:
-		return agent.Fail(agent.Killed, fmt.Errorf("it was ended from outside, status %d%s", e.Status,
+		return agent.Fail(agent.Killed, fmt.Errorf("another process ended it, status %d%s", e.Status,
 			quoted(said)))
 	case e.Status != 0 && late:
 		return agent.Fail(agent.ToolError, fmt.Errorf("status %d after its result%s", e.Status, quoted(said)))

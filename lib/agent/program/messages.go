@@ -94,7 +94,7 @@ func (m *Messages) system(l *message, s *Seen) {
 	case "permission_denied":
 		s.Milestone("not allowed: " + l.ToolName)
 	case "compact_boundary":
-		s.Milestone("its memory of the session was shortened")
+		s.Milestone("it compacted its context")
 	}
 }
 
@@ -191,9 +191,9 @@ func On(input []byte) string {
 	return string(input[:min(len(input), 300)])
 }
 
-// Lines returns the lines that the input of a reading tool names, as 1-140, in the members that the
+// lines returns the lines that the input of a reading tool names, as 1-140, in the members that the
 // programs with adapters use; "" if it names none.
-func Lines(input []byte) string {
+func lines(input []byte) string {
 	var in struct {
 		Offset, Limit int
 		StartLine     int   `json:"start_line"`

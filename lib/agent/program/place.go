@@ -132,7 +132,7 @@ func (r *running) unsteered() error {
 		if _, err := os.Lstat(filepath.Join(r.task.Codebase, name)); err == nil {
 			return sysexit.Hint(sysexit.With(sysexit.NoPerm,
 				fmt.Errorf("the codebase has %q, from which the program takes settings, and there is no sandbox", name)),
-				"take `sandbox: off` out of the configuration, or the file out of the codebase")
+				"remove `sandbox: off` from the configuration, or the file from the codebase")
 		}
 	}
 	return nil

@@ -99,7 +99,7 @@ func (s *Seen) Tool(name, on string) { s.see(agent.Event{Kind: agent.Tool, Tool:
 
 // Call emits a tool call with its input, in which the object and the lines are found.
 func (s *Seen) Call(name string, input []byte) {
-	s.see(agent.Event{Kind: agent.Tool, Tool: name, Text: On(input), Lines: Lines(input)})
+	s.see(agent.Event{Kind: agent.Tool, Tool: name, Text: On(input), Lines: lines(input)})
 }
 
 // Milestone emits any other event of note.

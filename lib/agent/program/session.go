@@ -234,7 +234,7 @@ func (r *running) allowed() error {
 	case r.task.Resume && r.program.Forgets:
 		return sysexit.With(sysexit.Unavailable, agent.ErrNoResume)
 	case !ValidID(r.task.SessionID) && (r.task.Resume || r.task.SessionID != ""):
-		return sysexit.With(sysexit.Software, fmt.Errorf("session %q is no name", r.task.SessionID))
+		return sysexit.With(sysexit.Software, fmt.Errorf("session %q is not a valid name", r.task.SessionID))
 	}
 	return nil
 }

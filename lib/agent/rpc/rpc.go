@@ -61,8 +61,8 @@ type Lines struct {
 // maxQueue bounds the lines that wait for a program that does not read.
 const maxQueue = 1024
 
-// ErrDeaf reports a program that does not read its input.
-var ErrDeaf = errors.New("it does not read what it is told")
+// errDeaf reports a program that does not read its input.
+var errDeaf = errors.New("it does not read its input")
 
 // NewLines returns a writer to in, which it closes.
 func NewLines(in io.WriteCloser) *Lines {
@@ -105,7 +105,7 @@ func (l *Lines) Write(v any) error {
 	case l.queue <- append(line, '\n'):
 		return nil
 	default:
-		return ErrDeaf
+		return errDeaf
 	}
 }
 

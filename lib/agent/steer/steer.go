@@ -33,7 +33,7 @@ const (
 )
 
 // ErrSteered, as the cause of a cancelled context, says that the leg was ended for a word.
-var ErrSteered = errors.New("something was said to the run")
+var errSteered = errors.New("a message came for the run")
 
 // ErrStopped says that the run was ended by a word of the kind run.Stop.
 var ErrStopped = errors.New("the run is no longer wanted")
@@ -137,8 +137,8 @@ func (l *legs) run(ctx context.Context) (agent.Result, error) {
 		case ctx.Err() != nil:
 		case errors.Is(why, ErrStopped):
 			err = sysexit.With(sysexit.Unavailable, &agent.Failure{Kind: agent.Killed, Err: ErrStopped})
-		case errors.Is(why, ErrSteered):
-			l.next("something was said")
+		case errors.Is(why, errSteered):
+			l.next("a message came")
 			continue
 		case t.Fork && errors.Is(err, agent.ErrNoResume):
 			l.unfork()
@@ -154,7 +154,7 @@ func (l *legs) run(ctx context.Context) (agent.Result, error) {
 			l.next("its program died: " + err.Error())
 			continue
 		case (err == nil || errors.Is(err, agent.ErrNothing)) && l.leg < MaxLegs && len(l.unheard()) > 0:
-			l.next("something was said at the end")
+			l.next("a message came at the end")
 			continue
 		}
 		l.finish(err, ctx.Err() != nil)
@@ -216,14 +216,14 @@ func (l *legs) once(outer context.Context, t agent.Task) (res agent.Result, why,
 					burst = time.After(l.a.Burst)
 				}
 				if w.Kind == run.Redirect && why == nil {
-					end(ErrSteered)
+					end(errSteered)
 				}
 			}
 		case out <- first:
 			queue = queue[1:]
 		case <-burst:
 			if burst = nil; why == nil && ended == nil {
-				end(ErrSteered)
+				end(errSteered)
 			}
 		case o := <-done:
 			ended, done, queue = &o, nil, nil

@@ -226,7 +226,7 @@ func (w *watch) glance() {
 	}
 	if o.Stall > 0 && now.Sub(w.beat) >= o.Stall && w.state.Status == run.Active {
 		w.state.Status, changed = run.Stalled, true
-		w.stop(&limit{Silence, fmt.Errorf("stalled: neither a word nor work for %v", o.Stall)})
+		w.stop(&limit{Silence, fmt.Errorf("stalled: no output and no work for %v", o.Stall)})
 	}
 	w.save(now, changed)
 }

@@ -115,7 +115,7 @@ func (g *Gate) door(s agent.Server) func(context.Context, net.Conn) {
 		case slots <- struct{}{}:
 			defer func() { <-slots }()
 		default:
-			g.log(s.Name, "", "it is in use too often at once")
+			g.log(s.Name, "", "too many calls at once")
 			return
 		}
 		ctx, cancel := context.WithCancel(ctx)

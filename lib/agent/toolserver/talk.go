@@ -125,7 +125,7 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 	for {
 		part, err := in.ReadSlice('\n')
 		if len(line)+len(part) > maxLine {
-			return nil, fmt.Errorf("the program said a line of more than %d bytes", maxLine)
+			return nil, fmt.Errorf("the program wrote a line of more than %d bytes", maxLine)
 		}
 		if line = append(line, part...); errors.Is(err, bufio.ErrBufferFull) {
 			continue

@@ -150,7 +150,7 @@ func tool(t *mcp.Tool) (Tool, error) {
 	case len(schema) > maxSchema:
 		return Tool{}, fmt.Errorf("its schema has more than %d bytes", maxSchema)
 	case a != nil && !a.ReadOnlyHint && a.DestructiveHint != nil && *a.DestructiveHint:
-		return Tool{}, errors.New("it says of itself that it destroys")
+		return Tool{}, errors.New("it is marked as destructive")
 	}
 	if string(schema) == "null" {
 		schema = []byte(`{"type":"object"}`)
@@ -202,7 +202,7 @@ func content(res *mcp.CallToolResult) (string, error) {
 	return strings.Join(parts, "\n"), nil
 }
 
-const leftOut = "(something that is no text is left out)"
+const leftOut = "(content other than text is left out)"
 
 // httpClient adds the token, follows no redirects, and bounds each answer.
 func httpClient(s agent.Server) *http.Client {

@@ -324,7 +324,7 @@ func TestConnections(t *testing.T) {
 			t.Fatalf("said %s", got)
 		}
 	}
-	if got := connect(t, at, p.dir).hear(); got != "" || !strings.Contains(p.log(), "too often") {
+	if got := connect(t, at, p.dir).hear(); got != "" || !strings.Contains(p.log(), "too many calls") {
 		t.Errorf("one too many: %q, log %s", got, p.log())
 	}
 	for _, p := range all {

@@ -32,8 +32,8 @@ const MinVersion = "2.15.2"
 // MaxMessage is the size of the largest message, in bytes: a line of a log and its headers.
 const MaxMessage = 2 << 20
 
-// Logs are the logs that can be carried, by the name of their file without .ndjson.
-var Logs = []string{
+// logs are the logs that can be carried, by the name of their file without .ndjson.
+var logs = []string{
 	"actions", "decisions", "discussions", "dispatch", "events", "events-classified", "events-threaded",
 	"events-turns", "labels", "memory", "replies", "signals-done", "spend", "todos",
 }
@@ -233,7 +233,7 @@ func Explain(err error) error {
 			"this machine reads slower than it is sent; what it missed is read by number")
 	case errors.Is(err, nats.ErrPermissionViolation), errors.Is(err, nats.ErrAuthorization):
 		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err),
-			"nats.seed_file is of another role, or the server has other keys (tri-nats init)")
+			"nats.seed_file belongs to another role, or the server has other keys (tri-nats init)")
 	}
 	return err
 }
@@ -285,9 +285,9 @@ func logConfig(name string) jetstream.StreamConfig {
 
 // known refuses a name that is no log's: names are parts of subjects.
 func known(name string) error {
-	if !slices.Contains(Logs, name) {
+	if !slices.Contains(logs, name) {
 		return sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("no log is called %q", name)),
-			"there are: "+strings.Join(Logs, ", "))
+			"there are: "+strings.Join(logs, ", "))
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func TestStoreHoldsAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if need := int64(len(Logs))*maxLog + maxWork + maxResults; room<<30 < need {
+	if need := int64(len(logs))*maxLog + maxWork + maxResults; room<<30 < need {
 		t.Errorf("%d GB for %d bytes", room, need)
 	}
 }

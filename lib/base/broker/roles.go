@@ -53,7 +53,7 @@ func RightsOf(role, public string) Rights {
 	}
 	switch role {
 	case RoleHub:
-		r := Rights{Publish: write(Logs...), Subscribe: []string{upSubject("*", "*"), "tri.log.*"}}
+		r := Rights{Publish: write(logs...), Subscribe: []string{upSubject("*", "*"), "tri.log.*"}}
 		r.Publish = append(r.Publish, "tri.work.*", downSubject("*", "*"), whoSubject,
 			"$JS.API.CONSUMER.INFO."+workStream+"."+workers,
 			"$JS.API.CONSUMER.CREATE."+workStream+"."+workers,
@@ -68,7 +68,7 @@ func RightsOf(role, public string) Rights {
 		return Rights{Publish: write("events", "actions"),
 			Subscribe: []string{logSubject("events"), logSubject("actions")}}
 	case RoleCopy:
-		return Rights{Publish: read(Logs...), Subscribe: []string{"tri.log.*"}}
+		return Rights{Publish: read(logs...), Subscribe: []string{"tri.log.*"}}
 	case RoleWorker:
 		return Rights{
 			Publish: []string{"tri.result.*", "tri.part.*.*", "tri.start.*.*", upSubject(public, "*"),
@@ -89,8 +89,8 @@ var answers = []string{RoleWorker}
 func Init(dir string, hosts []string, workers int) ([]string, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		if errors.Is(err, os.ErrExist) {
-			return nil, sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("%q is there already", dir)),
-				"move it away to make new keys; every machine needs its new one then")
+			return nil, sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("%q already exists", dir)),
+				"move it away to make new keys; every machine then needs its new key")
 		}
 		return nil, sysexit.With(sysexit.IO, err)
 	}

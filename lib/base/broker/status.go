@@ -64,7 +64,7 @@ func StatusOf(ctx context.Context, cfg config.Nats, file func(name string) strin
 	}
 	s := &Status{URL: c.nc.ConnectedUrlRedacted(), Version: c.nc.ConnectedServerVersion(),
 		RTTMs: float64(rtt.Microseconds()) / 1000, Logs: []LogStatus{}, Workers: []Presence{}}
-	for _, name := range Logs {
+	for _, name := range logs {
 		info, err := c.info(ctx, name)
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
 			continue

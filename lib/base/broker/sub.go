@@ -29,7 +29,7 @@ const (
 // Faults of a copy that no further try repairs.
 var (
 	ErrFork = errors.New("the copy differs from the stream")
-	ErrGap  = errors.New("the stream begins after the end of the copy")
+	errGap  = errors.New("the stream begins after the end of the copy")
 )
 
 // Subscriber keeps a copy of a log, byte for byte. The copy is its own cursor: a line is appended if it
@@ -70,8 +70,8 @@ func (s *Subscriber) Run(ctx context.Context) error {
 			return local.error
 		case errors.Is(err, ErrFork):
 			return sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("copy %s: %w", s.Name, err)),
-				"move the copy away; the publisher's file has the truth")
-		case errors.Is(err, ErrGap):
+				"move the copy away; the publisher's file is the original")
+		case errors.Is(err, errGap):
 			return sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("copy %s: %w", s.Name, err)),
 				"copy the log's file here once (rsync), then start again")
 		case err != nil && err.Error() != said:
@@ -180,7 +180,7 @@ func (s *Subscriber) keep(out *durable.Log, size int64, lines []line) (int64, er
 			case l.offset == at:
 				add = append(add, l.data...)
 			case l.offset > at:
-				fault = fmt.Errorf("%w: it ends at %d, the next line begins at %d", ErrGap, at, l.offset)
+				fault = fmt.Errorf("%w: it ends at %d, the next line begins at %d", errGap, at, l.offset)
 			default:
 				have := make([]byte, len(l.data))
 				if _, err := out.File().ReadAt(have, l.offset); err != nil || !bytes.Equal(have, l.data) {
@@ -225,7 +225,7 @@ func lineOf(m *nats.Msg) (l line, err error) {
 	l.offset, err2 = strconv.ParseInt(m.Header.Get(headerOffset), 10, 64)
 	if err = errors.Join(err, err2); err != nil || l.offset < 0 || !bytes.HasSuffix(l.data, []byte("\n")) ||
 		len(l.log) != 12 {
-		return l, fmt.Errorf("%w: a message that is no line", ErrFork)
+		return l, fmt.Errorf("%w: a message that is not a line", ErrFork)
 	}
 	return l, nil
 }
@@ -299,7 +299,7 @@ func Copies(ctx context.Context, c *Conn, names []string, file func(name string)
 // these returns the logs that are named; "all" names all.
 func these(names []string) []string {
 	if slices.Equal(names, []string{"all"}) {
-		return Logs
+		return logs
 	}
 	return names
 }

@@ -95,7 +95,7 @@ func counted(name string, p Program, args []string) error {
 		return nil
 	}
 	if len(words) > 0 {
-		hint += "; words that belong together stand in 'quotes'"
+		hint += "; put an argument of several words in 'quotes'"
 	}
 	return sysexit.Hint(Usagef("%s: %q is one argument too many", p.Name, args[len(words)]), hint)
 }

@@ -293,7 +293,7 @@ func TestUnknownOption(t *testing.T) {
 	for _, tt := range []struct{ line, want string }{
 		{"--folow a", "tri-x: unknown option --folow\ntri-x: hint: did you mean --follow?\n"},
 		{"-hlep", "tri-x: unknown option --hlep\ntri-x: hint: did you mean --help?\n"},
-		{"--note a", "tri-x: unknown option --note\ntri-x: hint: an option stands behind its command: tri-x sub --note\n"},
+		{"--note a", "tri-x: unknown option --note\ntri-x: hint: options follow the command: tri-x sub --note\n"},
 		{"sub --ntoe a", "tri-x: sub: unknown option --ntoe\ntri-x: hint: did you mean --note?\n"},
 		{"sub --yes", "tri-x: sub: unknown option --yes\ntri-x: hint: tri-x sub -h lists the options\n"},
 		{"--out", "tri-x: option --out: its value is missing\ntri-x: hint: tri-x -h shows how it is used\n"},

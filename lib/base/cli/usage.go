@@ -73,7 +73,7 @@ func elsewhere(p Program, where, name string, known []string) string {
 		}
 	}
 	if len(have) > 0 {
-		return "an option stands behind its command: " + strings.Join(have, ", ")
+		return "options follow the command: " + strings.Join(have, ", ")
 	}
 	return where + " -h lists the options"
 }

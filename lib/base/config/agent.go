@@ -290,7 +290,7 @@ func (a *Agent) compile(f *faults, key ...any) {
 		}
 	}
 	if a.Agent == "api" && a.Model == "" && a.On == "" {
-		f.add(errors.New("api needs a model: there is none that every endpoint has"), at("agent")...)
+		f.add(errors.New("api needs a model: no model exists on every endpoint"), at("agent")...)
 	}
 }
 
@@ -323,9 +323,9 @@ func webURL(address string) (*url.URL, error) {
 	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "":
 		return nil, errors.New("want https://host[/path]")
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return nil, errors.New("want an address without a password, query or fragment: no secret stands in the configuration")
+		return nil, errors.New("want an address without a password, query or fragment: secrets do not belong in the configuration")
 	case u.Scheme == "http" && !loopback(u.Hostname()):
-		return nil, fmt.Errorf("%q: what is said to it could be read on the way: https, unless it is this machine", u.Host)
+		return nil, fmt.Errorf("%q: use https: plain http can be read on the way, and is for this machine only", u.Host)
 	}
 	return u, nil
 }

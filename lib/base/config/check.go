@@ -99,7 +99,7 @@ func (f *faults) checkObject(n *yaml.Node, r *rule, where string) {
 		case key.Kind != yaml.ScalarNode:
 			f.say(key, where, "a key should be text")
 		case again:
-			f.say(key, name, fmt.Sprintf("stands in line %d already", first))
+			f.say(key, name, fmt.Sprintf("is already set in line %d", first))
 		case known == nil:
 			f.say(key, "", unknownKey(name, key.Value, slices.Collect(maps.Keys(r.Properties))))
 		default:

@@ -105,7 +105,7 @@ func TestFaultsAreNamed(t *testing.T) {
 			`:3: watched_chats[0].codebase: no codebase is called "nope"`},
 		{"codebases:\n  - {name: a, path: x}\n  - {name: a, path: y}\n",
 			`:3: codebases[1].name: two codebases are called "a"`},
-		{"team: {members: [a]}\nteam: {members: [b]}\n", ":2: team: stands in line 1 already"},
+		{"team: {members: [a]}\nteam: {members: [b]}\n", ":2: team: is already set in line 1"},
 		{bomb, `:2: unknown key "b"`},
 		{"knowledge: &a [x]\nteam: {members: *a}\n", ":2: team.members: alias *a: write out"},
 		{"team: {<<: {members: [a]}}\n", `:1: unknown key "team.<<"`},

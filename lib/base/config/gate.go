@@ -119,7 +119,7 @@ func (g *Gate) Pace() time.Duration { return time.Duration(g.PaceS * float64(tim
 // compile reports, with line numbers, errors that the schema cannot express.
 func (g *Gate) compile(f *faults) {
 	if (len(g.Web.Hosts) > 0) != (g.Web.IdentityHeader != "") {
-		f.add(errors.New("hosts and identity_header go together: without who it is, nobody may decide from elsewhere"), "gate", "web")
+		f.add(errors.New("hosts and identity_header go together: without an identity, no person may decide from another machine"), "gate", "web")
 	}
 	if (g.Chat.Platform == "") != (g.Chat.ChatID == "") {
 		f.add(errors.New("platform and chat_id go together"), "gate", "chat")

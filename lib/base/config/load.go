@@ -85,7 +85,7 @@ func Load(path string) (*Config, error) {
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = sysexit.Hint(err,
-			"tri init writes one; without --config the home's is read, and the defaults hold where there is none")
+			"tri init writes one; without --config, the home's config.yaml is read; without that, defaults apply")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)

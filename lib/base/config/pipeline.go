@@ -104,7 +104,7 @@ func (c *Config) compilePipeline(f *faults) {
 		case seen[p.Name]:
 			f.add(fmt.Errorf("two stages are called %q", p.Name), "pipeline", i, "name")
 		case len(p.Command) == 0 && !slices.Contains(builtins, p.Name):
-			f.add(errors.New("a stage of one's own needs a command"), "pipeline", i)
+			f.add(errors.New("a custom stage needs a command"), "pipeline", i)
 		}
 		seen[p.Name] = true
 		if len(p.Command) > 0 && p.Command[0] != filepath.Base(p.Command[0]) &&

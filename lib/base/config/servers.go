@@ -39,7 +39,7 @@ func (c *Config) compileServers(f *faults) {
 		at := func(key ...any) []any { return append([]any{"mcp_servers", i}, key...) }
 		switch {
 		case !serverName.MatchString(s.Name):
-			f.add(fmt.Errorf("%q: want small letters, digits, - and _, since tools are called by it", s.Name),
+			f.add(fmt.Errorf("%q: want small letters, digits, - and _, since it is part of the tools' names", s.Name),
 				at("name")...)
 		case seen[s.Name]:
 			f.add(fmt.Errorf("two servers are called %q", s.Name), at("name")...)
@@ -62,7 +62,7 @@ func (c *Config) compileServers(f *faults) {
 			f.add(hostPort(name), at("network", k)...)
 		}
 		if len(s.Tools) == 0 {
-			f.add(errors.New("needs tools: the names of those that may be used; there is no word for all"),
+			f.add(errors.New("needs tools: the names of the tools that may be used; there is no wildcard"),
 				at("name")...)
 		}
 		for k, name := range s.Tools {
@@ -78,7 +78,7 @@ func readTool(name string) error {
 		return fmt.Errorf("%q: want the name of one tool", name)
 	}
 	if first := firstWord(name); slices.Contains(writing, first) {
-		return fmt.Errorf("%q: its name says that it changes something (%s): only tools that read are given to agents", name, first)
+		return fmt.Errorf("%q: its name suggests that it changes something (%s); agents get only tools that read", name, first)
 	}
 	return nil
 }

@@ -16,8 +16,8 @@ const (
 	sealSize = len(sealHead) + 8 + len(sealTail)
 )
 
-// Seal adds the last member to a JSON object that has others. Any other text stays as it is.
-func Seal(object []byte) []byte {
+// seal adds the last member to a JSON object that has others. Any other text stays as it is.
+func seal(object []byte) []byte {
 	body, whole := bytes.CutSuffix(bytes.TrimRight(object, "\n"), []byte("}"))
 	body = bytes.TrimRight(body, "\n")
 	if !whole || !bytes.HasPrefix(body, []byte("{")) || len(body) == 1 {
@@ -53,7 +53,7 @@ func Sealed(file []byte) (bool, error) {
 }
 
 // ReplaceSealed is Replace for a JSON object, which it seals.
-func (h *Home) ReplaceSealed(name string, object []byte) error { return h.Replace(name, Seal(object)) }
+func (h *Home) ReplaceSealed(name string, object []byte) error { return h.Replace(name, seal(object)) }
 
 // ReadSealed returns the object of a file of ReplaceSealed, and refuses a file that has changed.
 func (h *Home) ReadSealed(name string) ([]byte, error) {

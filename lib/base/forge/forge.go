@@ -80,7 +80,7 @@ func New(cfg config.Forge, remote string, h *http.Client) (*Client, error) {
 			err := sysexit.With(sysexit.Config,
 				fmt.Errorf("forge.push is ssh, and the remote %q is not reached by ssh", Host(remote)))
 			return nil, sysexit.Hint(err,
-				"give the checkout a remote of the form git@host:owner/name, or take forge.push out")
+				"give the checkout a remote of the form git@host:owner/name, or remove forge.push")
 		}
 	}
 	env := cfg.TokenEnv
@@ -116,7 +116,7 @@ func (c *Client) locate(host, project string) error {
 	case c.Kind == "" && public[host] == "" && host == "":
 		return fmt.Errorf("forge: the checkout has no remote that says where pull requests go")
 	case c.Kind == "" && public[host] == "":
-		return fmt.Errorf("forge: nothing says what kind of forge %q is", host)
+		return fmt.Errorf("forge: the kind of forge of %q is unknown", host)
 	case c.Kind == "":
 		c.Kind, c.Web = public[host], "https://"+host
 	case c.Web == "":
@@ -128,7 +128,7 @@ func (c *Client) locate(host, project string) error {
 	}
 	if c.Project == "" {
 		if u, err := url.Parse(c.Web); err != nil || u.Hostname() != host {
-			return fmt.Errorf("forge: the remote is on %q, not on %s: which project it is has to be said",
+			return fmt.Errorf("forge: the remote is on %q, not on %s: set forge.project",
 				host, c.Web)
 		}
 		if u, _ := url.Parse(c.Web); u.Path != "" { // a forge installed below a path

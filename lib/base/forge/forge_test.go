@@ -204,7 +204,7 @@ func TestRefusals(t *testing.T) {
 			"wrong token":  {func() { c.token = "wrong" }, sysexit.NoPerm, "token is refused"},
 			"no project":   {func() { c.Project = "ana/none" }, sysexit.NoPerm, "no project ana/none"},
 			"no such base": {func() { c.into = "nowhere" }, sysexit.Data, ""},
-			"elsewhere":    {func() { f.redirect = true }, sysexit.Unavailable, "sends us elsewhere"},
+			"elsewhere":    {func() { f.redirect = true }, sysexit.Unavailable, "redirects"},
 		} {
 			c.token, c.Project, c.into, f.redirect = good, "ana/pay", "", false
 			tt.change()
@@ -240,10 +240,10 @@ func TestLocate(t *testing.T) {
 		{cfg: config.Forge{Kind: GitHub, Project: "ana/pay"}, kind: GitHub, at: "https://github.com",
 			proj: "ana/pay"},
 		{remote: "", wrong: "no remote"},
-		{remote: "https://evil.test/ana/pay.git", wrong: "what kind"},
-		{remote: "https://github.com.evil.test/ana/pay.git", wrong: "what kind"},
+		{remote: "https://evil.test/ana/pay.git", wrong: "the kind of forge"},
+		{remote: "https://github.com.evil.test/ana/pay.git", wrong: "the kind of forge"},
 		{remote: "/srv/git/pay.git", wrong: "no remote"},
-		{remote: "ext::sh -c touch% x", wrong: "what kind"},
+		{remote: "ext::sh -c touch% x", wrong: "the kind of forge"},
 		{remote: "https://github.com/ana", wrong: "owner/name"},
 		{remote: "https://github.com/ana/../../x", wrong: "owner/name"},
 		{remote: "https://github.com/a/b/c", wrong: "owner/name"},

@@ -80,8 +80,8 @@ func Quote(text string) string {
 	return fence + "text\n" + text + "\n" + fence + "\n"
 }
 
-// Inline returns untrusted text as inline code.
-func Inline(text string) string {
+// inline returns untrusted text as inline code.
+func inline(text string) string {
 	if text = one(text); !plain.MatchString(text) || hosts.MatchString(text) {
 		text = quiet(text)
 	}
@@ -128,7 +128,7 @@ func (s Story) Body() string {
 	for _, f := range append([][2]string{{"Run", s.Run}, {"Type", s.Type}, {"Agent", s.Agent},
 		{"Base", s.Base}}, s.Facts...) {
 		if f[1] != "" {
-			fmt.Fprintf(&b, "- %s: %s\n", f[0], Inline(f[1]))
+			fmt.Fprintf(&b, "- %s: %s\n", f[0], inline(f[1]))
 		}
 	}
 	if s.Task != "" {
@@ -141,13 +141,13 @@ func (s Story) Body() string {
 		b.WriteString("\n**Look at these first**\n\n")
 	}
 	for _, n := range some(&b, s.Notes, maxItems) {
-		fmt.Fprintf(&b, "- %s: %s\n", Inline(n.Path), Inline(n.Reason))
+		fmt.Fprintf(&b, "- %s: %s\n", inline(n.Path), inline(n.Reason))
 	}
 	if len(s.Sources) > 0 {
 		b.WriteString("\n**Evidence**\n\n")
 	}
 	for _, r := range some(&b, s.Sources, maxItems) {
-		fmt.Fprintf(&b, "- %s\n", Inline(r))
+		fmt.Fprintf(&b, "- %s\n", inline(r))
 	}
 	if len(s.Files) > 0 {
 		fmt.Fprintf(&b, "\n**Files** (%d)\n\n", len(s.Files))
@@ -157,7 +157,7 @@ func (s Story) Body() string {
 		if f.Binary {
 			lines = "binary"
 		}
-		fmt.Fprintf(&b, "- %s %s, %s\n", Inline(f.Path), f.Kind, lines)
+		fmt.Fprintf(&b, "- %s %s, %s\n", inline(f.Path), f.Kind, lines)
 	}
 	return b.String()
 }

@@ -34,7 +34,7 @@ var hostile = map[string]string{
 
 func TestNothingIsFound(t *testing.T) {
 	for text, bad := range hostile {
-		for name, made := range map[string]string{"line": Line(text), "inline": Inline(text),
+		for name, made := range map[string]string{"line": Line(text), "inline": inline(text),
 			"quote": Quote(text)} {
 			if strings.Contains(made, bad) {
 				t.Errorf("%s of %q: %q", name, text, made)
@@ -55,7 +55,7 @@ func TestNothingIsFound(t *testing.T) {
 		"pay/retry.go:3": "`pay/retry.go:3`", "-rf": "`-rf`", "a`b": "``a`b``", "`x`": "`` `x` ``", "": "` `",
 		"fix-auth-12/x": "`fix-auth-12/x`", "a\nb": "`a b`",
 	} {
-		if got := Inline(text); got != want {
+		if got := inline(text); got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)
 		}
 	}
@@ -82,7 +82,7 @@ func FuzzQuote(f *testing.F) {
 				t.Fatalf("%q: %q in %q", text, bad, made)
 			}
 		}
-		if in := Inline(text); strings.ContainsAny(in, "\n\r") || !strings.HasPrefix(in, "`") ||
+		if in := inline(text); strings.ContainsAny(in, "\n\r") || !strings.HasPrefix(in, "`") ||
 			!strings.HasSuffix(in, "`") {
 			t.Fatalf("%q: %q", text, in)
 		}

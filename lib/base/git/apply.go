@@ -46,7 +46,7 @@ func (d *Drift) Error() string {
 		names []string
 	}{{"changed by commits since " + d.Base[:min(12, len(d.Base))], d.Moved}, {"staged", d.Staged},
 		{"changed in the checkout", d.Dirty},
-		{"in the checkout as a filter of git makes them", d.Filtered},
+		{"converted in the checkout by a filter of git", d.Filtered},
 		{"left out of the sparse checkout", d.Sparse}} {
 		if len(part.names) > 0 {
 			said = append(said, part.what+": "+few(part.names))
@@ -65,7 +65,7 @@ func (d *Drift) hint() string {
 		return "merge --branch makes a branch of the patch, which git can then merge or rebase; or run the task again from here"
 	}
 	if len(d.Staged)+len(d.Dirty) == 0 {
-		return "merge --branch makes a branch of the patch, which git can then merge: it knows how to make these files"
+		return "merge --branch makes a branch of the patch, which git can then merge: git applies the filters of these files"
 	}
 	return "commit, stash or undo your own changes to these files; or merge --branch, which touches none"
 }

@@ -307,7 +307,7 @@ func TestPatchThatLies(t *testing.T) {
 	q.Changes = q.Changes[1:] // as if the reader had been led past a file
 	before := read(t, r.Root)
 	if _, err := r.Apply(t.Context(), &q, r.merge(base)); err == nil ||
-		!strings.Contains(err.Error(), "did not say so") {
+		!strings.Contains(err.Error(), "does not list") {
 		t.Errorf("got %v", err)
 	}
 	if other := checked(t, []byte(file("pay/retry.go", "100644")), Rules{}); other != nil {

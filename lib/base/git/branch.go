@@ -87,7 +87,7 @@ func (r *Repo) branch(ctx context.Context, s *shadow, p *Patch, c Commit) (strin
 	case strings.TrimSpace(string(at)) == id:
 		return id, nil
 	}
-	return "", sysexit.Hint(sysexit.With(sysexit.No, errors.New("there is another branch of that name")),
+	return "", sysexit.Hint(sysexit.With(sysexit.No, errors.New("another branch has that name")),
 		"git branch -m "+c.Branch+" another-name")
 }
 
@@ -141,7 +141,7 @@ func (s *shadow) result(ctx context.Context, p *Patch, base string) (string, []s
 	for _, st := range steps {
 		if !said[st.Path] || badPath(st.Path) != "" || !plainMode(st.Old.Mode) || !plainMode(st.New.Mode) {
 			return "", nil, sysexit.With(sysexit.NoPerm,
-				fmt.Errorf("patch refused: git would change %q, and the patch did not say so", st.Path))
+				fmt.Errorf("patch refused: git would change %q, which the patch does not list", st.Path))
 		}
 	}
 	return tree, steps, nil

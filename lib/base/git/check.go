@@ -37,12 +37,12 @@ func Check(patch []byte, allow Rules) (*Patch, error) {
 		p.modes(c, allow)
 		for _, name := range c.names() {
 			if touched[name] {
-				p.refuse(name, "stands in the patch twice")
+				p.refuse(name, "occurs in the patch twice")
 			}
 			touched[name] = true
 		}
 		if other, ok := folded[plainPath(c.Path)]; ok && other != c.Path && c.Kind != Deleted {
-			p.note(c.Path, "differs from "+other+" only in ways that some systems do not see")
+			p.note(c.Path, "differs from "+other+" only in ways that some file systems ignore")
 		}
 		folded[plainPath(c.Path)] = c.Path
 	}
@@ -119,7 +119,7 @@ func (p *Patch) modes(c Change, allow Rules) {
 			p.refuse(c.Path, "becomes a program (+x)")
 		}
 	case c.OldMode == modeExec && c.NewMode == modeFile:
-		p.note(c.Path, "is no program any more (-x)")
+		p.note(c.Path, "is no longer a program (-x)")
 	}
 }
 

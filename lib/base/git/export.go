@@ -240,7 +240,7 @@ func (w *walk) file(name string, kind fs.FileMode) error {
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
-		return sysexit.With(sysexit.IO, fmt.Errorf("%q: changes while it is read", name))
+		return sysexit.With(sysexit.IO, fmt.Errorf("%q: changed while it was read", name))
 	}
 	mode := modeFile
 	if info.Mode()&0o100 != 0 {
@@ -260,7 +260,7 @@ func (w *walk) contents(name, mode string, f *os.File, size int64) error {
 	fmt.Fprintf(h, "blob %d\x00", size)
 	n, err := io.Copy(h, io.LimitReader(f, size+1))
 	if err != nil || n != size {
-		return sysexit.With(sysexit.IO, errors.Join(fmt.Errorf("%q: changes while it is read", name), err))
+		return sysexit.With(sysexit.IO, errors.Join(fmt.Errorf("%q: changed while it was read", name), err))
 	}
 	id := hex.EncodeToString(h.Sum(nil))
 	if id == w.tree[name].id {

@@ -175,7 +175,7 @@ func (j *journal) ready(st *step) error {
 			return err
 		}
 		if got != v.ID {
-			return fmt.Errorf("git wrote something else than %s", v.ID)
+			return fmt.Errorf("git wrote an object other than %s", v.ID)
 		}
 		if crlf {
 			if err := j.toCRLF(name); err != nil {
@@ -293,7 +293,7 @@ func (j *journal) emptied(dir string) error {
 	}
 	for _, e := range all {
 		if !e.IsDir() {
-			return fmt.Errorf("%q: a file is wanted where there is a folder that is not empty", dir)
+			return fmt.Errorf("%q: should become a file, and is a folder that is not empty", dir)
 		}
 		if err := j.emptied(path.Join(dir, e.Name())); err != nil {
 			return err

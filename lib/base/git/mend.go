@@ -36,11 +36,11 @@ func (j *journal) mend() (*Mended, error) {
 	}
 	var rec record
 	if err := json.Unmarshal(b, &rec); err != nil {
-		return nil, sysexit.With(sysexit.Data, fmt.Errorf("mend merge: %q: %w", j.name("journal.json"), err))
+		return nil, sysexit.With(sysexit.Data, fmt.Errorf("recover merge: %q: %w", j.name("journal.json"), err))
 	}
 	m, err := j.undo(rec)
 	if err != nil {
-		return m, sysexit.With(sysexit.IO, fmt.Errorf("mend merge that was cut short: %w", err))
+		return m, sysexit.With(sysexit.IO, fmt.Errorf("recover interrupted merge: %w", err))
 	}
 	j.tidy(rec)
 	return m, nil
@@ -61,8 +61,8 @@ func (j *journal) undo(rec record) (*Mended, error) {
 		}
 	}
 	if len(foreign) > 0 {
-		return m, sysexit.Hint(fmt.Errorf("changed by somebody since: %s", few(foreign)),
-			fmt.Sprintf("as they were, and as the patch has them, these files are in %q and %q: put them right, then remove %q and merge again", j.name("old"), j.name("new"), j.dir))
+		return m, sysexit.Hint(fmt.Errorf("changed since: %s", few(foreign)),
+			fmt.Sprintf("the files before the merge are in %q, those of the patch in %q: correct the checkout, then remove %q and merge again", j.name("old"), j.name("new"), j.dir))
 	}
 	if m.Done = len(m.Files) == len(rec.Steps); m.Done {
 		return m, j.settle(rec)

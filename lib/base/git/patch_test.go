@@ -24,12 +24,12 @@ func file(name, mode string) string {
 
 func TestCheckRefuses(t *testing.T) {
 	for name, why := range map[string]string{
-		"../x": "climbs", "a/../../x": "climbs", "a/./b": "climbs", "a//b": "empty name",
+		"../x": "path with ..", "a/../../x": "path with ..", "a/./b": "path with ..", "a//b": "empty name",
 		"/etc/passwd": "absolute", "C:/x": "absolute", "c:x": "absolute",
 		"a\\..\\b": "backslash", ".git/config": ".git", ".GIT/config": ".git",
 		".Git/hooks/pre-commit": ".git", "a/.git/config": ".git", ".git": ".git",
-		".g\u200cit/config": "cannot be seen", ".git\ufeff/x": "cannot be seen",
-		"\u202egit.": "cannot be seen", ".git./x": ".git", ".git /x": ".git", ".git . ./x": ".git",
+		".g\u200cit/config": "invisible", ".git\ufeff/x": "invisible",
+		"\u202egit.": "invisible", ".git./x": ".git", ".git /x": ".git", ".git . ./x": ".git",
 		"git~1/x": ".git", "GIT~1/x": ".git", "git~12/x": ".git", ".git::$INDEX_ALLOCATION/x": ".git",
 		".git:x/y":       ".git",
 		".agents/runs/x": ".agents", ".AGENTS/x": ".agents", "a\nb": "control", "a\tb": "control",
@@ -69,7 +69,7 @@ func TestCheckModes(t *testing.T) {
 		{file("x", "100777"), "mode 100777", ""},
 		{file("x", "104755"), "mode 104755", ""},
 		{change("100644", "100755"), "becomes a program", ""},
-		{change("100755", "100644"), "", "no program any more"},
+		{change("100755", "100644"), "", "no longer a program"},
 		{change("100644", "120000"), "symbolic link", ""},
 		{"diff --git a/x b/x\ndeleted file mode 120000\nindex 257cc56..0000000\n--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-foo\n\\ No newline at end of file\n", "symbolic link", ""},
 		{"diff --git a/x b/x\nindex 257cc56..257cc57 120000\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-foo\n+bar\n",
@@ -77,7 +77,7 @@ func TestCheckModes(t *testing.T) {
 		{"diff --git a/x b/x\nindex 257cc56..257cc57 160000\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-Subproject commit 1\n+Subproject commit 2\n", "submodule", ""},
 		{file("a/.gitattributes", "100644"), "", "how git treats files"},
 		{file(".gitmodules", "100644"), "", "submodules"},
-		{file("CLAUDE.md", "100644"), "", "agents are told"},
+		{file("CLAUDE.md", "100644"), "", "instructions of agents"},
 		{file(".claude/settings.json", "100644"), "", "run (.claude)"},
 		{file(".github/workflows/x.yml", "100644"), "", "build server"},
 		{file(".circleci/config.yml", "100644"), "", "build server"},
@@ -94,7 +94,7 @@ func TestCheckModes(t *testing.T) {
 		{file("x", "100644") + file("X", "100644"), "", "differs from"},
 		{"diff --git a/x b/.git/y\nsimilarity index 100%\nrename from x\nrename to .git/y\n",
 			"inside .git", ""},
-		{"diff --git a/../x b/y\nsimilarity index 100%\ncopy from ../x\ncopy to y\n", "climbs", ""},
+		{"diff --git a/../x b/y\nsimilarity index 100%\ncopy from ../x\ncopy to y\n", "path with ..", ""},
 	} {
 		p, err := Check([]byte(tt.patch), Rules{})
 		if err != nil {

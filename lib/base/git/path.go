@@ -33,7 +33,7 @@ func badPath(path string) string {
 			return "control character in path"
 		}
 		if hidden(r) {
-			return "character in path that cannot be seen"
+			return "invisible character in path"
 		}
 	}
 	for i, name := range strings.Split(path, "/") {
@@ -41,7 +41,7 @@ func badPath(path string) string {
 		case name == "":
 			return "empty name in path"
 		case name == "." || name == "..":
-			return "path that climbs"
+			return "path with .."
 		case len(name) > maxName:
 			return "name too long"
 		case isDotGit(name):
@@ -93,10 +93,10 @@ func instructive(path string) string {
 	case base == ".gitmodules" || strings.HasPrefix(base, "gitmod~") || strings.HasPrefix(base, "gi7eba~"):
 		return "changes submodules (.gitmodules)"
 	case base == ".gitignore":
-		return "changes what git does not see (.gitignore)"
+		return "changes what git ignores (.gitignore)"
 	case base == "claude.md" || base == "agents.md" || base == "gemini.md" || base == ".mcp.json" ||
 		base == ".cursorrules":
-		return "changes what agents are told"
+		return "changes the instructions of agents"
 	case first == ".claude" || first == ".codex" || first == ".cursor" || first == ".gemini" ||
 		first == ".vscode" || first == ".idea" || first == ".devcontainer":
 		return "changes what agents or editors run (" + first + ")"

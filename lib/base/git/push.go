@@ -124,7 +124,7 @@ func pushError(err error) error {
 	switch {
 	case has("Updates were rejected"):
 		return sysexit.Hint(sysexit.With(sysexit.No, err),
-			"there is another branch of that name over there: rename or delete it")
+			"the remote has another branch of that name: rename or delete it")
 	case has("Authentication failed", "could not read Username", "error: 401", "error: 403",
 		"Permission denied"):
 		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err),

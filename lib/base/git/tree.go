@@ -35,7 +35,7 @@ func (r *Repo) Create(ctx context.Context, dir, id string) (err error) {
 		return err
 	}
 	if _, err := os.Lstat(dir); err == nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("make worktree %q: it is there already", dir))
+		return sysexit.With(sysexit.IO, fmt.Errorf("make worktree %q: it already exists", dir))
 	}
 	defer func() {
 		if err != nil {

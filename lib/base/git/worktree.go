@@ -56,7 +56,7 @@ func Open(ctx context.Context, dir, scratch string) (*Repo, error) {
 		above := filepath.Dir(r.Root)
 		if !errors.Is(err, fs.ErrNotExist) || above == r.Root {
 			return nil, sysexit.Hint(sysexit.With(sysexit.NoInput,
-				fmt.Errorf("open %q: no git repository: %w", dir, err)), "git init, and commit what is there")
+				fmt.Errorf("open %q: no git repository: %w", dir, err)), "run git init, and commit the files")
 		}
 		r.Root = above
 	}
@@ -156,7 +156,7 @@ func (r *Repo) Head(ctx context.Context) (string, error) {
 	id := strings.TrimSpace(string(out))
 	if err != nil || !hexID.MatchString(id) {
 		return "", sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("head of %q: no commit", r.Root)),
-			"commit what is there first")
+			"commit the files first")
 	}
 	return id, nil
 }

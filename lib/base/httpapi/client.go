@@ -283,7 +283,7 @@ func bare(err error) error {
 func refusal(resp *http.Response, body []byte) error {
 	e := &Error{Status: resp.StatusCode, After: RetryAfter(resp.Header), Body: body[:min(len(body), 64<<10)]}
 	if resp.StatusCode >= 300 && resp.StatusCode < 400 {
-		return sysexit.Hint(e, "the server sends us elsewhere: write the final address in the configuration")
+		return sysexit.Hint(e, "the server redirects: write the final address into the configuration")
 	}
 	return e
 }

@@ -156,7 +156,7 @@ func (d *decoder) next() byte {
 // text skips a string and returns its raw content.
 func (d *decoder) text() (inside []byte, escaped bool) {
 	from := d.i + 1
-	d.i, escaped = StringEnd(d.b, d.i)
+	d.i, escaped = stringEnd(d.b, d.i)
 	return d.b[from : d.i-1], escaped
 }
 

@@ -33,9 +33,9 @@ func (s *Scanner) str() (escaped bool, err error) {
 	}
 }
 
-// StringEnd returns the end of the string that begins at b[i], in a checked line, and whether it
+// stringEnd returns the end of the string that begins at b[i], in a checked line, and whether it
 // has escapes.
-func StringEnd(b []byte, i int) (end int, escaped bool) {
+func stringEnd(b []byte, i int) (end int, escaped bool) {
 	for i = plain(b, i+1); b[i] == '\\'; i = plain(b, i+2) {
 		escaped = true
 	}

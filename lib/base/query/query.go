@@ -21,8 +21,8 @@ const maxSteps = 2_000_000
 // maxSource is the maximum length of a condition, in bytes.
 const maxSource = 64 << 10
 
-// ErrTooLong reports that a condition exceeded maxSteps.
-var ErrTooLong = fmt.Errorf("no answer within %d steps", maxSteps)
+// errTooLong reports that a condition exceeded maxSteps.
+var errTooLong = fmt.Errorf("no answer within %d steps", maxSteps)
 
 // Query is a compiled condition. It is safe for concurrent use.
 type Query struct {
@@ -130,7 +130,7 @@ func (s *steps) Done() <-chan struct{} {
 
 func (s *steps) Err() error {
 	if s.n > maxSteps {
-		return ErrTooLong
+		return errTooLong
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func TestEndlessConditionIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := q.Match([]byte(`{}`)); !errors.Is(err, ErrTooLong) {
+	if _, err := q.Match([]byte(`{}`)); !errors.Is(err, errTooLong) {
 		t.Errorf("%v", err)
 	}
 }

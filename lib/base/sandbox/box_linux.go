@@ -152,7 +152,7 @@ func (b *Box) Admit() error {
 	}
 	order := b.order(hello)
 	if err := json.NewEncoder(b.channel).Encode(order); err != nil {
-		return fmt.Errorf("tell a sandbox what to run: %w", err)
+		return fmt.Errorf("send the command to a sandbox: %w", err)
 	}
 	ready, files, _, err := receive(b.channel)
 	if err != nil {
@@ -182,7 +182,7 @@ func (b *Box) hello() (message, error) {
 	hello, _, pid, err := receive(b.channel)
 	switch {
 	case errors.Is(err, io.EOF):
-		return hello, sysexit.With(sysexit.Config, errors.New("bubblewrap could not put up a sandbox"))
+		return hello, sysexit.With(sysexit.Config, errors.New("bubblewrap could not make a sandbox"))
 	case err != nil:
 		return hello, startFailed(hello, err)
 	case hello.Protocol != protocol:

@@ -60,7 +60,7 @@ var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/d
 func Inside(fd string) error {
 	n, err := strconv.Atoi(fd)
 	if err != nil || n < 3 {
-		return sysexit.With(sysexit.Usage, errors.New("the inner end of a sandbox is not started by hand"))
+		return sysexit.With(sysexit.Usage, errors.New("this is an internal command of the sandbox"))
 	}
 	// Landlock and the filter apply to the thread, and are inherited by the program.
 	runtime.LockOSThread()
@@ -70,7 +70,7 @@ func Inside(fd string) error {
 	channel := os.NewFile(uintptr(n), "outer end")
 	if err := send(n, message{Protocol: protocol, Landlock: landlockABI()}); err != nil {
 		return sysexit.With(sysexit.Usage,
-			fmt.Errorf("the inner end of a sandbox is not started by hand: %w", err))
+			fmt.Errorf("this is an internal command of the sandbox: %w", err))
 	}
 	err = become(channel, n)
 	m := message{Error: err.Error()}
@@ -87,7 +87,7 @@ func become(channel io.Reader, fd int) error {
 	var o order
 	in := json.NewDecoder(channel)
 	if err := in.Decode(&o); err != nil {
-		return fmt.Errorf("take orders: %w", err)
+		return fmt.Errorf("read the sandbox's request: %w", err)
 	}
 	sockets, ports, err := listen(o.Listen)
 	if err != nil {
@@ -98,7 +98,7 @@ func become(channel io.Reader, fd int) error {
 		return err
 	}
 	if err := in.Decode(new(leave)); err != nil {
-		return fmt.Errorf("take orders: %w", err)
+		return fmt.Errorf("read the sandbox's request: %w", err)
 	}
 	if err := os.Chdir(o.Dir); err != nil {
 		return err
@@ -189,7 +189,7 @@ func send(fd int, m message, files ...int) error {
 		rights = unix.UnixRights(files...)
 	}
 	if err := unix.Sendmsg(fd, text, rights, nil, 0); err != nil {
-		return fmt.Errorf("speak to the outer end: %w", err)
+		return fmt.Errorf("report to the outer process: %w", err)
 	}
 	return nil
 }

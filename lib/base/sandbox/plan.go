@@ -97,11 +97,11 @@ func (p *plan) folder(s Spec) error {
 	}
 	if p.dir = dir; dir == "/" {
 		return sysexit.With(sysexit.Config,
-			errors.New("the codebase is the whole machine: that cannot be shown to a program"))
+			errors.New("the codebase is the root folder, which no program may see"))
 	}
 	if home, err := os.UserHomeDir(); err == nil && home != "/" && below(dir, home) {
 		return sysexit.Hint(sysexit.With(sysexit.Config,
-			fmt.Errorf("the codebase %q holds your home: that cannot be shown to a program", dir)),
+			fmt.Errorf("the codebase %q contains your home folder, which no program may see", dir)),
 			"name a folder below it under `codebases:`")
 	}
 	kind := readOnly
@@ -148,10 +148,10 @@ func (p *plan) show(kind, path string, optional bool) error {
 	case err != nil && optional:
 		return nil
 	case err != nil:
-		return sysexit.With(sysexit.NoInput, fmt.Errorf("show a program its files: %w", err))
+		return sysexit.With(sysexit.NoInput, fmt.Errorf("mount a program's files: %w", err))
 	case real == "/":
 		return sysexit.With(sysexit.Config,
-			fmt.Errorf("show a program its files: %q is the whole machine", path))
+			fmt.Errorf("mount a program's files: %q is the root folder", path))
 	}
 	for _, l := range links {
 		p.entries = append(p.entries, entry{kind: symlink, from: l.target, at: l.at})

@@ -204,7 +204,7 @@ func TestPlanRefuses(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	for name, s := range map[string]Spec{
-		"the whole machine": {Dir: "/"}, "the home": {Dir: home},
+		"the root folder": {Dir: "/"}, "the home": {Dir: home},
 		"what holds the home":      {Dir: filepath.Dir(home)},
 		"what is not there":        {Dir: home + "/none"},
 		"a home that is not there": {Dir: t.TempDir(), Home: home + "/none"},

@@ -166,7 +166,7 @@ func (s *Store) makeKey() ([]byte, error) {
 	if all, err := s.Names(); err != nil || len(all) > 0 {
 		return nil, errors.Join(err,
 			sysexit.Hint(sysexit.With(sysexit.NoPerm,
-				fmt.Errorf("key %q: is gone, and %d secrets need it", s.keyFile, len(all))),
+				fmt.Errorf("key %q: is missing, and %d secrets need it", s.keyFile, len(all))),
 				"put it back, or remove the files in "+Dir+"/ of the home"))
 	}
 	dir, err := durable.MakeHome(filepath.Dir(s.keyFile))

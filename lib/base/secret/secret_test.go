@@ -97,7 +97,7 @@ func TestHomeAloneDecryptsNothing(t *testing.T) {
 	if _, err := s.Get("a"); err == nil {
 		t.Error("read without the key")
 	}
-	if err := s.Set("b", value); err == nil || !strings.Contains(err.Error(), "gone") {
+	if err := s.Set("b", value); err == nil || !strings.Contains(err.Error(), "is missing") {
 		t.Errorf("a second key beside the first one's secrets: %v", err)
 	}
 }

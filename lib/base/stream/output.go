@@ -51,7 +51,7 @@ func openSink(out Output) (*sink, error) {
 		err = s.lock.On(home, base)
 	}
 	if errors.Is(err, durable.ErrLocked) {
-		err = sysexit.Hint(err, "another process appends to this file; one at a time may")
+		err = sysexit.Hint(err, "another process appends to this file; only one may")
 	}
 	if err != nil {
 		return nil, firstError(fmt.Errorf("write %q: %w", out.File, err), s.close())

@@ -99,7 +99,7 @@ func (s *seeker) cursor(in Input) (int64, error) {
 	if !there {
 		err = sysexit.Hint(sysexit.With(sysexit.Data,
 			fmt.Errorf("no record with seq %d where it belongs: the file was cut or replaced", in.After)),
-			"put the old file back, or begin anew by moving away what was made from it")
+			"restore the old file, or start again by moving away the files made from it")
 	}
 	return off, err
 }

@@ -191,7 +191,7 @@ func (t *tail) unchanged() error {
 func (t *tail) broken(what string) error {
 	return sysexit.Hint(sysexit.With(sysexit.Data,
 		fmt.Errorf("follow %q: the file was %s after %d bytes were read", t.path, what, t.off)),
-		"logs are only appended to; put it back, or begin anew")
+		"logs are only appended to: restore it, or start again")
 }
 
 // Close closes the tail.

@@ -21,8 +21,8 @@ const prefix = "tri-"
 // short matches valid short names: neither a path nor an option.
 var short = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
 
-// Builtin are the commands of tri itself, for suggestions.
-var Builtin = []string{"demo", "down", "help", "init", "logs", "restore", "try", "up"}
+// builtin are the commands of tri itself, for suggestions.
+var builtin = []string{"demo", "down", "help", "init", "logs", "restore", "try", "up"}
 
 // aliases are short forms of commands.
 var aliases = map[string][]string{"up": {"supervise", "run", "--detach"}, "down": {"supervise", "stop"},
@@ -78,14 +78,14 @@ func Find(program string) (string, error) {
 		}
 	}
 	err := sysexit.With(sysexit.Usage, fmt.Errorf("unknown command %q", name))
-	if near := sysexit.Nearest(name, append(Names(), Builtin...)); near != "" {
+	if near := sysexit.Nearest(name, append(names(), builtin...)); near != "" {
 		return "", sysexit.Hint(err, fmt.Sprintf("did you mean %q?", near))
 	}
 	return "", sysexit.Hint(err, "tri help lists the commands")
 }
 
-// Names returns the short names of all available programs, sorted.
-func Names() []string {
+// names returns the short names of all available programs, sorted.
+func names() []string {
 	var names []string
 	for _, dir := range append([]string{Dir()}, filepath.SplitList(os.Getenv("PATH"))...) {
 		entries, err := os.ReadDir(dir)
@@ -113,7 +113,7 @@ func Complete(w io.Writer, words []string) error {
 	if len(words) > 0 {
 		return Exec(append(slices.Clone(words), "--generate-bash-completion"))
 	}
-	all := append(Names(), Builtin...)
+	all := append(names(), builtin...)
 	slices.Sort(all)
 	_, err := io.WriteString(w, strings.Join(slices.Compact(all), "\n")+"\n")
 	return sysexit.With(sysexit.IO, err)
@@ -149,7 +149,7 @@ var purposes = []struct{ name, does string }{
 // Help shows the usage of the program args[0]. Without an argument it lists the programs: the
 // toolkit's in pipe order, then others.
 func Help(w io.Writer, args []string) error {
-	if len(args) > 0 && slices.Contains(Builtin, args[0]) {
+	if len(args) > 0 && slices.Contains(builtin, args[0]) {
 		self, err := os.Executable()
 		if err != nil {
 			return fmt.Errorf("show help of %s: %w", args[0], err)
@@ -159,7 +159,7 @@ func Help(w io.Writer, args []string) error {
 	if len(args) > 0 {
 		return Exec([]string{args[0], "--help"})
 	}
-	there := Names()
+	there := names()
 	var b strings.Builder
 	b.WriteString("Begin:\n")
 	for _, c := range []struct{ name, does string }{
@@ -167,7 +167,7 @@ func Help(w io.Writer, args []string) error {
 		{"try", "draft answers to the questions of an exported history, in shadow"},
 		{"init", "ask a few questions and write a configuration"},
 		{"up", "start the pipeline"},
-		{"logs", "show what its stages say"},
+		{"logs", "show the messages of its stages"},
 		{"down", "end it"},
 	} {
 		fmt.Fprintf(&b, "  tri %-12s %s\n", c.name, c.does)
@@ -184,7 +184,7 @@ func Help(w io.Writer, args []string) error {
 	if len(there) > 0 {
 		fmt.Fprintf(&b, "\nAlso here: %s\n", strings.Join(there, " "))
 	}
-	b.WriteString("\ntri NAME -h shows how a tool is used; man tri tells the rest.\n")
+	b.WriteString("\ntri NAME -h shows how a tool is used; man tri has the details.\n")
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return sysexit.With(sysexit.IO, fmt.Errorf("write help: %w", err))
 	}

@@ -25,7 +25,7 @@ func TestFind(t *testing.T) {
 	if got, err := Find("tri-one"); err != nil || got != filepath.Join(bin, "tri-one") {
 		t.Errorf("%q, %v", got, err)
 	}
-	if names := Names(); !slices.Equal(names, []string{"one"}) {
+	if names := names(); !slices.Equal(names, []string{"one"}) {
 		t.Errorf("%q", names)
 	}
 	for name, hint := range map[string]string{

@@ -76,7 +76,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 		if hints := sysexit.Hints(err); len(hints) > 0 {
 			mend = hints[0]
 		}
-		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("ask who we are: %v", err), Mend: mend}}
+		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("identify the bot: %v", err), Mend: mend}}
 	}
 	self = event.Sender{ID: me.ID, Type: "bot", Name: me.Username}
 	say(chat.Finding{Name: "token", OK: true, Text: me.Username + " " + me.ID})
@@ -100,7 +100,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	}
 	if skew, ok := c.api.Skew(); ok && skew.Abs() > maxSkew {
 		say(chat.Finding{Name: "clock", Warn: true,
-			Text: fmt.Sprintf("Discord's clock is %v off ours", skew.Round(time.Second)),
+			Text: fmt.Sprintf("Discord's clock differs by %v from this machine's", skew.Round(time.Second)),
 			Mend: "set this machine's clock: timedatectl set-ntp true"})
 	}
 	return self, findings
@@ -126,7 +126,7 @@ func (c *Client) checkIntents(ctx context.Context) chat.Finding {
 func (c *Client) checkChat(ctx context.Context, p *place, me user) chat.Finding {
 	if p.Guild == "" && !p.isPrivate() {
 		return chat.Finding{Name: "chat", Text: "the bot cannot see " + p.ID,
-			Mend: "add it to that server and, if the channel is private, to the channel; or take it from watched_chats"}
+			Mend: "add it to that server and, if the channel is private, to the channel; or remove it from watched_chats"}
 	}
 	title := strings.TrimSpace("#" + p.Name + " " + p.ID)
 	if p.isPrivate() {

@@ -251,7 +251,7 @@ func (c *Client) me(ctx context.Context) (user, error) {
 	}
 	if !validID(u.ID) {
 		return user{}, sysexit.With(sysexit.Config,
-			errors.New("who we are: the answer is none of Discord's; is api_url right?"))
+			errors.New("identify the bot: the answer is not Discord's; is api_url right?"))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

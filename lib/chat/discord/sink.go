@@ -113,7 +113,7 @@ func (c *Sink) check(chatID, threadID, text string) error {
 	case !validID(chatID) || !validID(threadID):
 		invalid = fmt.Errorf("thread %q: an id is a number", threadID)
 	case shown(text) == "":
-		invalid = errors.New("nothing in it can be seen")
+		invalid = errors.New("it has no visible character")
 	}
 	return c.frame.Check(chatID, text, invalid)
 }

@@ -216,7 +216,7 @@ func (l *listening) address(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if after := time.Duration(g.Limit.After) * time.Millisecond; g.Limit.Remaining < 1 && after > 0 {
-		l.Logf("discord: no session may be begun for %v: something begins too many", after.Round(time.Minute))
+		l.Logf("discord: no session can be started for %v: too many were started", after.Round(time.Minute))
 		if err := l.api.Sleep(ctx, min(after, 24*time.Hour)); err != nil {
 			return "", err
 		}

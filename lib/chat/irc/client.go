@@ -86,7 +86,7 @@ func New(o Options) (*Client, error) {
 		return nil, fault("nick %q: letters, digits and []\\^_{|}-, at most 30", o.Nick)
 	case o.Password != "" && o.NoTLS && !loopback(host):
 		return nil, sysexit.Hint(fault("a password would go over the network in the clear"),
-			"take no_tls out")
+			"remove no_tls")
 	case strings.ContainsAny(o.Password, "\r\n\x00"):
 		return nil, fault("the password has a line end in it")
 	}
@@ -163,12 +163,12 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 		say(chat.Finding{Name: "history", OK: true, Text: "the server keeps history"})
 	} else {
 		say(chat.Finding{Name: "history", Warn: true,
-			Text: "the server keeps no history: what is said while tri-watch is away is lost",
+			Text: "the server keeps no history: messages sent while tri-watch is not connected are lost",
 			Mend: "connect through a bouncer that has chathistory, or accept it"})
 	}
 	if !k.caps["message-tags"] {
 		say(chat.Finding{Name: "ids", Warn: true, Text: "the server gives messages no ids",
-			Mend: "accept it: a reply is then not known again when it is heard"})
+			Mend: "accept it: tri then does not recognize its own replies"})
 	}
 	return self, findings
 }

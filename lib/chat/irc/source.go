@@ -197,7 +197,7 @@ func (l *listening) history(ctx context.Context, k *conn) error {
 			l.last[fold(channel)] = since
 		}
 		if k.history == 0 || !k.caps["batch"] || !k.caps["server-time"] || !k.caps["message-tags"] {
-			l.Logf("irc: %s: this server keeps no history: what was said since %s is lost", channel,
+			l.Logf("irc: %s: this server keeps no history: messages since %s are lost", channel,
 				since.UTC().Format(time.RFC3339))
 			continue
 		}

@@ -60,7 +60,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	say := func(f chat.Finding) { findings = append(findings, f) }
 	me, err := c.me(ctx)
 	if err != nil {
-		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("ask who we are: %v", err),
+		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("identify the bot: %v", err),
 			Mend: hint(err, "is "+c.o.URL+" reached from here?")}}
 	}
 	self = event.Sender{ID: me.OpenID, Type: "bot", Name: me.Name}
@@ -77,7 +77,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	}
 	if skew, ok := c.api.Skew(); ok && skew.Abs() > maxSkew {
 		say(chat.Finding{Name: "clock", Warn: true,
-			Text: fmt.Sprintf("the platform's clock is %v off ours", skew.Round(time.Second)),
+			Text: fmt.Sprintf("the platform's clock differs by %v from this machine's", skew.Round(time.Second)),
 			Mend: "set this machine's clock: timedatectl set-ntp true"})
 	}
 	return self, findings
@@ -150,7 +150,7 @@ func (c *Client) checkChat(ctx context.Context, id string) chat.Finding {
 			text = fmt.Sprintf("%s: %v", id, err)
 		}
 		return chat.Finding{Name: "chat", Text: text,
-			Mend: "Settings > Bots > Add Bot there, or take it from watched_chats"}
+			Mend: "Settings > Bots > Add Bot there, or remove it from watched_chats"}
 	}
 	c.rooms.Forget(id)
 	r, err := c.room(ctx, id)
@@ -159,8 +159,8 @@ func (c *Client) checkChat(ctx context.Context, id string) chat.Finding {
 		return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: %v", id, err), Mend: hint(err, "try again")}
 	case r.External && !c.o.AllowExternal:
 		return chat.Finding{Name: "chat",
-			Text: fmt.Sprintf("people of other organizations are in %s %s: not heard", r.Name, id),
-			Mend: "chat.allow_external: true, or take it from watched_chats"}
+			Text: fmt.Sprintf("people of other organizations are in %s %s: not read", r.Name, id),
+			Mend: "chat.allow_external: true, or remove it from watched_chats"}
 	}
 	return chat.Finding{Name: "chat", OK: true, Text: "the bot is in " + r.Name}
 }

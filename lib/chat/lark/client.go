@@ -299,7 +299,7 @@ func (c *Client) pages(ctx context.Context, path string, query url.Values,
 		case !r.Get("has_more").Bool():
 			return nil
 		case next == "" || next == query.Get("page_token"):
-			return fmt.Errorf("%s: its pages do not go on", path)
+			return fmt.Errorf("%s: its pages do not advance", path)
 		}
 		query.Set("page_token", next)
 	}

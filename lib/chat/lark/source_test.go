@@ -200,7 +200,7 @@ func TestSilence(t *testing.T) {
 	r.message(id)
 	r.until("another connection", func() bool { return r.up > 1 })
 	r.until("what was the matter", func() bool {
-		return strings.Contains(strings.Join(r.said, "\n"), "no sign of life")
+		return strings.Contains(strings.Join(r.said, "\n"), "no answer in time")
 	})
 }
 

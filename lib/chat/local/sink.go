@@ -193,7 +193,7 @@ func (c *Sink) append(f *os.File, s *sight, line string) (chat.Posted, error) {
 	var before [1]byte
 	if start > 0 {
 		if _, err := f.ReadAt(before[:], start-1); err != nil || before[0] != '\n' {
-			return chat.Posted{}, fmt.Errorf("post to room %q: somebody's unfinished line stands before it",
+			return chat.Posted{}, fmt.Errorf("post to room %q: an unfinished line of another writer is before it",
 				s.name)
 		}
 	}

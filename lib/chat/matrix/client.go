@@ -273,7 +273,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 		if hints := sysexit.Hints(err); len(hints) > 0 {
 			mend = hints[0]
 		}
-		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("ask %s who we are: %v", c.url, err),
+		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("identify the bot at %s: %v", c.url, err),
 			Mend: mend}}
 	}
 	self = event.Sender{ID: me, Type: "bot", Name: c.name(ctx, me)}
@@ -304,7 +304,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	}
 	if skew, ok := c.api.Skew(); ok && skew.Abs() > maxSkew {
 		say(chat.Finding{Name: "clock", Warn: true,
-			Text: fmt.Sprintf("the server's clock is %v off ours", skew.Round(time.Second)),
+			Text: fmt.Sprintf("the server's clock differs by %v from this machine's", skew.Round(time.Second)),
 			Mend: "set this machine's clock: timedatectl set-ntp true"})
 	}
 	return self, findings
@@ -313,7 +313,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 func (c *Client) checkRoom(ctx context.Context, id string) chat.Finding {
 	err := c.get(ctx, path("rooms", id, "state", "m.room.encryption"), nil, &struct{}{}, 0)
 	if err == nil {
-		return chat.Finding{Name: "chat", Text: id + " is encrypted: nothing can be heard there",
+		return chat.Finding{Name: "chat", Text: id + " is encrypted: its messages cannot be read",
 			Mend: "make a room without encryption"}
 	}
 	r, err := c.room(ctx, id)

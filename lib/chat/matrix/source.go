@@ -295,7 +295,7 @@ func (l *listening) take(ctx context.Context, id string, events []roomEvent) err
 			continue
 		case x.Type == "m.room.encrypted" && !l.encrypted[id]:
 			l.encrypted[id] = true
-			l.Logf("matrix: %s is encrypted: what is said there is not heard", id)
+			l.Logf("matrix: %s is encrypted: its messages are not read", id)
 			continue
 		case x.Type == "m.room.name" || x.Type == "m.room.member":
 			l.rooms.Forget(id)

@@ -42,7 +42,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 			mend = hints[0]
 		}
 		return self, []chat.Finding{{Name: "token",
-			Text: fmt.Sprintf("ask %s who we are: %v", c.base.Host, err), Mend: mend}}
+			Text: fmt.Sprintf("identify the bot at %s: %v", c.base.Host, err), Mend: mend}}
 	}
 	self = event.Sender{ID: me.ID, Type: "user", Name: me.Username}
 	account := chat.Finding{Name: "token", OK: true, Text: fmt.Sprintf("%s as %s", c.base, me.Username)}
@@ -56,7 +56,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	findings = append(findings, c.checkChats(ctx)...)
 	if skew, ok := c.api.Skew(); ok && skew.Abs() > maxSkew {
 		findings = append(findings, chat.Finding{Name: "clock", Warn: true,
-			Text: fmt.Sprintf("the server's clock is %v off ours", skew.Round(time.Second)),
+			Text: fmt.Sprintf("the server's clock differs by %v from this machine's", skew.Round(time.Second)),
 			Mend: "set this machine's clock: timedatectl set-ntp true"})
 	}
 	return self, findings
@@ -89,7 +89,7 @@ func (c *Client) checkChats(ctx context.Context) (findings []chat.Finding) {
 				Text: "member of " + strings.TrimSpace(name+" "+id)})
 		default:
 			findings = append(findings, chat.Finding{Name: "chat", Text: "not a member of " + id,
-				Mend: "add the bot to that channel, or take it from watched_chats"})
+				Mend: "add the bot to that channel, or remove it from watched_chats"})
 		}
 	}
 	return findings

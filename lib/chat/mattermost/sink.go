@@ -196,7 +196,7 @@ func (c *Sink) find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 		}
 		if !ok || last.ID == q.Get("fromPost") {
 			return chat.Posted{}, chat.Unprovable,
-				fmt.Errorf("mattermost: thread %s: its pages do not go on", p.ThreadID)
+				fmt.Errorf("mattermost: thread %s: its pages do not advance", p.ThreadID)
 		}
 		q.Set("fromPost", last.ID)
 		q.Set("fromCreateAt", strconv.FormatInt(last.CreateAt, 10))

@@ -81,7 +81,7 @@ func (s *socket) read(ctx context.Context) {
 		}
 		switch {
 		case err != nil && s.dead.Load():
-			d.End = errors.New("websocket: no sign of life")
+			d.End = errors.New("websocket: no answer in time")
 		case err != nil:
 			d.End = fmt.Errorf("websocket: %w", err)
 		}

@@ -28,7 +28,7 @@ type Listener struct {
 // in the log.
 func Listen(platform string, resume chat.Resume, to chat.Handler, overlap time.Duration) *Listener {
 	return &Listener{
-		Platform: platform, Resume: resume, Handler: to, Known: NewWatermark(resume.Last, overlap),
+		Platform: platform, Resume: resume, Handler: to, Known: newWatermark(resume.Last, overlap),
 		Past: len(resume.Last) > 0, reported: map[string]bool{},
 	}
 }
@@ -98,7 +98,7 @@ func (h *History[M]) CatchUp(ctx context.Context, l *Listener) error {
 	slices.SortStableFunc(missed, func(a, b M) int {
 		return cmp.Or(h.Changed(&a).Compare(h.Changed(&b)), cmp.Compare(h.ID(&a), h.ID(&b)))
 	})
-	var fresh Recovered
+	var fresh recovered
 	err = Recover(missed, func(m *M, b *Batch) error {
 		before := len(b.Events)
 		if err := h.Add(ctx, m, b); err != nil {

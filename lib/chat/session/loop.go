@@ -95,8 +95,8 @@ type Watermark struct {
 	Other time.Time
 }
 
-// NewWatermark returns the watermark of a log with the last times last, each moved back by overlap.
-func NewWatermark(last map[string]time.Time, overlap time.Duration) Watermark {
+// newWatermark returns the watermark of a log with the last times last, each moved back by overlap.
+func newWatermark(last map[string]time.Time, overlap time.Duration) Watermark {
 	var h Watermark
 	for id, at := range last {
 		h.Set(id, at.Add(-overlap))

@@ -78,7 +78,7 @@ func TestLoop(t *testing.T) {
 
 func TestWatermark(t *testing.T) {
 	at := func(minute int) time.Time { return time.Date(2026, 11, 21, 9, minute, 0, 0, time.UTC) }
-	h := NewWatermark(map[string]time.Time{"a": at(10), "b": at(20)}, 5*time.Minute)
+	h := newWatermark(map[string]time.Time{"a": at(10), "b": at(20)}, 5*time.Minute)
 	h.Advance("a", at(1))  // never back
 	h.Advance("c", at(14)) // not behind the watermark of all chats
 	h.Advance("b", at(30))

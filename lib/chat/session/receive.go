@@ -122,14 +122,14 @@ func Recover[M any](missed []M, add func(*M, *Batch) error, commit func(*Batch) 
 	return nil
 }
 
-// Recovered counts recovered messages. The zero value is ready for use.
-type Recovered struct {
+// recovered counts recovered messages. The zero value is ready for use.
+type recovered struct {
 	messages int
 	chats    map[string]bool
 }
 
 // Add counts a message of a chat, or a change of one.
-func (n *Recovered) Add(chatID string) {
+func (n *recovered) Add(chatID string) {
 	if n.chats == nil {
 		n.chats = map[string]bool{}
 	}
@@ -138,7 +138,7 @@ func (n *Recovered) Add(chatID string) {
 }
 
 // Report logs the count, unless it is zero.
-func (n *Recovered) Report(platform string, to chat.Handler) {
+func (n *recovered) Report(platform string, to chat.Handler) {
 	if n.messages > 0 {
 		to.Logf("%s: recovered %d messages and changes of %d chats", platform, n.messages, len(n.chats))
 	}

@@ -57,7 +57,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	say := func(f chat.Finding) { findings = append(findings, f) }
 	me, err := c.me(ctx)
 	if err != nil {
-		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("ask who we are: %v", err),
+		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("identify the bot: %v", err),
 			Mend: hint(err, "is slack.com reached from here?")}}
 	}
 	self = event.Sender{ID: me.User, Type: "bot", Name: me.Name}
@@ -77,7 +77,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	}
 	if skew, ok := c.api.Skew(); ok && skew.Abs() > maxSkew {
 		say(chat.Finding{Name: "clock", Warn: true,
-			Text: fmt.Sprintf("Slack's clock is %v off ours", skew.Round(time.Second)),
+			Text: fmt.Sprintf("Slack's clock differs by %v from this machine's", skew.Round(time.Second)),
 			Mend: "set this machine's clock: timedatectl set-ntp true"})
 	}
 	return self, findings
@@ -155,11 +155,11 @@ func (c *Client) checkChat(ctx context.Context, id string) chat.Finding {
 		return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: %v", id, err), Mend: hint(err, "try again")}
 	case !r.Member:
 		return chat.Finding{Name: "chat", Text: strings.TrimSpace("not a member of " + r.Name + " " + id),
-			Mend: "/invite the bot there, or take it from watched_chats"}
+			Mend: "/invite the bot there, or remove it from watched_chats"}
 	case r.Shared && !c.o.AllowExternal:
 		return chat.Finding{Name: "chat",
-			Text: fmt.Sprintf("%s %s is shared with another organization: not heard", r.Name, id),
-			Mend: "chat.allow_external: true, or take it from watched_chats"}
+			Text: fmt.Sprintf("%s %s is shared with another organization: not read", r.Name, id),
+			Mend: "chat.allow_external: true, or remove it from watched_chats"}
 	case r.Private:
 		return chat.Finding{Name: "chat", OK: true,
 			Text: fmt.Sprintf("member of %s %s, which is private", r.Name, id)}

@@ -74,7 +74,7 @@ func TestCheck(t *testing.T) {
 +socket: Socket Mode is on
 -scopes: missing: metadata.message:read, reactions:write, groups:history, groups:read
 +chat: member of dev C0DEV
--chat: mix C0MIX is shared with another organization: not heard
+-chat: mix C0MIX is shared with another organization: not read
 -chat: not a member of C0NONE C0NONE
 -chat: not a member of out C0OUT
 +chat: member of hush G0HUSH, which is private
@@ -86,7 +86,7 @@ func TestCheck(t *testing.T) {
 	o.Chats = nil
 	o.Now = func() time.Time { return time.Now().Add(-time.Hour) }
 	if got := check(o); !strings.Contains(got, "+scopes") || !strings.Contains(got, "all 3 public") ||
-		!strings.Contains(got, "-clock: Slack's clock is ") {
+		!strings.Contains(got, "-clock: Slack's clock differs") {
 		t.Errorf("got\n%s", got)
 	}
 	o.AppToken = "xapp-1-A0B-other"

@@ -241,11 +241,11 @@ func (c *Client) pages(ctx context.Context, method string, in url.Values, path s
 		next := r.Get("response_metadata.next_cursor").String()
 		switch {
 		case next == "" && r.Get("has_more").Bool():
-			return fmt.Errorf("%s: there is more, and no way to it", method)
+			return fmt.Errorf("%s: there is more, but no cursor", method)
 		case next == "":
 			return nil
 		case next == in.Get("cursor"):
-			return fmt.Errorf("%s: its pages do not go on", method)
+			return fmt.Errorf("%s: its pages do not advance", method)
 		}
 		in.Set("cursor", next)
 	}

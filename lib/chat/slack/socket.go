@@ -159,7 +159,7 @@ func (s *socket) next(ctx context.Context) (delivery, bool) {
 	_, b, err := s.conn.Read(ctx)
 	switch {
 	case err != nil && s.dead.Load():
-		return delivery{End: errors.New("websocket: no sign of life")}, true
+		return delivery{End: errors.New("websocket: no answer in time")}, true
 	case err != nil:
 		return delivery{End: fmt.Errorf("websocket: %w", err)}, true
 	case !gjson.ValidBytes(b):

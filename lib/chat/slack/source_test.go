@@ -183,7 +183,7 @@ func TestDead(t *testing.T) {
 	l := w.listensWith(w.client(o), nil)
 	l.until("its end", func() bool {
 		return slices.ContainsFunc(l.said, func(s string) bool {
-			return strings.Contains(s, "no sign of life")
+			return strings.Contains(s, "no answer in time")
 		})
 	})
 	l.until("another", l.has(w.Say(dev, "ana", "", "anybody?")))

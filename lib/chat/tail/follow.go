@@ -119,7 +119,7 @@ func (l *log) next() (f *os.File, last bool, err error) {
 		i = 0
 	default:
 		if l.pos.First != "" && !l.done {
-			l.Logf("tail: %s: the file that was read up to byte %d is gone or changed: what was written behind that is lost", l.name, l.pos.Offset)
+			l.Logf("tail: %s: the file that was read up to byte %d is gone or changed: lines after that are lost", l.name, l.pos.Offset)
 		}
 		i = n
 	}

@@ -114,7 +114,7 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 	st := &state{to: to, at: map[string]position{}}
 	if resume.State != nil {
 		if err := json.Unmarshal(resume.State, &st.at); err != nil {
-			to.Logf("tail: what was saved is not read: %v", err)
+			to.Logf("tail: the saved position cannot be read: %v", err)
 		}
 	}
 	// Without a log, lines from before the first start are old and are skipped. With a log but without

@@ -252,7 +252,7 @@ func TestLost(t *testing.T) {
 	k.wait("two")
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if said := strings.Join(k.said, "\n"); !strings.Contains(said, "is lost") {
+	if said := strings.Join(k.said, "\n"); !strings.Contains(said, "are lost") {
 		t.Errorf("said %q", said)
 	}
 }

@@ -26,7 +26,7 @@ const (
 func (l *listening) catchUp(ctx context.Context) error {
 	if !l.remote() {
 		if l.Past {
-			l.LogOnce("past", "teams: without a tenant and a secret nothing of the past can be read")
+			l.LogOnce("past", "teams: without a tenant and a secret no history can be read")
 		}
 		return nil
 	}

@@ -60,7 +60,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	if !c.remote() {
 		say(chat.Finding{Name: "token", Warn: true,
 			Text: "insecure, without a secret: for the playground only",
-			Mend: "set tenant and the secret, and take insecure away"})
+			Mend: "set tenant and the secret, and remove insecure"})
 		return self, findings
 	}
 	if err := c.service.signIn(ctx); err != nil {
@@ -88,7 +88,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	}
 	if skew, ok := c.service.login.Skew(); ok && skew.Abs() > maxSkew {
 		say(chat.Finding{Name: "clock", Warn: true,
-			Text: fmt.Sprintf("Microsoft's clock is %v off ours", skew.Round(time.Second)),
+			Text: fmt.Sprintf("Microsoft's clock differs by %v from this machine's", skew.Round(time.Second)),
 			Mend: "set this machine's clock: timedatectl set-ntp true"})
 	}
 	return self, findings
@@ -101,8 +101,8 @@ func (c *Client) checkEndpoint(ctx context.Context) chat.Finding {
 	if base == "" {
 		base = "http://" + c.o.Listen
 	}
-	f := chat.Finding{Name: "endpoint", Text: "nobody answers at " + base + pathMessages,
-		Mend: "start tri-watch teams, and lead the proxy to listen:"}
+	f := chat.Finding{Name: "endpoint", Text: "no answer at " + base + pathMessages,
+		Mend: "start tri-watch teams, and point the proxy to listen:"}
 	api, err := c.web(base, nil)
 	if err != nil {
 		f.Text = err.Error()
@@ -113,7 +113,7 @@ func (c *Client) checkEndpoint(ctx context.Context) chat.Finding {
 	switch httpapi.StatusOf(err) {
 	case http.StatusBadRequest, http.StatusUnauthorized:
 		return chat.Finding{Name: "endpoint", OK: true,
-			Text: base + pathMessages + " answers, and lets nobody in without a token"}
+			Text: base + pathMessages + " answers, and refuses calls without a token"}
 	case 0:
 		f.Warn = true // the watcher may not be running
 	}
@@ -134,7 +134,7 @@ func (c *Client) checkChat(ctx context.Context, id string) chat.Finding {
 		permission = "ChannelMessage.Read.Group"
 	}
 	return chat.Finding{Name: "chat", Warn: true,
-		Text: fmt.Sprintf("what was missed in %s cannot be read: %v", id, err),
+		Text: fmt.Sprintf("missed messages in %s cannot be read: %v", id, err),
 		Mend: "add the app there, with " + permission + ", and name its team under groups"}
 }
 

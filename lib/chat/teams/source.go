@@ -214,7 +214,7 @@ func (l *listening) unreadable(chatID string, err error) bool {
 		return false
 	}
 	l.LogOnce("chat "+chatID,
-		"teams: the past of chat %s cannot be read, and what was said while nobody listened is lost: %v",
+		"teams: the history of chat %s cannot be read; messages sent while tri-watch did not run are lost: %v",
 		chatID, err)
 	return true
 }

@@ -40,15 +40,15 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 		if hints := sysexit.Hints(err); len(hints) > 0 {
 			mend = hints[0]
 		}
-		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("ask who we are: %v", err), Mend: mend}}
+		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("identify the bot: %v", err), Mend: mend}}
 	}
 	self = event.Sender{ID: id(me.ID), Type: "bot", Name: me.Username}
 	say(chat.Finding{Name: "token", OK: true, Text: "@" + me.Username})
 	if me.ReadsAll {
-		say(chat.Finding{Name: "privacy", OK: true, Text: "the bot hears all messages of its groups"})
+		say(chat.Finding{Name: "privacy", OK: true, Text: "the bot receives all messages of its groups"})
 	} else {
 		say(chat.Finding{Name: "privacy", Warn: true,
-			Text: "privacy mode is on: the bot hears only commands and replies to itself, where it is no administrator",
+			Text: "privacy mode is on: unless it is an administrator, the bot receives only commands and replies to itself",
 			Mend: "@BotFather: /setprivacy, Disable; then take the bot out of each group and add it again"})
 	}
 	var hook struct {
@@ -60,7 +60,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 		say(chat.Finding{Name: "updates", Text: fmt.Sprintf("ask for the webhook: %v", err),
 			Mend: "try again"})
 	case hook.URL != "":
-		say(chat.Finding{Name: "updates", Text: "a webhook is set, so that updates cannot be asked for",
+		say(chat.Finding{Name: "updates", Text: "a webhook is set, so that updates cannot be polled",
 			Mend: "call deleteWebhook, or make another bot"})
 	default:
 		say(chat.Finding{Name: "updates", OK: true, Text: fmt.Sprintf("%d updates wait", hook.Pending)})
@@ -70,7 +70,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	}
 	if skew, ok := c.api.Skew(); ok && skew.Abs() > maxSkew {
 		say(chat.Finding{Name: "clock", Warn: true,
-			Text: fmt.Sprintf("Telegram's clock is %v off ours", skew.Round(time.Second)),
+			Text: fmt.Sprintf("Telegram's clock differs by %v from this machine's", skew.Round(time.Second)),
 			Mend: "set this machine's clock: timedatectl set-ntp true"})
 	}
 	return self, findings
@@ -81,7 +81,7 @@ func (c *Client) checkChat(ctx context.Context, chatID string, me user) chat.Fin
 	var r room
 	if err := c.call(ctx, "getChat", map[string]any{"chat_id": chatID}, &r, 0); err != nil {
 		return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: %v", chatID, err),
-			Mend: "add the bot to that group, or take it from watched_chats"}
+			Mend: "add the bot to that group, or remove it from watched_chats"}
 	}
 	if r.Type == "private" {
 		return chat.Finding{Name: "chat", OK: true, Text: "private chat " + chatID}

@@ -60,7 +60,7 @@ func (c *Call) Stamped(timeHeader, signatureHeader string, size int,
 	at, signature = c.Header.Get(timeHeader), c.Header.Get(signatureHeader)
 	sec, err := strconv.ParseInt(at, 10, 64)
 	return at, signature, err == nil && len(at) <= 12 && len(signature) == size &&
-		Fresh(time.Unix(sec, 0), now)
+		fresh(time.Unix(sec, 0), now)
 }
 
 // Answer is the response to a call.
@@ -184,8 +184,8 @@ type Once struct {
 // Window is the maximum difference between a call's time and the local clock.
 const Window = 5 * time.Minute
 
-// Fresh reports whether at is within the Window of now.
-func Fresh(at, now time.Time) bool {
+// fresh reports whether at is within the Window of now.
+func fresh(at, now time.Time) bool {
 	d := now.Sub(at)
 	return d <= Window && d >= -Window
 }

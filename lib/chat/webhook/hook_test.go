@@ -235,7 +235,7 @@ func TestOnce(t *testing.T) {
 		off  time.Duration
 		want bool
 	}{{0, true}, {Window, true}, {-Window, true}, {Window + 1, false}, {-Window - 1, false}} {
-		if Fresh(now.Add(tt.off), now) != tt.want {
+		if fresh(now.Add(tt.off), now) != tt.want {
 			t.Errorf("%v", tt.off)
 		}
 	}

@@ -242,7 +242,7 @@ func (g *Gate) allowed(policy decision.Policy) error {
 	err := fmt.Errorf("%q may not decide", g.By)
 	hint := "add the name to team.approvers in config.yaml"
 	if len(policy.Approvers) == 0 {
-		err = fmt.Errorf("nobody may decide: team.approvers is empty")
+		err = fmt.Errorf("no person may decide: team.approvers is empty")
 		hint = fmt.Sprintf("add who may, for example %q, to team.approvers in config.yaml", g.By)
 	}
 	return sysexit.Hint(sysexit.With(sysexit.NoPerm, err), hint)

@@ -379,17 +379,17 @@ func (it *Item) next() string {
 	case Failure:
 		return "redo or dismiss it: tri-approve show " + it.ID
 	case Parked:
-		return "look whether it stands in the chat, then: tri-approve settle " + it.ID
+		return "look whether it is in the chat, then: tri-approve settle " + it.ID
 	case Expired:
 		return "undo brings it back: tri-approve undo " + it.ID
 	case Ended:
-		return "reopen begins it anew: tri-approve reopen " + it.ID
+		return "reopen starts it again: tri-approve reopen " + it.ID
 	case Damaged:
 		return "tri-report verify names what is damaged; compare it with a backup"
 	case Approved:
 		return "undo takes the approval back, as long as it is not being posted"
 	}
-	return "it is being posted; tri-approve list --all shows what becomes of it"
+	return "it is being posted; tri-approve list --all shows the result"
 }
 
 // Find returns the one item of the given kinds that name identifies: by its ID, its thread's UUID or key or
@@ -426,7 +426,7 @@ func (g *Gate) Find(name string, kinds ...string) (*Item, error) {
 		return nil, sysexit.Hint(err, other[0].next())
 	}
 	return nil, sysexit.Hint(sysexit.With(sysexit.No, fmt.Errorf("nothing called %q waits", name)),
-		"tri-approve list names what does")
+		"tri-approve list shows the ids")
 }
 
 func (it *Item) named(name string) bool {

@@ -116,7 +116,7 @@ func TestStaleLook(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(t, g, "1", "q", "y")
-	if _, err := g.Approve(it); err == nil || !strings.Contains(err.Error(), "another draft stands") {
+	if _, err := g.Approve(it); err == nil || !strings.Contains(err.Error(), "not the one that was shown") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"tri/lib/base/text"
 )
 
-// PrintList writes a line for each item, in columns that fit a terminal.
-func PrintList(w io.Writer, items []*Item, now time.Time) error {
+// printList writes a line for each item, in columns that fit a terminal.
+func printList(w io.Writer, items []*Item, now time.Time) error {
 	width, name, mark, most := 0, 20, 80, 80
 	if term.Is(w) {
 		width = term.Width(w)

@@ -72,7 +72,7 @@ func (t *Terminal) form(r decision.Record) error {
 		return err
 	}
 	if approved, _ := s.Form(r.Form); r.Kind == decision.Notice && approved == "" {
-		t.Say("%s: another approver has to say the same", r.Form)
+		t.Say("%s: another approver must confirm it", r.Form)
 	}
 	return nil
 }

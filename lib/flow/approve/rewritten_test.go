@@ -33,7 +33,7 @@ func TestRewrittenTextIsNamed(t *testing.T) {
 func TestUnknownTokens(t *testing.T) {
 	var b page
 	b.cost("  attack", &draft.Usage{TokensUnknown: true, Turns: 2})
-	if got := b.String(); got != "  attack: cost not told, tokens not told, 2 turns, 0s\n" {
+	if got := b.String(); got != "  attack: cost not told, tokens not reported, 2 turns, 0s\n" {
 		t.Errorf("%q", got)
 	}
 }

@@ -194,7 +194,7 @@ func (v View) Print(w io.Writer, now time.Time) error {
 		}
 		p.quote(v.Draft)
 		if text.Visible(v.Draft) != v.Draft {
-			p.line("What cannot be seen is written out as <U+....>.")
+			p.line("Invisible characters are shown as <U+....>.")
 		}
 	}
 	for _, problem := range v.Problems {
@@ -207,7 +207,7 @@ func (v View) Print(w io.Writer, now time.Time) error {
 		p.research(t.InvestigatorReturn)
 	}
 	if v.Kind == Parked {
-		p.head("Look into the chat, then say")
+		p.head("Look in the chat, then run")
 		p.line("tri-approve settle %s posted|retry|drop", v.ID)
 	}
 	return term.Print(w, p.String())
@@ -406,7 +406,7 @@ func (p *page) cost(of string, u *draft.Usage) {
 	}
 	tokens := fmt.Sprintf("%d + %d tokens", u.InputTokens, u.OutputTokens)
 	if u.TokensUnknown {
-		tokens = "tokens not told"
+		tokens = "tokens not reported"
 	}
 	p.line("%s: %s, %s, %s, %v", of, cost, tokens, text.Count(u.Turns, "turn"),
 		time.Duration(u.DurationMS)*time.Millisecond)

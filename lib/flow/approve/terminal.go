@@ -72,7 +72,7 @@ func (t *Terminal) List(all bool) error {
 		return errQuiet
 	}
 	if !t.JSON {
-		return t.wrote(PrintList(t.Out, shown, t.Now()))
+		return t.wrote(printList(t.Out, shown, t.Now()))
 	}
 	for _, it := range shown {
 		if err := t.record(it); err != nil {
@@ -153,10 +153,10 @@ func (t *Terminal) Word(kind, name, note string) error {
 	switch kind {
 	case decision.Dismiss:
 		r, err = t.Dismiss(it, note)
-		done = "dismissed; nothing is posted; tri-approve reopen " + it.ID + " has it investigated anew"
+		done = "dismissed; nothing is posted; tri-approve reopen " + it.ID + " investigates it again"
 	case decision.Escalate:
 		r, err = t.Escalate(it, note)
-		done = "it is looked into for longer"
+		done = "it is investigated in a long run"
 	case decision.Answer:
 		r, err = t.Answer(it, note)
 		done = "answered; it is investigated with that"
@@ -223,7 +223,7 @@ func (t *Terminal) find(name string, kinds []string) (*Item, error) {
 	}
 	it, err := t.Find(name, kinds...)
 	if err == nil && !strings.HasPrefix(it.DraftSHA256, t.SHA) {
-		err = sysexit.With(sysexit.No, fmt.Errorf("%s: another draft stands, with sha256 %.12s", it.Key,
+		err = sysexit.With(sysexit.No, fmt.Errorf("%s: the current draft is another one, with sha256 %.12s", it.Key,
 			it.DraftSHA256))
 	}
 	return it, err
@@ -236,7 +236,7 @@ func (t *Terminal) ask(it *Item, text string, sentences []verdict.Sentence) erro
 		return nil
 	}
 	if !term.Is(t.In) {
-		err := sysexit.With(sysexit.Usage, errors.New("nobody is here to be asked"))
+		err := sysexit.With(sysexit.Usage, errors.New("there is no terminal to ask on"))
 		return sysexit.Hint(err, "--yes approves without asking")
 	}
 	p := new(page)

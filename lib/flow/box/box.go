@@ -85,7 +85,7 @@ func Open(ctx context.Context, dir string, b Box) (*Box, error) {
 	// A repository can contain a link of that name, which may lead anywhere.
 	if info, err := os.Lstat(folder); err == nil && !info.IsDir() {
 		return nil, sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("open %q: not a folder", folder)),
-			"see where it leads, and remove it: what runs leave behind is kept there")
+			"see where it leads, and remove it: runs are stored there")
 	}
 	if _, err := os.Lstat(folder); b.Existing && errors.Is(err, os.ErrNotExist) {
 		return nil, sysexit.Hint(sysexit.With(sysexit.NoInput,

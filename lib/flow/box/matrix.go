@@ -33,8 +33,8 @@ var (
 	}
 )
 
-// Types are the types of run, in the order of their explanation.
-var Types = []string{Scout, Plan, Fix, Review, Benchmark, Ops}
+// types are the types of run, in the order of their explanation.
+var types = []string{Scout, Plan, Fix, Review, Benchmark, Ops}
 
 // agentOf returns the box's own agent, or the investigator if the box has none.
 func agentOf(c *config.Config) config.Agent {
@@ -92,7 +92,7 @@ func (b *Box) envelope(kind, run string, able agent.Ability) (Envelope, error) {
 			"name them under `box: ops_commands:`, as [kubectl get, kubectl describe]")
 	case kind == Ops && !able.Narrows:
 		return e, sysexit.Hint(sysexit.With(sysexit.Config,
-			fmt.Errorf("ops: agent %q cannot be held to the commands that are named", a.Agent)),
+			fmt.Errorf("ops: agent %q cannot be restricted to the named commands", a.Agent)),
 			"name one that can under `box: agent:`, as {agent: claude}")
 	}
 	if able.Commands {

@@ -85,7 +85,7 @@ func (l *live) merge(ctx context.Context, how Merge) error {
 	}
 	if err := patch.Err(); err != nil {
 		return sysexit.Hint(err,
-			"nothing was changed. --allow-exec lets files become programs, --allow-secrets lets pass what is no secret; anything else has to be taken over by hand")
+			"nothing was changed. --allow-exec permits new programs, --allow-secrets what looks like a secret; other changes have to be made by hand")
 	}
 	repo, err := l.repo(ctx)
 	if err != nil {
@@ -236,8 +236,8 @@ func (l *live) ask(ctx context.Context, how Merge, changed int) error {
 		return nil
 	}
 	if !term.Is(l.In) || !term.Is(l.Err) {
-		return sysexit.Hint(sysexit.With(sysexit.Usage, errors.New("nobody is there to ask")),
-			"--yes says it beforehand, --check only looks")
+		return sysexit.Hint(sysexit.With(sysexit.Usage, errors.New("there is no terminal to ask on")),
+			"--yes answers in advance, --check only shows the patch")
 	}
 	what := fmt.Sprintf("change %s of %s?", text.Count(changed, "file"), text.Visible(l.Checkout))
 	switch {
@@ -269,10 +269,10 @@ func (l *live) mendMerge(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("mend the merge of %s: %w", l.name, err)
 	case whole:
-		l.Say("run %s: a merge was cut short at its very end; it is whole", l.name)
+		l.Say("run %s: an interrupted merge was complete", l.name)
 		return l.merged(ctx)
 	}
-	l.Say("run %s: a merge was cut short; the checkout is as it was before", l.name)
+	l.Say("run %s: an interrupted merge was undone; the checkout is as it was before", l.name)
 	return nil
 }
 

@@ -68,7 +68,7 @@ func (b *Box) reopen(name, words string) (*live, run.State, error) {
 		return refuse(sysexit.Hint(sysexit.With(sysexit.NoPerm,
 			fmt.Errorf("resume %s: config_hash is %s now; meta.yaml has %s, state.json %s", name, hash,
 				l.meta.ConfigHash, s.ConfigHash)),
-			"agent, tools, rights, limits, sandbox or commands are not those that it began with: put the configuration back, or start a new run"))
+			"agent, tools, rights, limits, sandbox or commands are not those that it began with: restore the configuration, or start a new run"))
 	}
 	return l, s, nil
 }

@@ -49,7 +49,7 @@ func (b *Box) Start(ctx context.Context, req Request) (*Run, error) {
 		return nil, err
 	}
 	if l.right.write {
-		b.Say("run %s, from commit %.12s: without what is not committed", l.name, l.meta.RepoSHAStart)
+		b.Say("run %s, from commit %.12s: without uncommitted changes", l.name, l.meta.RepoSHAStart)
 		b.sayMissing()
 	} else {
 		b.Say("run %s", l.name)
@@ -64,7 +64,7 @@ func (b *Box) Start(ctx context.Context, req Request) (*Run, error) {
 // sayMissing reports what the worktree lacks compared with the checkout.
 func (b *Box) sayMissing() {
 	if _, err := b.root.Lstat(".gitmodules"); err == nil {
-		b.Say("submodules are empty there, and what is written into one is not in the patch")
+		b.Say("submodules are empty there, and changes in one are not in the patch")
 	}
 	if text, err := b.root.ReadFile(".gitattributes"); err == nil && bytes.Contains(text, []byte("filter=")) {
 		b.Say("files with a filter, such as those of LFS, are there as they are committed")

@@ -144,7 +144,7 @@ func (b *Box) Show(word string) error {
 	status, stopped := r.status(b.Now())
 	row("status", status)
 	if stopped {
-		row("way out", fmt.Sprintf("kill -CONT %d has it go on; kill -9 %d ends it, and it can be resumed",
+		row("way out", fmt.Sprintf("kill -CONT %d continues it; kill -9 %d ends it, and it can be resumed",
 			s.Owner.PID, s.Owner.PID))
 	}
 	if f := s.Failure; f != nil {
@@ -207,7 +207,7 @@ func (b *Box) tellEnd(r *Run) {
 	case r.Meta.Type == Fix && r.State.Status == run.Complete:
 		b.Say("it changed no file")
 	case r.State.Status == run.Review:
-		b.Say("tri-box merge %s shows the patch and applies it; tri-box resume %s 'words' has it go on",
+		b.Say("tri-box merge %s shows the patch and applies it; tri-box resume %s 'words' continues it",
 			id, id)
 	}
 }
@@ -296,7 +296,7 @@ func (b *Box) tailed(name string) error {
 		b.tellEnd(r)
 	}
 	if s := r.State.Status; s == run.Crashed || s == run.Stalled {
-		b.Say("tri-box resume %s goes on with it", idOf(name))
+		b.Say("tri-box resume %s continues it", idOf(name))
 	}
 	return nil
 }

@@ -117,7 +117,7 @@ func TestTailUnwatched(t *testing.T) {
 	}
 	stop(t, watcher)
 	if got, want := said(true),
-		fmt.Sprintf("run %s: not supervised: process %d, which supervises it, is stopped; kill -CONT %d has it go on, kill -9 %d ends it\n", name, pid, pid, pid); got != want {
+		fmt.Sprintf("run %s: not supervised: process %d, which supervises it, is stopped; kill -CONT %d continues it, kill -9 %d ends it\n", name, pid, pid, pid); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if err := watcher.Process.Kill(); err != nil {
@@ -126,8 +126,8 @@ func TestTailUnwatched(t *testing.T) {
 	watcher.Wait()
 	got := said(false)
 	if strings.Count(got, "CRASHED") != 1 ||
-		!strings.Contains(got, fmt.Sprintf("process %d, which supervised it, ended without a word", pid)) ||
-		!strings.Contains(got, "tri-box resume "+idOf(name)+" goes on with it") {
+		!strings.Contains(got, fmt.Sprintf("process %d, which supervised it, ended unexpectedly", pid)) ||
+		!strings.Contains(got, "tri-box resume "+idOf(name)+" continues it") {
 		t.Errorf("%q", got)
 	}
 	if s, err := x.State(name); err != nil || s.Status != run.Crashed {

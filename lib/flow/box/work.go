@@ -133,7 +133,7 @@ func (l *live) attempt(ctx context.Context, work func() error) error {
 		}
 	}
 	if err == nil && status == run.Complete && !l.said {
-		err = agent.Fail(agent.Abort, errors.New("it gave nothing back"))
+		err = agent.Fail(agent.Abort, errors.New("it returned nothing"))
 	}
 	if err == nil && l.right.write && !l.right.exports {
 		err = l.fell(ctx, l.name)
@@ -206,8 +206,8 @@ func ending(r *Run, failed error) error {
 	}
 	err = sysexit.With(status, err)
 	if r.State.Status != run.Abandoned {
-		err = sysexit.Hint(err, "tri-box show "+idOf(r.Meta.RunName)+" tells more; tri-box resume "+
-			idOf(r.Meta.RunName)+" goes on with it")
+		err = sysexit.Hint(err, "tri-box show "+idOf(r.Meta.RunName)+" shows more; tri-box resume "+
+			idOf(r.Meta.RunName)+" continues it")
 	}
 	return err
 }

@@ -81,7 +81,7 @@ func (a *auto) offered(t *thread.Thread, offer *decision.Record) error {
 	if err != nil {
 		return err
 	}
-	a.Say("%s: answered automatically in %v, unless somebody takes it back", t.Key, a.Config.Gate.Grace())
+	a.Say("%s: answered automatically in %v, unless it is undone", t.Key, a.Config.Gate.Grace())
 	return a.fault("auto")
 }
 
@@ -154,7 +154,7 @@ func (a *auto) announce(t *thread.Thread, offer *decision.Record) error {
 	return a.show(notify.Signal{
 		ID: notify.OfAuto(id), Key: t.Key, Cycle: t.Cycle, DraftSHA256: offer.DraftSHA256,
 		Title: fmt.Sprintf("Automatic reply in %s, posted in %v", t.ChatName, a.Config.Gate.Grace()),
-		Text: fmt.Sprintf("%s: %s\n\n%s\n\nTake it back until then with: tri-approve undo %s",
+		Text: fmt.Sprintf("%s: %s\n\n%s\n\nUndo it until then with: tri-approve undo %s",
 			question.SenderName, prompt.Cut(question.Content, maxCardQuestion),
 			prompt.Cut(offer.Text, maxCardAnswer), t.Key),
 	})

@@ -41,7 +41,7 @@ func (g *gate) read(b []byte) (r decision.Record, counts, moves bool, err error)
 	if r, err = g.chain.Next(b); err != nil {
 		return r, false, false,
 			sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("read decisions.ndjson: %w", err)),
-				"somebody has changed the log of decisions: put its last good copy back")
+				"the log of decisions was changed: restore its last good copy")
 	}
 	counts, why := g.Add(r)
 	if !counts {

@@ -101,7 +101,7 @@ func loadMark(h *durable.Home) (m mark, found bool, err error) {
 	}
 	if err != nil {
 		return m, false, sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("read dispatch.json: %w", err)),
-			"tri-dispatch --rebuild makes it anew")
+			"tri-dispatch --rebuild makes it again")
 	}
 	return m, true, nil
 }

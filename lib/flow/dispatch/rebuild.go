@@ -22,7 +22,7 @@ type Rebuilt struct {
 
 // String says in a line what was done, and what could not be.
 func (r Rebuilt) String() string {
-	said := fmt.Sprintf("%d threads, %d mended, %d unknown removed", r.Threads, r.Changed, r.Removed)
+	said := fmt.Sprintf("%d threads, %d rewritten, %d unknown removed", r.Threads, r.Changed, r.Removed)
 	if r.Kept > 0 {
 		said += fmt.Sprintf("; %d kept: what their inputs refer to is gone (tri-report verify)", r.Kept)
 	}

@@ -144,7 +144,7 @@ func TestLostThreads(t *testing.T) {
 			}
 			lose()
 			b.run()
-			if got := b.files(); got != whole || !strings.Contains(b.say.String(), "made anew") {
+			if got := b.files(); got != whole || !strings.Contains(b.say.String(), "made again") {
 				t.Errorf("at the start: %s\nwant %s; said %s", got, whole, b.say.String())
 			}
 			ctx, cancel := context.WithCancel(context.Background())

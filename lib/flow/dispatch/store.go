@@ -110,7 +110,7 @@ func (s *store) restoreLost(want thread.Count) error {
 	if err != nil || have == want {
 		return err
 	}
-	s.say("open/ and closed/ have %d threads, and should have %d: they are made anew from %s", have.N, want.N,
+	s.say("open/ and closed/ have %d threads, and should have %d: they are made again from %s", have.N, want.N,
 		journal.Name)
 	_, m, err := rebuild(s.home)
 	if err != nil {

@@ -59,7 +59,7 @@ func (b *batch) apply(in thread.Input) error {
 			b.journalled = append(b.journalled, in)
 			if !d.refused {
 				d.refused = true
-				d.Say("%s: %s; tri-report why tells of others like it", in.Event.MessageID, f.Refuse)
+				d.Say("%s: %s; tri-report why shows others like it", in.Event.MessageID, f.Refuse)
 			}
 		}
 		return nil

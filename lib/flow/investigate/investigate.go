@@ -64,8 +64,8 @@ func New(a agent.Agent, prompts *prompt.Set, cfg *config.Config, home string) *I
 	}
 }
 
-// Tools are the tools of an investigator: read only.
-var Tools = []string{"Read", "Grep", "Glob"}
+// tools are the tools of an investigator: read only.
+var tools = []string{"Read", "Grep", "Glob"}
 
 // Run carries out one round. The returned draft is within its limits and carries receipts. The error is
 // agent.ErrNothing if the agent found nothing to say.
@@ -124,7 +124,7 @@ func (i *Investigator) task(ctx context.Context, r Request, rubric, template str
 			return err
 		},
 		Repair: i.repair,
-		Tools:  Tools, Servers: i.Servers, Dir: r.RunDir, SessionID: r.SessionID, Hold: r.Hold,
+		Tools:  tools, Servers: i.Servers, Dir: r.RunDir, SessionID: r.SessionID, Hold: r.Hold,
 	}, nil
 }
 

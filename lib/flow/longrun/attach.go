@@ -79,11 +79,11 @@ func (c *Commands) reportGone(id string) error {
 	switch {
 	case err != nil || e.Status != Gone:
 	case e.By == run.Dispatcher:
-		c.Say("%s: its runner ended without a word; "+
+		c.Say("%s: its runner ended unexpectedly; "+
 			"tri-dispatch starts it again, if it runs: tri-health says", id)
 	default:
-		c.Say("%s: its runner ended without a word; "+
-			"tri-escalate poll %s writes that down, tri-escalate start begins it anew", id, id)
+		c.Say("%s: its runner ended unexpectedly; "+
+			"tri-escalate poll %s records that, tri-escalate start starts it again", id, id)
 	}
 	return err
 }

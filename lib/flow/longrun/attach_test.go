@@ -48,7 +48,7 @@ func TestUnwatched(t *testing.T) {
 	if err := syscall.Kill(p.PID, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	attach(fmt.Sprintf("not supervised: process %d, which supervises it, is stopped; kill -CONT %d has it go on, ", p.PID, p.PID), func() error {
+	attach(fmt.Sprintf("not supervised: process %d, which supervises it, is stopped; kill -CONT %d continues it, ", p.PID, p.PID), func() error {
 		return syscall.Kill(p.PID, syscall.SIGKILL) // which reaches it
 	})
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
@@ -61,7 +61,7 @@ func TestUnwatched(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	attach("its runner ended without a word; tri-escalate poll "+r.RunID, func() error { return nil })
+	attach("its runner ended unexpectedly; tri-escalate poll "+r.RunID, func() error { return nil })
 }
 
 // TestFollow: without a terminal the transcript is shown, to its end; looks at a running run are recorded.

@@ -53,7 +53,7 @@ func (c *Commands) Start(t *thread.Thread, rubric string) error {
 		return err
 	}
 	if !fits {
-		c.Say("the budget has no room for it today; it begins all the same, since you ask for it")
+		c.Say("today's budget has no room for it; it starts anyway, as you asked")
 	}
 	if _, err := c.Begin(r); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (c *Commands) Show() error {
 		return err
 	}
 	if len(all) == 0 {
-		c.Say("there is none yet; tri-escalate start begins one")
+		c.Say("there is none yet; tri-escalate start starts one")
 	}
 	if !term.Is(c.Out) {
 		for _, e := range all {

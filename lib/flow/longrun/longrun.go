@@ -53,8 +53,8 @@ type Request struct {
 	Hints  []thread.Hint  `json:"hints"`
 }
 
-// Attempt returns the id of the n-th long run that people start for a thread.
-func Attempt(key string, n int) string { return run.ID(run.Escalate, key, 0, n) }
+// attempt returns the id of the n-th long run that people start for a thread.
+func attempt(key string, n int) string { return run.ID(run.Escalate, key, 0, n) }
 
 // Start implements dispatch.Long: it starts a run of the pipeline, unless it has been started.
 func (m *Manager) Start(t *thread.Thread, hints []thread.Hint, runID string) (thread.Escalation, error) {

@@ -118,7 +118,7 @@ func (m *Manager) Resolve(name string) (string, error) {
 // one.
 func (m *Manager) Next(key string) (id string, begun bool, err error) {
 	for n := 1; ; n++ {
-		id = Attempt(key, n)
+		id = attempt(key, n)
 		if !m.Home.Exists(m.folder(id) + "/request.json") {
 			return id, false, nil
 		}
@@ -243,7 +243,7 @@ func (m *Manager) Kill(ctx context.Context, id, by string) (*run.Result, error) 
 	err := sysexit.With(sysexit.TempFail, fmt.Errorf("long run %s has not ended in %v", id, patience))
 	if s, serr := m.state(id); serr == nil && s.Owner.Alive() {
 		return nil, sysexit.Hint(err,
-			fmt.Sprintf("kill -9 %d ends it, and tri-escalate poll %s writes that down", s.Owner.PID, id))
+			fmt.Sprintf("kill -9 %d ends it, and tri-escalate poll %s records that", s.Owner.PID, id))
 	}
 	return nil, sysexit.Hint(err, m.survivor(id))
 }

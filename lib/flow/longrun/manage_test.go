@@ -137,7 +137,7 @@ func manager(t *testing.T, terminal string, deep ...string) *Manager {
 }
 
 func ask(key, text string) Request {
-	return Request{Order: run.Order{RunID: Attempt(key, 1), By: run.Dispatcher}, Hints: []thread.Hint{},
+	return Request{Order: run.Order{RunID: attempt(key, 1), By: run.Dispatcher}, Hints: []thread.Hint{},
 		Thread: &thread.Thread{
 			Key: event.Key("local", "dev", key), Messages: []thread.Message{{Content: text}}}}
 }

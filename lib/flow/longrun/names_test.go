@@ -43,7 +43,7 @@ func TestNames(t *testing.T) {
 		"a;", "=x", "-L", "{}", "#{pane_pid}")
 	seen := map[string]string{}
 	for _, name := range append(keys, hostile...) {
-		id := Attempt(event.Key("local", "dev", name), 1)
+		id := attempt(event.Key("local", "dev", name), 1)
 		if other, taken := seen[id]; taken && other != name || !run.IsID(id) {
 			t.Errorf("%q and %q share %s", name, other, id)
 		}

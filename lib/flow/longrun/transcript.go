@@ -55,7 +55,7 @@ func openTranscript(path string, screen io.Writer, now func() time.Time) (*trans
 func (t *transcript) begin(r *Request, starts int) {
 	t.line("run", "%s, for %s", r.RunID, r.Thread.Key)
 	if starts > 1 {
-		t.line("run", "start number %d: the runner before ended without a word", starts)
+		t.line("run", "start number %d: the runner before ended unexpectedly", starts)
 	}
 }
 

@@ -130,7 +130,7 @@ func (m *Manager) publishFailed(id string) error {
 		Failure: state.Failure, Usage: state.Usage, Starts: state.Starts,
 	}
 	if res.Failure == nil {
-		res.Failure = &run.Failure{Kind: agent.Killed, Message: "its runner ended without a word"}
+		res.Failure = &run.Failure{Kind: agent.Killed, Message: "its runner ended unexpectedly"}
 	}
 	if run.IsCancelled(m.Home, id) {
 		res.Failure = &run.Failure{Kind: agent.Killed, Message: supervise.ErrAbandon.Error()}

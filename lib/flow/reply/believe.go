@@ -40,7 +40,7 @@ func (p *poster) believe(ctx context.Context, j *job, i int) error {
 		j.sure[e.Part] = true
 		return nil
 	case e.State == outbox.Dropped:
-		return p.park(j, e, "its file says dropped, and nobody has said so in the log")
+		return p.park(j, e, "its file says dropped, and no decision in the log does")
 	}
 	found, proof, err := p.find(ctx, j, i)
 	if err := p.fault("find"); err != nil {

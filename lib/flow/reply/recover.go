@@ -62,7 +62,7 @@ func (p *poster) recover() error {
 func (p *poster) orphaned(id string, es []*outbox.Entry) error {
 	for _, e := range es {
 		if !p.lines[id] {
-			p.Say("%s: a post without a claim, left alone", e.ID)
+			p.Say("%s: a post without a claim, ignored", e.ID)
 			continue
 		}
 		if err := e.Finish(p.Home); err != nil {
@@ -191,7 +191,7 @@ func (p *poster) reread() (changed bool, err error) {
 // again reads the whole log again under the current policy: an approval by a person removed from the list
 // no longer counts, unless it is being posted.
 func (p *poster) again() error {
-	p.Say("the list of approvers, the quorum or the policy has changed; the decisions are read again by it")
+	p.Say("the list of approvers, the quorum or the policy has changed; the decisions are evaluated again")
 	was := p.byID
 	p.tail, p.state = decision.NewTail(p.Home), decision.NewState(p.policy)
 	p.jobs, p.byID, p.settles, p.caught = nil, map[string]*job{}, map[string][]decision.Record{}, false

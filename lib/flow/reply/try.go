@@ -36,8 +36,8 @@ type Test struct {
 	Out, Err io.Writer
 }
 
-// Tested is the record of a test message.
-type Tested struct {
+// tested is the record of a test message.
+type tested struct {
 	Platform  string `json:"platform"`
 	ChatID    string `json:"chat_id"`
 	MessageID string `json:"posted_message_id"`
@@ -56,7 +56,7 @@ func (t *Test) Run(ctx context.Context) error {
 			fmt.Errorf("test message of %q: no name of letters, digits and . _ -", t.By))
 		return sysexit.Hint(err, "--as NAME says who sends it")
 	}
-	done := Tested{Text: "This is a test message from tri, sent by " + t.By + ". No answer is needed."}
+	done := tested{Text: "This is a test message from tri, sent by " + t.By + ". No answer is needed."}
 	var err error
 	if done.Platform, done.ChatID, err = t.place(); err != nil {
 		return err
@@ -112,7 +112,7 @@ func (t *Test) place() (platform, chatID string, err error) {
 }
 
 // ask shows what would be posted and waits for a yes.
-func (t *Test) ask(ctx context.Context, m Tested) error {
+func (t *Test) ask(ctx context.Context, m tested) error {
 	_, err := fmt.Fprintf(t.Err, "To %s on %s would be posted:\n\n  %s\n\n", text.Visible(m.ChatID),
 		m.Platform, m.Text)
 	if err != nil {
@@ -143,7 +143,7 @@ func (t *Test) ask(ctx context.Context, m Tested) error {
 
 // post posts the message outside any thread: as a card without title and buttons, or, on a platform
 // without cards, as a post, which has no threads there either.
-func (t *Test) post(ctx context.Context, m Tested) (chat.Posted, error) {
+func (t *Test) post(ctx context.Context, m tested) (chat.Posted, error) {
 	ctx, cancel := limited(ctx)
 	defer cancel()
 	key := "test-" + strings.ToLower(rand.Text())
@@ -178,7 +178,7 @@ func unposted(err error) error {
 }
 
 // print prints the record, or a line for people.
-func (t *Test) print(m Tested) error {
+func (t *Test) print(m tested) error {
 	line := fmt.Sprintf("posted to %s on %s: message %s\n", text.Visible(m.ChatID), m.Platform,
 		text.Visible(m.MessageID))
 	if t.JSON {

@@ -101,9 +101,9 @@ func codebase(_ *Answers, at Around) string {
 	return ""
 }
 
-// Complete fills in missing answers: it asks a person if in is not nil, and uses the defaults otherwise.
+// complete fills in missing answers: it asks a person if in is not nil, and uses the defaults otherwise.
 // Folders become absolute.
-func Complete(a *Answers, at Around, in io.Reader, out io.Writer) error {
+func complete(a *Answers, at Around, in io.Reader, out io.Writer) error {
 	var lines *bufio.Reader
 	if in != nil {
 		lines = bufio.NewReader(in)
@@ -224,7 +224,7 @@ func Begin(h *durable.Home, a Answers, at Around, force bool, in io.Reader,
 		}
 		at.Dir = dir
 	}
-	if err := Complete(&a, at, in, out); err != nil {
+	if err := complete(&a, at, in, out); err != nil {
 		return nil, err
 	}
 	if a.Platform != config.PlatformLocal && a.Platform != config.PlatformMattermost {
@@ -244,7 +244,7 @@ func Begin(h *durable.Home, a Answers, at Around, force bool, in io.Reader,
 				fmt.Errorf("codebase %q: no such folder", c.Path)), "nothing was written")
 		}
 	}
-	path, err := Write(h, a, force)
+	path, err := write(h, a, force)
 	if err != nil {
 		return nil, err
 	}

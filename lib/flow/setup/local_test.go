@@ -61,7 +61,7 @@ func TestOffer(t *testing.T) {
 	var out strings.Builder
 	a := Answers{Platform: "local", LocalDir: "/c", Chats: []string{"x"}, Codebases: []string{"/src"},
 		Approvers: []string{"ana"}, Language: "en"}
-	if err := Complete(&a, at, strings.NewReader("api\nllama\nphi\n"), &out); err != nil {
+	if err := complete(&a, at, strings.NewReader("api\nllama\nphi\n"), &out); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(out.String(), "costs nothing: Ollama (qwen3:8b, gemma3); LM Studio (phi)") ||
@@ -79,11 +79,11 @@ func TestOffer(t *testing.T) {
 		}
 	}
 	unattended := Answers{}
-	if err := Complete(&unattended, at, nil, nil); err != nil || unattended.Agent != "search" ||
+	if err := complete(&unattended, at, nil, nil); err != nil || unattended.Agent != "search" ||
 		unattended.Model != "" {
 		t.Errorf("%+v, %v", unattended, err)
 	}
-	if err := Complete(&Answers{Agent: "api"}, Around{Dir: t.TempDir()}, nil, nil); err == nil {
+	if err := complete(&Answers{Agent: "api"}, Around{Dir: t.TempDir()}, nil, nil); err == nil {
 		t.Error("api was taken without a model")
 	}
 }

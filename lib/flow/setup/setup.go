@@ -41,11 +41,11 @@ type Answers struct {
 	Section string
 }
 
-// ErrExists means that a configuration exists already.
-var ErrExists = fmt.Errorf("there is a configuration already")
+// errExists means that a configuration exists already.
+var errExists = fmt.Errorf("there is a configuration already")
 
 func exists(path string) error {
-	return sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("write %q: %w", path, ErrExists)),
+	return sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("write %q: %w", path, errExists)),
 		"--force replaces it")
 }
 
@@ -55,9 +55,9 @@ var source string
 var page = template.Must(template.New("config.yaml").Funcs(template.FuncMap{"q": quote, "list": list,
 	"name": filepath.Base}).Parse(source))
 
-// Write writes the home's configuration from the answers and returns its path. It replaces an existing one
+// write writes the home's configuration from the answers and returns its path. It replaces an existing one
 // only if force is set.
-func Write(h *durable.Home, a Answers, force bool) (string, error) {
+func write(h *durable.Home, a Answers, force bool) (string, error) {
 	path := h.Path(FileName)
 	if h.Exists(FileName) && !force {
 		return path, exists(path)

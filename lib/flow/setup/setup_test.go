@@ -36,10 +36,10 @@ func TestWriteIsReadBack(t *testing.T) {
 	} {
 		h := home(t)
 		at := Around{Home: h.Dir(), Dir: t.TempDir(), User: "ben"}
-		if err := Complete(&a, at, nil, nil); err != nil {
+		if err := complete(&a, at, nil, nil); err != nil {
 			t.Fatal(err)
 		}
-		path, err := Write(h, a, false)
+		path, err := write(h, a, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func TestWhatIsCommentedHolds(t *testing.T) {
 	for _, platform := range []string{"local", "mattermost"} {
 		a := Answers{Platform: platform, MattermostURL: "https://chat.example.test",
 			Approvers: []string{"ana"}}
-		if err := Complete(&a, Around{Home: "/h", Dir: t.TempDir(), User: "ana"}, nil, nil); err != nil {
+		if err := complete(&a, Around{Home: "/h", Dir: t.TempDir(), User: "ana"}, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		page, _, err := render("/h/config.yaml", a)
@@ -116,13 +116,13 @@ func TestWriteReplacesOnlyByForce(t *testing.T) {
 	if err := os.WriteFile(h.Path(FileName), []byte("# mine\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Write(h, a, false); !errors.Is(err, ErrExists) {
+	if _, err := write(h, a, false); !errors.Is(err, errExists) {
 		t.Errorf("%v", err)
 	}
 	if got, _ := h.ReadFile(FileName); string(got) != "# mine\n" {
 		t.Errorf("replaced by %q", got)
 	}
-	if _, err := Write(h, a, true); err != nil {
+	if _, err := write(h, a, true); err != nil {
 		t.Error(err)
 	}
 }
@@ -134,7 +134,7 @@ func TestWriteRefusesWhatCannotBeRead(t *testing.T) {
 		{Platform: "mattermost", MattermostURL: "ftp://x", Agent: "search", Language: "en"},
 		{Platform: "local", LocalDir: "x", Agent: "gpt", Language: "en"},
 	} {
-		_, err := Write(h, a, false)
+		_, err := write(h, a, false)
 		if status, _ := sysexit.Of(err); status != sysexit.Usage {
 			t.Errorf("%+v: %v", a, err)
 		}
@@ -181,9 +181,9 @@ func TestComplete(t *testing.T) {
 		var out strings.Builder
 		var err error
 		if tt.in == "" {
-			err = Complete(&a, at, nil, &out)
+			err = complete(&a, at, nil, &out)
 		} else {
-			err = Complete(&a, at, strings.NewReader(tt.in), &out)
+			err = complete(&a, at, strings.NewReader(tt.in), &out)
 		}
 		if status, _ := sysexit.Of(err); status != tt.status {
 			t.Errorf("%s: %v", tt.name, err)

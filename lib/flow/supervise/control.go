@@ -54,7 +54,7 @@ func Load(h *durable.Home) (st *Status, alive bool, err error) {
 
 // errNobody answers a request when no supervisor is running.
 func errNobody() error {
-	return sysexit.Hint(sysexit.With(sysexit.No, errors.New("nobody supervises this home")),
+	return sysexit.Hint(sysexit.With(sysexit.No, errors.New("no supervisor runs for this home")),
 		"tri up starts the pipeline")
 }
 
@@ -97,7 +97,7 @@ func Stop(ctx context.Context, h *durable.Home) error {
 	case !alive:
 		return errNobody()
 	case st.PID <= 1:
-		return sysexit.With(sysexit.TempFail, errors.New("the supervisor has just begun: try again"))
+		return sysexit.With(sysexit.TempFail, errors.New("the supervisor has just started: try again"))
 	}
 	if err := end(st.PID); err != nil {
 		return sysexit.With(sysexit.NoPerm, fmt.Errorf("end process %d: %w", st.PID, err))
@@ -129,12 +129,12 @@ func end(pid int) error {
 // Print writes a status for a person.
 func (st *Status) Print(w io.Writer, alive bool, now time.Time) error {
 	if !alive {
-		_, err := fmt.Fprintln(w, "nobody supervises this home; tri up starts the pipeline")
+		_, err := fmt.Fprintln(w, "no supervisor runs for this home; tri up starts the pipeline")
 		return err
 	}
 	var b strings.Builder
 	if (run.Process{PID: st.PID}).Stopped() {
-		fmt.Fprintf(&b, "the supervisor, process %d, is stopped: what ends now stays ended; kill -CONT %d has it go on\n", st.PID, st.PID)
+		fmt.Fprintf(&b, "the supervisor, process %d, is stopped: stages that end now are not restarted; kill -CONT %d continues it\n", st.PID, st.PID)
 	}
 	for _, s := range st.Stages {
 		state := s.State

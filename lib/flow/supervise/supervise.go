@@ -140,7 +140,7 @@ func (s *supervisor) run(ctx context.Context) error {
 		case <-up:
 		case <-ctx.Done():
 		case <-time.After(ready):
-			s.Say("stage %s: not ready after %v; going on", s.status.Stages[i].Name, ready)
+			s.Say("stage %s: not ready after %v; continuing", s.status.Stages[i].Name, ready)
 		}
 	}
 	if s.Ready != nil && ctx.Err() == nil {

@@ -150,7 +150,7 @@ func TestEndsThemAll(t *testing.T) {
 	}
 	var page bytes.Buffer
 	if err := st.Print(&page, alive, time.Now()); err != nil ||
-		!strings.HasPrefix(page.String(), "nobody supervises") {
+		!strings.HasPrefix(page.String(), "no supervisor runs") {
 		t.Errorf("%q, %v", page.String(), err)
 	}
 }

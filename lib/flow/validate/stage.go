@@ -57,7 +57,7 @@ func (s *Stage) Each(ctx context.Context, in stream.Input) error {
 }
 
 func (s *Stage) one(ctx context.Context, rec ndjson.Record) (ok bool, err error) {
-	ret, id, err := Parse(rec.Bytes)
+	ret, id, err := parse(rec.Bytes)
 	if err != nil {
 		return false, stream.Refuse("%w", err)
 	}
@@ -107,8 +107,8 @@ func (s *Stage) runDir(rec ndjson.Record) (dir string, remove func(), err error)
 	return dir, nothing, nil
 }
 
-// Parse reads a return from a line. A record with neither a draft nor references is refused.
-func Parse(line []byte) (*draft.Return, judged, error) {
+// parse reads a return from a line. A record with neither a draft nor references is refused.
+func parse(line []byte) (*draft.Return, judged, error) {
 	var kind struct {
 		Draft     *json.RawMessage `json:"draft_reply"`
 		Refs      *json.RawMessage `json:"evidence_refs"`

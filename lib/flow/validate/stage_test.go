@@ -185,12 +185,12 @@ func TestParse(t *testing.T) {
 		`{"draft_reply":5,"evidence_refs":[]}`:             "cannot unmarshal",
 		`{"draft_reply":"","evidence_refs":[],"others":5}`: "cannot unmarshal",
 	} {
-		if ret, _, err := Parse([]byte(in)); err == nil || ret != nil ||
+		if ret, _, err := parse([]byte(in)); err == nil || ret != nil ||
 			!strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %s", in, err, says)
 		}
 	}
-	ret, id, err := Parse([]byte(`{"draft_reply":"d","evidence_refs":[{"ref":"r"}],"key":"k","message_id":"7","others":[{"key":"o","summary":"s"}]}`))
+	ret, id, err := parse([]byte(`{"draft_reply":"d","evidence_refs":[{"ref":"r"}],"key":"k","message_id":"7","others":[{"key":"o","summary":"s"}]}`))
 	if err != nil || ret.DraftReply != "d" || len(ret.EvidenceRefs) != 1 || id.Key != "k" ||
 		id.MessageID != "7" || len(id.others) != 1 || id.others[0] != (Other{"o", "s"}) {
 		t.Errorf("%+v %+v %v", ret, id, err)

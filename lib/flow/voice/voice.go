@@ -186,7 +186,7 @@ func (v *Voice) refused(ret *draft.Return, said string) string {
 		return "it is too long"
 	}
 	if hidden := text.Hidden(said); len(hidden) > len(text.Hidden(ret.DraftReply)) {
-		return "it has characters that cannot be seen"
+		return "it has invisible characters"
 	}
 	return ""
 }

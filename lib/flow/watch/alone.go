@@ -55,7 +55,7 @@ func lockDir() (string, error) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !info.IsDir() || info.Mode().Perm() != 0o700 || !ok || int(st.Uid) != os.Geteuid() {
 		return "", sysexit.Hint(sysexit.With(sysexit.NoPerm,
-			fmt.Errorf("watch: %q is not a folder of ours alone", dir)), "remove it, or set TMPDIR")
+			fmt.Errorf("watch: %q is not a folder that only this user can write to", dir)), "remove it, or set TMPDIR")
 	}
 	return dir, nil
 }

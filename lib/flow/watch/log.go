@@ -87,10 +87,10 @@ func (l *log) take(line *ndjson.Line) error {
 	e, seq := identify(line.Bytes)
 	if seq != line.Offset {
 		err := sysexit.With(sysexit.Data,
-			fmt.Errorf("%s:%d: the line at offset %d has not that seq: the log was cut, edited or mixed",
+			fmt.Errorf("%s:%d: the line at offset %d has another seq: the log was cut, edited or mixed",
 				l.name, line.Line, line.Offset))
 		return sysexit.Hint(err,
-			"put the old file back, or begin anew by moving it away with what was made from it")
+			"restore the old file, or start again by moving it away with the files made from it")
 	}
 	l.seen.add(hashOf(&e))
 	last := l.last[e.Platform]
@@ -232,7 +232,7 @@ func (l *log) start(after string) (int64, error) {
 		err := sysexit.With(sysexit.Data,
 			fmt.Errorf("%q ends with seq %d, which is not in %q: not made from this log", after, seq, l.name))
 		return 0, sysexit.Hint(err,
-			"put the old log back, or begin anew by moving away what was made from it")
+			"restore the old log, or start again by moving away the files made from it")
 	}
 	return lineAt(l.File(), max(0, seq-Window), seq)
 }

@@ -105,9 +105,9 @@ func (p *Plan) check(f Flags) error {
 	records := p.Source == "stdin" || p.Source == "file"
 	switch {
 	case f.Log && f.NoLog:
-		return usage("--no-log keeps no log: --log or --home goes not with it")
+		return usage("--no-log excludes --log and --home")
 	case f.After && !p.Log:
-		return usage("--after needs a log: what is only printed has no place to go on from")
+		return usage("--after needs a log: events that are only printed cannot be resumed")
 	case f.Once && (len(p.Names) != 1 ||
 		p.Names[0] != config.PlatformLocal && p.Names[0] != config.PlatformSweep):
 		return usage("--once is for local and sweep; %s ends by itself or never", p.Name())

@@ -130,7 +130,7 @@ func Run(ctx context.Context, o Options, feed Feed) error {
 	}
 	lock, err := o.Home.TryLock("locks/watch")
 	if errors.Is(err, durable.ErrLocked) {
-		err = sysexit.Hint(err, "another tri-watch keeps this home's log; one at a time may")
+		err = sysexit.Hint(err, "another tri-watch writes this home's log; only one may")
 	}
 	if err != nil {
 		return fmt.Errorf("watch: %w", err)

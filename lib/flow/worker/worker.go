@@ -147,7 +147,7 @@ func (w *Worker) prepare(ctx context.Context, o *remote.Order) (at place, err er
 	case path == "":
 		return at, fmt.Errorf("its configuration has no codebase %q", o.Codebase)
 	case o.Commit == "":
-		return at, fmt.Errorf("codebase %q has no commit on the hub: commit what is there", o.Codebase)
+		return at, fmt.Errorf("codebase %q has no commit on the hub: commit the files", o.Codebase)
 	}
 	repo, err := git.Open(ctx, path, "")
 	if err != nil {

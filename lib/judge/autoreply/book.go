@@ -66,8 +66,8 @@ type Canary struct {
 // CanaryFile is the file of canaries in the home.
 const CanaryFile = "canaries.ndjson"
 
-// NewBook returns an empty book.
-func NewBook(p *Policy) *Book {
+// newBook returns an empty book.
+func newBook(p *Policy) *Book {
 	return &Book{policy: p, at: map[string]*Draft{}, asked: map[string][]Asked{}, judged: map[round]Judged{},
 		said: map[string][]remark{}}
 }
@@ -134,7 +134,7 @@ func (d *Draft) take(r *decision.Record, at time.Time) {
 		return
 	case decision.Approve, decision.Auto:
 	case decision.Edit:
-		if from, to := Changed(d.text, r.Text); len(from)+len(to) > 0 {
+		if from, to := changed(d.text, r.Text); len(from)+len(to) > 0 {
 			wrong = "edited: " + diff(from, to)
 		}
 	case decision.Dismiss, decision.Redo, decision.Escalate:

@@ -18,9 +18,9 @@ type span struct{ from, to int }
 
 var days = map[string]time.Weekday{"sun": 0, "mon": 1, "tue": 2, "wed": 3, "thu": 4, "fri": 5, "sat": 6}
 
-// ParseHours parses "Mon-Fri 09:00-17:00", or several of these separated by commas, in an IANA time zone
+// parseHours parses "Mon-Fri 09:00-17:00", or several of these separated by commas, in an IANA time zone
 // ("" is UTC). "" is never.
-func ParseHours(text, zone string) (Hours, error) {
+func parseHours(text, zone string) (Hours, error) {
 	loc, err := time.LoadLocation(zone)
 	if err != nil {
 		return Hours{}, err

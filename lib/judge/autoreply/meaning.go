@@ -6,11 +6,11 @@ import (
 	"unicode"
 )
 
-// Changed returns the words by which two texts differ in meaning, old and new. It returns none if only the
+// changed returns the words by which two texts differ in meaning, old and new. It returns none if only the
 // wording was edited: case, punctuation, white space, a greeting, words of courtesy and articles, or a
 // letter inside a longer word. Anything not clearly one of these counts as a change of meaning, including
 // a change of order: the test fails closed.
-func Changed(before, after string) (from, to []string) {
+func changed(before, after string) (from, to []string) {
 	a, b := content(before), content(after)
 	for len(a) > 0 && len(b) > 0 && alike(a[0], b[0]) {
 		a, b = a[1:], b[1:]

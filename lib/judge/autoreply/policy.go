@@ -35,7 +35,7 @@ func New(cfg *config.Config) (*Policy, error) {
 	a := &cfg.AutoReply
 	p := &Policy{Enabled: a.Enabled, Told: cfg.Gate.Chat.ChatID != ""}
 	var err error
-	if p.Hours, err = ParseHours(a.Hours, a.Zone); err != nil {
+	if p.Hours, err = parseHours(a.Hours, a.Zone); err != nil {
 		return nil, fmt.Errorf("auto_reply: hours: %w", err)
 	}
 	if p.never, err = compile(a.Never); err != nil {

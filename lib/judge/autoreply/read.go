@@ -18,7 +18,7 @@ import (
 // Read makes the book of a home from its logs. Journal entries before from are ignored: the gate looks
 // four weeks back.
 func Read(h *durable.Home, p *Policy, who decision.Policy, from time.Time) (*Book, error) {
-	b := NewBook(p)
+	b := newBook(p)
 	state := decision.NewState(who)
 	err := decision.NewTail(h).Next(func(r decision.Record) error {
 		counts, _ := state.Add(r)

@@ -32,7 +32,7 @@ func TestHours(t *testing.T) {
 		{"Fri 13:00-15:00", "Europe/Berlin", "2026-07-03T11:00:00Z", true}, // summer time
 		{"", "", "2026-03-20T12:00:00Z", false},
 	} {
-		h, err := ParseHours(tt.text, tt.zone)
+		h, err := parseHours(tt.text, tt.zone)
 		at, bad := time.Parse(time.RFC3339, tt.at)
 		if err != nil || bad != nil || h.Hold(at) != tt.want {
 			t.Errorf("%q in %q at %s: %v, %v", tt.text, tt.zone, tt.at, h.Hold(at), err)
@@ -40,11 +40,11 @@ func TestHours(t *testing.T) {
 	}
 	for _, text := range []string{"Mon", "Mon-Fri", "09:00-17:00", "Mon 9-17", "Mon 17:00-09:00",
 		"Mon 09:00-09:00", "Mo 09:00-17:00", "Mon 09:00-25:00", "Mon 09:00-17:00,"} {
-		if _, err := ParseHours(text, ""); err == nil {
+		if _, err := parseHours(text, ""); err == nil {
 			t.Errorf("%q is taken", text)
 		}
 	}
-	if _, err := ParseHours("Mon 09:00-17:00", "Mars/Base"); err == nil {
+	if _, err := parseHours("Mon 09:00-17:00", "Mars/Base"); err == nil {
 		t.Error("a zone that is not there is taken")
 	}
 }
@@ -57,7 +57,7 @@ func TestChanged(t *testing.T) {
 		"Hi Ben, the gateway retries 3 times, in client.go:41. It is not configurable. Thanks!",
 		"The gateway retries 3 times, in client.go:41. It is not configruable.",
 	} {
-		if a, b := Changed(text, same); len(a)+len(b) > 0 {
+		if a, b := changed(text, same); len(a)+len(b) > 0 {
 			t.Errorf("%q: %q became %q", same, a, b)
 		}
 	}
@@ -73,13 +73,13 @@ func TestChanged(t *testing.T) {
 		"It is not configurable. The gateway retries 3 times, in client.go:41.",
 		"",
 	} {
-		if a, b := Changed(text, other); len(a)+len(b) == 0 {
+		if a, b := changed(text, other); len(a)+len(b) == 0 {
 			t.Errorf("%q is the same", other)
 		}
 	}
 	for _, pair := range [][2]string{{"a < 3", "a > 3"}, {"使える", "使えない"}, {"use -f", "use f"},
 		{"legal typical", "legal atypical"}, {"maximum", "minimum"}} {
-		if a, b := Changed(pair[0], pair[1]); len(a)+len(b) == 0 {
+		if a, b := changed(pair[0], pair[1]); len(a)+len(b) == 0 {
 			t.Errorf("%q is the same", pair)
 		}
 	}
@@ -184,7 +184,7 @@ func (h *history) draft(at time.Time, kind, text, note string) string {
 }
 
 func good(t *testing.T, perWeek int) *history {
-	h := &history{Book: NewBook(policy(t, nil))}
+	h := &history{Book: newBook(policy(t, nil))}
 	for w := range Weeks {
 		for i := range perWeek {
 			at := now.Add(-time.Duration(w)*week - time.Duration(i+1)*time.Hour)
@@ -276,7 +276,7 @@ func TestProductionAndCanaries(t *testing.T) {
 	if r := h.Report(now); !r.Open {
 		t.Errorf("%+v", r.Missing)
 	}
-	none := &history{Book: NewBook(policy(t, func(c *config.Config) { c.AutoReply.Production = nil }))}
+	none := &history{Book: newBook(policy(t, func(c *config.Config) { c.AutoReply.Production = nil }))}
 	if r := none.Report(now); !strings.Contains(strings.Join(r.Missing, " "),
 		"no rule in auto_reply.production") {
 		t.Error(r.Missing)

@@ -66,8 +66,8 @@ func Open(dir string, hidden []string, write bool) (*Tree, error) {
 // Close closes the folder.
 func (t *Tree) Close() error { return t.root.Close() }
 
-// ErrHidden is the error for a path that is hidden.
-var ErrHidden = errors.New("not to be seen")
+// errHidden is the error for a path that is hidden.
+var errHidden = errors.New("not to be seen")
 
 // Name returns the path relative to the folder for an agent's path p, which may be relative to it, or
 // absolute and below it.
@@ -95,7 +95,7 @@ func (t *Tree) Name(p string) (string, error) {
 		name := path.Join(parts[:i+1]...)
 		info, err := t.root.Lstat(name)
 		if !t.visible(name, i < len(parts)-1 || err == nil && info.IsDir()) {
-			return "", fmt.Errorf("%q: %w", p, ErrHidden)
+			return "", fmt.Errorf("%q: %w", p, errHidden)
 		}
 		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
 			return "", fmt.Errorf("%q: a link, which is not followed", p)
@@ -157,7 +157,7 @@ func bare(name string, err error) error {
 func (t *Tree) ReadFile(p string) ([]byte, error) {
 	text, err := t.readFile(p)
 	if err == nil && t.holds(filepath.Clean(p), text) {
-		return nil, fmt.Errorf("%q: %w", p, ErrHidden)
+		return nil, fmt.Errorf("%q: %w", p, errHidden)
 	}
 	return text, err
 }

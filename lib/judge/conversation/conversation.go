@@ -23,9 +23,9 @@ type Event struct {
 	spans   spans
 }
 
-// Prepare parses a record. It may run concurrently for several records. The error names a field that is
+// prepare parses a record. It may run concurrently for several records. The error names a field that is
 // missing or of another type.
-func Prepare(rec ndjson.Record, e *Event) error {
+func prepare(rec ndjson.Record, e *Event) error {
 	e.line, e.at = rec.Bytes, rec.Seq
 	if e.at < 0 {
 		e.at = rec.Offset
@@ -40,7 +40,7 @@ func Prepare(rec ndjson.Record, e *Event) error {
 func Stage() stream.Stage[Event] {
 	rooms := newRooms(epoch)
 	return stream.Stage[Event]{
-		Prepare: Prepare,
+		Prepare: prepare,
 		Emit: func(dst []byte, e *Event) ([]byte, error) {
 			root, why := rooms.place(e.at, &e.message)
 			return append(e.spans.splice(dst, e.line, root, why), '\n'), nil

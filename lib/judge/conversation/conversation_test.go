@@ -205,7 +205,7 @@ func TestRefuses(t *testing.T) {
 		if err := scan.Scan([]byte(line)); err != nil || line == good {
 			t.Fatal(line, err)
 		}
-		err := Prepare(ndjson.Record{Bytes: []byte(line), Members: scan.Members}, new(Event))
+		err := prepare(ndjson.Record{Bytes: []byte(line), Members: scan.Members}, new(Event))
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", line, err, tt.want)
 		}

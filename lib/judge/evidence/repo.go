@@ -24,8 +24,8 @@ type Repo struct {
 // gitTimeout ends a git that hangs, for example on a dead network file system.
 const gitTimeout = 10 * time.Second
 
-// ErrNoRepo means that the codebase has no git history.
-var ErrNoRepo = errors.New("the codebase is no git repository")
+// errNoRepo means that the codebase has no git history.
+var errNoRepo = errors.New("the codebase is no git repository")
 
 // OpenRepo finds the git repository that contains dir. It runs no program.
 func OpenRepo(dir string) (Repo, error) {
@@ -88,7 +88,7 @@ func (r Repo) commit(ctx context.Context, id string) (text string, ok bool, err 
 // run runs git so that settings of the repository or the user cannot make it execute or fetch anything.
 func (r Repo) run(ctx context.Context, most int, args ...string) ([]byte, error) {
 	if !r.git {
-		return nil, ErrNoRepo
+		return nil, errNoRepo
 	}
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()

@@ -35,8 +35,8 @@ var (
 	item    = lazyregexp.New(`^[ \t]*(?:[-*+]|\d+[.)])[ \t]+\[([ xX])\][ \t]+(\S.*)$`)
 )
 
-// Parse returns the sections that have items: lines of the form "- [ ] title" or "- [x] title".
-func Parse(body string) (all []Section) {
+// parse returns the sections that have items: lines of the form "- [ ] title" or "- [x] title".
+func parse(body string) (all []Section) {
 	s := Section{}
 	for line := range strings.Lines(body) {
 		line = strings.TrimRight(line, "\r\n")
@@ -61,8 +61,8 @@ func with(all []Section, s Section) []Section {
 	return append(all, s)
 }
 
-// Digest returns every section with what is done and all that is pending, cut at a line to MaxDigest.
-func Digest(all []Section) string {
+// digest returns every section with what is done and all that is pending, cut at a line to MaxDigest.
+func digest(all []Section) string {
 	var lines []string
 	for _, s := range all {
 		lines = append(lines, fmt.Sprintf("%s: %d of %d done", s.Title, s.Done, s.Done+len(s.Pending)))
@@ -73,8 +73,8 @@ func Digest(all []Section) string {
 	return fit(lines, MaxDigest)
 }
 
-// Summary returns how much is done, and some of what is pending, cut at a line to MaxSummary.
-func Summary(all []Section) string {
+// summary returns how much is done, and some of what is pending, cut at a line to MaxSummary.
+func summary(all []Section) string {
 	done, total := 0, 0
 	lines := []string{""}
 	for _, s := range all {
@@ -128,9 +128,9 @@ func For(dir, role string) string {
 	if err != nil {
 		return ""
 	}
-	all := Parse(string(b))
+	all := parse(string(b))
 	if Leads(role) {
-		return Digest(all)
+		return digest(all)
 	}
-	return Summary(all)
+	return summary(all)
 }

@@ -26,16 +26,16 @@ Prose, and - [ ] no item.
 `
 
 func TestShown(t *testing.T) {
-	all := Parse(sample)
+	all := parse(sample)
 	for _, c := range [][2]string{
-		{Digest(all), "Retries: 1 of 3 done\n- limit them\n- by chat\nLater: 1 of 2 done\n- two"},
-		{Summary(all), "2 of 5 done\n- Retries: limit them\n- Retries: by chat\n- Later: two"},
+		{digest(all), "Retries: 1 of 3 done\n- limit them\n- by chat\nLater: 1 of 2 done\n- two"},
+		{summary(all), "2 of 5 done\n- Retries: limit them\n- Retries: by chat\n- Later: two"},
 	} {
 		if c[0] != c[1] {
 			t.Errorf("got  %q\nwant %q", c[0], c[1])
 		}
 	}
-	if Digest(nil)+Summary(nil) != "" {
+	if digest(nil)+summary(nil) != "" {
 		t.Error("nothing is shown as something")
 	}
 }
@@ -45,13 +45,13 @@ func TestLimits(t *testing.T) {
 	for i := range 500 {
 		body += fmt.Sprintf("- [ ] item %d, to be done some day\n", i)
 	}
-	all := Parse(body)
-	for most, got := range map[int]string{MaxDigest: Digest(all), MaxSummary: Summary(all)} {
+	all := parse(body)
+	for most, got := range map[int]string{MaxDigest: digest(all), MaxSummary: summary(all)} {
 		if n := utf8.RuneCountInString(got); n > most || n < most/4 || strings.HasSuffix(got, "\n") {
 			t.Errorf("%d characters, at most %d", n, most)
 		}
 	}
-	if n := strings.Count(Summary(all), "\n"); n != maxPending {
+	if n := strings.Count(summary(all), "\n"); n != maxPending {
 		t.Errorf("%d pending", n)
 	}
 }
@@ -73,8 +73,8 @@ func TestFor(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, Name), []byte(sample), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if lead, other := For(dir, "Tech Lead"), For(dir, "QA"); lead != Digest(Parse(sample)) ||
-		other != Summary(Parse(sample)) {
+	if lead, other := For(dir, "Tech Lead"), For(dir, "QA"); lead != digest(parse(sample)) ||
+		other != summary(parse(sample)) {
 		t.Errorf("%q, %q", lead, other)
 	}
 }

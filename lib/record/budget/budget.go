@@ -208,7 +208,7 @@ func (b *Book) over(e Entry, ordered bool) error {
 	if ordered {
 		return nil
 	}
-	for _, l := range Limits(&b.limits, &e) {
+	for _, l := range limits(&b.limits, &e) {
 		if why := l.over(b.sums.Of(l.scope), &e); why != nil {
 			return why
 		}

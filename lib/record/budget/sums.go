@@ -110,8 +110,8 @@ type Limit struct {
 	config.Limits
 }
 
-// Limits returns the limits that apply to an entry.
-func Limits(b *config.Budget, e *Entry) []Limit {
+// limits returns the limits that apply to an entry.
+func limits(b *config.Budget, e *Entry) []Limit {
 	all := []Limit{
 		{scope{what: Day}, number(b.InvestigationsPerDay), b.PerDay},
 		{scope{Agent, e.Agent}, 0, b.ForAgent(e.Agent)},

@@ -77,7 +77,7 @@ func (a Head) At(n int64, hash string) error {
 func (a Head) End(n int64, hash string, size int64) error {
 	switch {
 	case n < a.N:
-		return fmt.Errorf("record %d: %w: the log ends here, and %s tells of record %d: its end was cut off",
+		return fmt.Errorf("record %d: %w: the log ends here, but %s has record %d: its end was cut off",
 			n, ErrChain, HeadName, a.N)
 	case size < a.read:
 		return fmt.Errorf("%w: the log has %d bytes, and tri-dispatch had read %d: its end was cut off",

@@ -175,7 +175,7 @@ func (t *Tail) Next(fn func(Record) error) error { return hinted(t.next(fn)) }
 func hinted(err error) error {
 	if errors.Is(err, ErrChain) {
 		err = sysexit.Hint(sysexit.With(sysexit.Data, err),
-			"the log was changed by something other than these programs; compare it with a backup, none of them will go on with it")
+			"the log was changed by something other than these programs; compare it with a backup; no program continues with it")
 	}
 	return err
 }

@@ -249,7 +249,7 @@ func (s *State) allowed(r *Record) string {
 	case r.Kind == Auto:
 		return "automatic replies are off"
 	case len(s.approvers) == 0:
-		return "nobody may decide: team.approvers is empty"
+		return "no person may decide: team.approvers is empty"
 	case !s.approvers[r.By]:
 		return fmt.Sprintf("%q is not in team.approvers", r.By)
 	}

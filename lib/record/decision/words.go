@@ -14,9 +14,9 @@ func (s *State) current(r *Record) (*Standing, string) {
 	case why != "":
 		return nil, why
 	case st.Offer == nil:
-		return nil, "no draft stands"
+		return nil, "no draft is offered"
 	case r.Cycle != st.Cycle:
-		return nil, fmt.Sprintf("it speaks of cycle %d, the draft that stands is of cycle %d",
+		return nil, fmt.Sprintf("it is for cycle %d, and the current draft is of cycle %d",
 			r.Cycle, st.Cycle)
 	}
 	return st, ""
@@ -169,11 +169,11 @@ func (s *Standing) seen(r *Record) string {
 	}
 	switch {
 	case seen != s.Offer.DraftSHA256:
-		return "another draft stands than the one that was seen"
+		return "the current draft is not the one that was shown"
 	case r.Text == "" || Sum(r.Text) != r.DraftSHA256:
 		return "its hash is not that of its text"
 	case !slices.Equal(r.Cuts, s.Cuts(r.DraftSHA256)):
-		return "it is cut into other messages than those that were seen"
+		return "it is cut into other messages than those that were shown"
 	}
 	return ""
 }
@@ -192,13 +192,13 @@ func (s *State) direct(r *Record) string {
 	switch {
 	case r.Note != "":
 	case r.Kind == Answer:
-		return "an answer says something"
+		return "an answer needs a text"
 	case r.Kind == Tell || r.Kind == Redirect:
-		return "it says nothing"
+		return "its text is empty"
 	}
 	if st := s.standing[r.Key]; st == nil || r.Cycle > st.Cycle {
 		if r.DraftSHA256 != "" {
-			return "no such draft stands"
+			return "no such draft is offered"
 		}
 		if _, err := time.Parse(time.RFC3339, r.At); err != nil {
 			return "it has no time"
@@ -214,7 +214,7 @@ func (s *State) direct(r *Record) string {
 	case why != "":
 		return why
 	case r.DraftSHA256 != "" && r.DraftSHA256 != st.Offer.DraftSHA256:
-		return "another draft stands than the one that was seen"
+		return "the current draft is not the one that was shown"
 	}
 	st.Decision = r
 	return ""
@@ -227,7 +227,7 @@ func branch(r *Record) string {
 	}
 	switch {
 	case r.Note == "":
-		return "it says nothing"
+		return "its text is empty"
 	case r.DraftSHA256 != "":
 		return "it names a draft"
 	}
@@ -246,7 +246,7 @@ func todo(r *Record) string {
 	case !slices.Contains([]string{"add", "done", "undone"}, r.Outcome):
 		return fmt.Sprintf("an entry cannot be %q", r.Outcome)
 	case r.Outcome == "add" && r.Note == "":
-		return "it says nothing"
+		return "its text is empty"
 	case err != nil:
 		return "it has no time"
 	}

@@ -294,7 +294,7 @@ func (w *Word) Check() error {
 		case !slices.Contains(Categories, w.Category):
 			return fmt.Errorf("category %q: want one of %s", w.Category, strings.Join(Categories, ", "))
 		case !cites(w.Refs):
-			return errors.New("the entry cites no line that can be read now; only what is in the code can be checked later")
+			return errors.New("the entry cites no line that exists now; only code can be checked later")
 		}
 	case Keep, Promote, Forget:
 		if w.ID == "" {

@@ -84,8 +84,8 @@ func (e *Entry) forged(field, is, want string) error {
 // hinted adds a hint to the error of a file that cannot be trusted.
 func hinted(err error) error {
 	return sysexit.Hint(sysexit.With(sysexit.Data, err),
-		"the file was changed by something other than tri-reply, and is not posted from; "+
-			"move it away and start again: the chat is asked before anything is posted")
+		"the file was changed by another program than tri-reply, and is not used; "+
+			"move it away and start again: tri-reply first looks for the post in the chat")
 }
 
 func short(s string) string {

@@ -121,7 +121,7 @@ func (r *Reply) Approval() string {
 	case r.ValidatorVerdict == Notice:
 		return "a notice; its form was approved by " + r.ApprovedBy
 	case r.ApprovedBy == "":
-		return "approved by nobody that the log names"
+		return "no approver is in the log"
 	case r.ApprovedBy == decision.Dispatcher:
 		return "approved by the policy, read by no person"
 	case r.Badge != "" && r.EditedBy != "":

@@ -106,7 +106,7 @@ func TestSplit(t *testing.T) {
 		{"longer than a part", "👨‍👩‍👧", 2, "👨‍|👩‍|👧"},
 		{"blank tail stays", "abcd     ", 5, "abcd     "},
 		{"no limit", "abc", 0, "abc"},
-		{"one at a time", "abc", 1, "a|b|c"},
+		{"only one may", "abc", 1, "a|b|c"},
 		{"a place in the middle counts", "abc defg", 6, "abc |defg"},
 		{"no blank part before a paragraph", "   \n\nabcdef", 6, "   \n\na|bcdef"},
 		{"no blank part before what is cut", "  e\u0301x", 3, "  e|\u0301x"},

@@ -114,12 +114,12 @@ func Read(h *durable.Home, dir, id string) (*Entry, error) {
 		return nil, sysexit.With(sysexit.Data, fmt.Errorf("read post %q: %w", name, err))
 	}
 	if e.ID != id || e.ID != ID(e.Key, e.Cycle, e.DraftSHA256, e.Part) || e.Part < 1 || e.Part > e.Parts {
-		return nil, sysexit.With(sysexit.Data, fmt.Errorf("read post %q: it is of another post", name))
+		return nil, sysexit.With(sysexit.Data, fmt.Errorf("read post %q: it belongs to another post", name))
 	}
 	if e.Sum != "" || e.Limit > 0 { // versions without sums have neither
 		again := *e
 		if want, err := again.encode(); err != nil || !bytes.Equal(b, want) {
-			return nil, hinted(fmt.Errorf("read post %q: it is not as it was written: its sum is another", name))
+			return nil, hinted(fmt.Errorf("read post %q: it was changed: its sum differs", name))
 		}
 	}
 	return e, nil

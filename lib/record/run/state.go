@@ -176,9 +176,9 @@ func Sweep(dir string, now time.Time) (State, error) {
 }
 
 func (s *State) bury(h *durable.Home, now time.Time) {
-	seen := "it was not seen to do anything"
+	seen := "no activity was recorded"
 	if s.LastHeartbeat != nil {
-		seen = "last sign of life " + *s.LastHeartbeat
+		seen = "last activity " + *s.LastHeartbeat
 	}
 	if s.Doing != "" {
 		seen += ", at " + s.Doing
@@ -187,7 +187,7 @@ func (s *State) bury(h *durable.Home, now time.Time) {
 	s.EndedAt = new(text.Timestamp(now))
 	s.Failure = &Failure{
 		Kind: killed,
-		Message: fmt.Sprintf("process %d, which supervised it, ended without a word; %s",
+		Message: fmt.Sprintf("process %d, which supervised it, ended unexpectedly; %s",
 			s.Owner.PID, seen),
 		LastSafeArtifact: Artifact(h),
 	}
@@ -219,5 +219,5 @@ func Unwatched(owner Process) string {
 	}
 	pid := owner.PID
 	return fmt.Sprintf("not supervised: process %d, which supervises it, is stopped; "+
-		"kill -CONT %d has it go on, kill -9 %d ends it", pid, pid, pid)
+		"kill -CONT %d continues it, kill -9 %d ends it", pid, pid, pid)
 }

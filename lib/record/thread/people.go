@@ -77,7 +77,7 @@ const (
 )
 
 // asks reports whether in is a question by t's asker.
-func (t *Thread) asks(in Input) bool { return in.Event.Sender.ID == t.OriginalSenderID && Asks(in) }
+func (t *Thread) asks(in Input) bool { return in.Event.Sender.ID == t.OriginalSenderID && asks(in) }
 
 func (t *Thread) said(in Input, facts *Facts, m Message) {
 	e := in.Event

@@ -11,9 +11,9 @@ type Beside struct {
 	Key string `json:"key"`
 }
 
-// Asks reports whether in is a question: it is actionable or a request to an inbox, is not only a
+// asks reports whether in is a question: it is actionable or a request to an inbox, is not only a
 // thank-you, and the rules do not exclude it.
-func Asks(in Input) bool {
+func asks(in Input) bool {
 	e, f := in.Event, in.Facts
 	return e != nil && !e.Deleted && (e.Classification == event.Actionable || f != nil && f.Intent != "") &&
 		(e.IsQuestion || !e.IsAckOrEmoji) &&
@@ -21,7 +21,7 @@ func Asks(in Input) bool {
 }
 
 // Opens reports whether in can start a new item.
-func Opens(in Input) bool { return in.Thread != nil || Asks(in) }
+func Opens(in Input) bool { return in.Thread != nil || asks(in) }
 
 // Route assigns an event to the items of its thread. items[0] began the thread, and its key is
 // in.Key; each item has one asker. An asker's message goes to the item of theirs that it concerns by
@@ -67,11 +67,11 @@ func Route(items []*Thread, in Input) []Input {
 			return to(holds...)
 		}
 	}
-	mine, branches := mineOf(items, in), in.Facts != nil && in.Facts.Relation == RelationBranch && Asks(in)
+	mine, branches := mineOf(items, in), in.Facts != nil && in.Facts.Relation == RelationBranch && asks(in)
 	switch {
-	case mine != nil && !branches && (mine.Status != Closed || Asks(in)):
+	case mine != nil && !branches && (mine.Status != Closed || asks(in)):
 		return append(to(mine), to(holds...)...)
-	case Asks(in):
+	case asks(in):
 		key := event.Key(e.Platform, e.ChatID, e.MessageID)
 		if key == root.Key { // the root message, now another's question: an edit by a bot
 			return to(root)

@@ -124,7 +124,7 @@ func LoadFile(h *durable.Home, path string) (*Thread, error) {
 	}
 	if err != nil {
 		return nil, sysexit.Hint(fmt.Errorf("read thread %q: %w", path, err),
-			"tri-dispatch --rebuild makes the threads anew from dispatch.ndjson")
+			"tri-dispatch --rebuild makes the threads again from dispatch.ndjson")
 	}
 	if v := t.ValidatorReturn; v != nil && v.Proved == "" {
 		t.Badge = strings.Replace(t.Badge, "✓ validated", verdict.Earlier, 1) // the word means more now

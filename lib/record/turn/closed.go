@@ -38,8 +38,8 @@ type Turns struct {
 	spoke []noted
 }
 
-// NewTurns returns an empty collection, for one stream.
-func NewTurns() *Turns { return &Turns{fold: NewFold(), open: map[place]*Closed{}} }
+// newTurns returns an empty collection, for one stream.
+func newTurns() *Turns { return &Turns{fold: NewFold(), open: map[place]*Closed{}} }
 
 // Add adds an event, and appends the turns that it closes to dst: that of its conversation first, then those
 // that it shows to be too late, in the order of their last messages.
@@ -104,7 +104,7 @@ func (t *Turns) close(dst []Closed, c *Closed, why string) []Closed {
 // Lines returns a stage whose output is the closed turns, one JSON object a line, instead of its input. The
 // caller appends the lines of end after it.
 func Lines() (stage stream.Stage[Event], end func() ([]byte, error)) {
-	t := NewTurns()
+	t := newTurns()
 	lines := func(dst []byte, all []Closed) ([]byte, error) {
 		for i := range all {
 			b, err := json.Marshal(&all[i])
@@ -116,7 +116,7 @@ func Lines() (stage stream.Stage[Event], end func() ([]byte, error)) {
 		return dst, nil
 	}
 	return stream.Stage[Event]{
-		Prepare: Prepare,
+		Prepare: prepare,
 		Emit:    func(dst []byte, e *Event) ([]byte, error) { return lines(dst, t.Add(nil, e)) },
 	}, func() ([]byte, error) { return lines(nil, t.End(nil)) }
 }

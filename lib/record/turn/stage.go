@@ -23,9 +23,9 @@ type Event struct {
 
 type span struct{ from, to int }
 
-// Prepare parses a record. It may run concurrently for several records. The error names a field that is
+// prepare parses a record. It may run concurrently for several records. The error names a field that is
 // missing or of another type.
-func Prepare(rec ndjson.Record, e *Event) error {
+func prepare(rec ndjson.Record, e *Event) error {
 	*e = Event{line: rec.Bytes, drop: e.drop[:0], at: rec.Seq}
 	if e.at < 0 {
 		e.at = rec.Offset
@@ -138,7 +138,7 @@ func (e *Event) splice(dst []byte, p Place) []byte {
 func Stage() stream.Stage[Event] {
 	f := NewFold()
 	return stream.Stage[Event]{
-		Prepare: Prepare,
+		Prepare: prepare,
 		Emit: func(dst []byte, e *Event) ([]byte, error) {
 			return e.splice(dst, f.Add(e.at, e.message)), nil
 		},

@@ -183,7 +183,7 @@ func TestWindow(t *testing.T) {
 		}
 		var e Event
 		rec := ndjson.Record{Bytes: l, Members: scan.Members, Seq: ndjson.Seq(scan.Members[0].Value)}
-		if err := Prepare(rec, &e); err != nil {
+		if err := prepare(rec, &e); err != nil {
 			t.Fatal(err)
 		}
 		p := f.Add(e.at, e.message)
@@ -251,7 +251,7 @@ func spliced(text string) ([]byte, bool) {
 		return nil, false
 	}
 	var e Event
-	if Prepare(ndjson.Record{Bytes: []byte(text), Members: scan.Members, Seq: -1}, &e) != nil {
+	if prepare(ndjson.Record{Bytes: []byte(text), Members: scan.Members, Seq: -1}, &e) != nil {
 		return nil, false
 	}
 	st := Stage()

@@ -153,7 +153,7 @@ func (m *manifest) check(have map[string]file) error {
 		}
 	}
 	if len(m.Files) != len(have) {
-		return fmt.Errorf("it has %d files, and tells of %d", len(have), len(m.Files))
+		return fmt.Errorf("it has %d files, and lists %d", len(have), len(m.Files))
 	}
 	return nil
 }

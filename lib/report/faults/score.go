@@ -73,9 +73,9 @@ func (s *Score) Ok() bool {
 	return caught > 0 && missed == 0
 }
 
-// Interval returns the 95% interval of a share (Wilson score, which is valid for small counts and
+// interval returns the 95% interval of a share (Wilson score, which is valid for small counts and
 // for shares near 0 and 1); 0 to 1 if n is 0.
-func Interval(hits, n int) (low, high float64) {
+func interval(hits, n int) (low, high float64) {
 	if n == 0 {
 		return 0, 1
 	}
@@ -99,8 +99,8 @@ type plantID struct {
 	seed      int64
 }
 
-// Tally counts verdicts in any order.
-type Tally struct {
+// tally counts verdicts in any order.
+type tally struct {
 	worst      map[plantID]Marked // of the verdicts on the same return, the one that counts
 	order      []plantID
 	validators []string
@@ -110,7 +110,7 @@ type Tally struct {
 // Add counts a verdict; it refuses one that is not of a drill. Of several verdicts on the same
 // return, the one that passed it counts if it has a fault, and the one that did not pass it if it
 // is good.
-func (t *Tally) Add(m Marked) error {
+func (t *tally) Add(m Marked) error {
 	if m.Drill == nil || m.Drill.Fault != None && !slices.Contains(Faults, m.Drill.Fault) ||
 		m.Verdict == "" || m.Drill.Of == "" {
 		return fmt.Errorf("is no verdict of a drill")
@@ -137,7 +137,7 @@ func (t *Tally) Add(m Marked) error {
 }
 
 // Score returns the result of the verdicts so far.
-func (t *Tally) Score() *Score {
+func (t *tally) Score() *Score {
 	s := &Score{Validators: slices.Sorted(slices.Values(t.validators)), Seeds: []int64{}, Missed: []Miss{},
 		Doubled: t.doubled}
 	passed := map[string]bool{} // by Of, for good returns
@@ -153,7 +153,7 @@ func (t *Tally) Score() *Score {
 			}
 		}
 	}
-	s.Good.Low, s.Good.High = Interval(s.Good.Total-s.Good.Passed, s.Good.Total)
+	s.Good.Low, s.Good.High = interval(s.Good.Total-s.Good.Passed, s.Good.Total)
 	counts := map[[2]string]*Count{}
 	for _, id := range t.order {
 		if !slices.Contains(s.Seeds, id.seed) {
@@ -196,7 +196,7 @@ func (s *Score) gather(counts map[[2]string]*Count) {
 	for _, decidable := range []string{"true", "false"} {
 		for _, f := range Faults {
 			if c := counts[[2]string{f, decidable}]; c != nil {
-				c.Low, c.High = Interval(c.Caught, c.Caught+c.Missed)
+				c.Low, c.High = interval(c.Caught, c.Caught+c.Missed)
 				s.Faults = append(s.Faults, *c)
 			}
 		}
@@ -204,7 +204,7 @@ func (s *Score) gather(counts map[[2]string]*Count) {
 }
 
 // lost counts the faults that good returns list as planted and that have no verdict.
-func (t *Tally) lost() int {
+func (t *tally) lost() int {
 	type run struct {
 		of   string
 		seed int64
@@ -229,7 +229,7 @@ func (t *Tally) lost() int {
 
 // Read scores the verdicts of a drill. Verdicts without a drill mark are refused.
 func Read(ctx context.Context, in stream.Input) (*Score, error) {
-	var t Tally
+	var t tally
 	_, err := stream.Each(ctx, in, func(rec ndjson.Record) error {
 		var m Marked
 		if err := json.Unmarshal(rec.Bytes, &m); err != nil {

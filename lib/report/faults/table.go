@@ -51,7 +51,7 @@ func share(hits, n int) string {
 	if n == 0 {
 		return "-"
 	}
-	low, high := Interval(hits, n)
+	low, high := interval(hits, n)
 	return fmt.Sprintf("%5.1f%% (%.1f to %.1f)", 100*float64(hits)/float64(n), 100*low, 100*high)
 }
 

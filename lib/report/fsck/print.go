@@ -12,15 +12,15 @@ import (
 	"tri/lib/base/text"
 )
 
-// ErrBad means that the check found faults; the report lists them.
-var ErrBad = errors.New("the home is not whole")
+// errBad means that the check found faults; the report lists them.
+var errBad = errors.New("the home is damaged")
 
 // err returns ErrBad, with the exit status of a negative answer, if there are faults.
 func (r *Report) err() error {
 	if r.OK {
 		return nil
 	}
-	return sysexit.With(sysexit.No, ErrBad)
+	return sysexit.With(sysexit.No, errBad)
 }
 
 // WriteJSON writes one record per part; it returns the same error as Print.

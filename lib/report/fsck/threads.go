@@ -104,13 +104,13 @@ func (t *threads) compare(part int, gone map[string]bool, f *Finding) error {
 		have, err := r.read(path.Split(right))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			f.bad(right, errors.New("the journal tells of this thread, and its file is not there"))
+			f.bad(right, errors.New("the journal has this thread, and its file is missing"))
 		case err != nil:
 			return fmt.Errorf("read %s: %w", right, err)
 		case !bytes.Equal(have, want):
-			f.bad(right, errors.New("it is not what the journal says; tri-dispatch --rebuild makes it so"))
+			f.bad(right, errors.New("it differs from the journal; tri-dispatch --rebuild rewrites it"))
 		case folded.Status == thread.Closed && r.exists(path.Split(wrong)):
-			f.bad(wrong, errors.New("the thread is closed, and a file of it stands in open"))
+			f.bad(wrong, errors.New("the thread is closed, and has a file in open"))
 		default:
 			if err := s.check(want); err != nil {
 				f.bad(right, err)
@@ -138,7 +138,7 @@ func (t *threads) unknown(part int, f *Finding) error {
 		for _, name := range names {
 			key := name[:len(name)-len(path.Ext(name))]
 			if _, known := t.parts[part][key]; !known && t.mine(part, key) {
-				f.bad(folder+"/"+name, errors.New("the journal tells of no such thread"))
+				f.bad(folder+"/"+name, errors.New("the journal has no such thread"))
 			}
 		}
 	}

@@ -153,17 +153,17 @@ func TestBroken(t *testing.T) {
 		}, decision.LogName, "its number is 2"},
 		"a thread changed": {func(t *testing.T, h *durable.Home) {
 			change(t, h, open, swap("fail", "Fail"))
-		}, journal.Name, "it is not what the journal says"},
+		}, journal.Name, "it differs from the journal"},
 		"a thread gone": {func(t *testing.T, h *durable.Home) {
 			if err := h.Remove(open); err != nil {
 				t.Fatal(err)
 			}
-		}, journal.Name, "its file is not there"},
+		}, journal.Name, "its file is missing"},
 		"a thread too many": {func(t *testing.T, h *durable.Home) {
 			if err := h.Replace("open/local.dev.9.json", []byte("{}")); err != nil {
 				t.Fatal(err)
 			}
-		}, journal.Name, "the journal tells of no such thread"},
+		}, journal.Name, "the journal has no such thread"},
 		"a journal line": {func(t *testing.T, h *durable.Home) {
 			change(t, h, journal.Name, swap(`"tier":1`, `"tier":7`))
 		}, journal.Name, "facts.tier: maximum: got 7, want 2"},
@@ -255,7 +255,7 @@ func TestBroken(t *testing.T) {
 			if err := h.Replace(open, b); err != nil {
 				t.Fatal(err)
 			}
-		}, journal.Name, "the thread is closed, and a file of it stands in open"},
+		}, journal.Name, "the thread is closed, and has a file in open"},
 	} {
 		h := home(t)
 		tt.spoil(t, h)

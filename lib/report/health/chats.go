@@ -79,6 +79,6 @@ func (x *examination) platform(ctx context.Context, name string) {
 func (x *examination) known(name string, self event.Sender) {
 	if c := x.config.Classifier; self.ID != "" && self.ID != c.BotID && !slices.Contains(c.BotIDs, self.ID) {
 		x.warn(name+" bot", "classifier.bot_ids: "+text.Visible(self.ID),
-			"we are %s there, which the classifier does not know for ourselves", text.Visible(self.Name))
+			"the bot is %s there, and not in classifier.bot_id", text.Visible(self.Name))
 	}
 }

@@ -162,7 +162,7 @@ func (x *examination) openHome() {
 		return
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		x.fail("home", "chmod 700 "+x.Dir, "%s has mode %#o: others can get at it", x.Dir, mode)
+		x.fail("home", "chmod 700 "+x.Dir, "%s has mode %#o: others can access it", x.Dir, mode)
 	} else {
 		x.ok("home", "%s", x.Dir)
 	}

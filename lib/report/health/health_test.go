@@ -92,15 +92,15 @@ func TestConfiguration(t *testing.T) {
 	for _, tt := range []struct{ config, name, status, message string }{
 		{"team: {approver: [a]}\n", "config", Fail, `:1: unknown key "team.approver"`},
 		{"sandbox: required\n", "config", OK, "config.yaml"},
-		{"sandbox: required\n", "approvers", Fail, "nobody may approve"},
+		{"sandbox: required\n", "approvers", Fail, "no person may approve"},
 		{"team: {approvers: [ana]}\n", "approvers", OK, "ana"},
 		{"team: {approvers: [ana]}\ngate: {quorum: 2}\n", "approvers", Fail,
-			"gate.quorum asks for 2 yeses, and team.approvers has 1"},
+			"gate.quorum requires 2 approvals, and team.approvers has 1"},
 		{"codebases: [{name: a, path: /nowhere/at/all}]\n", "codebase a", Fail, "no such file"},
 		{"codebases: [{name: a, path: " + plain + "}]\n", "codebase a", Warn, "no git repository"},
 		{"codebases: [{name: a, path: " + repo + "}]\n", "codebase a", OK, repo},
 		{"codebases: [{name: a, path: " + repo + "}]\n", "git", OK, "git version"},
-		{"codebases: [{name: a, path: ..}]\n", "codebase a", Warn, "holds the home"},
+		{"codebases: [{name: a, path: ..}]\n", "codebase a", Warn, "contains the home"},
 		{"sandbox: required\n", "investigator", OK, "search"},
 		{"sandbox: \"off\"\ninvestigator: {agent: exec, command: [cat]}\n", "sandbox", Warn,
 			"with your rights"},
@@ -248,7 +248,7 @@ func TestLiveness(t *testing.T) {
 	}
 	p.hold("locks/dispatch")
 	checks = p.look()
-	want(t, checks, "tri-supervise", Warn, "nobody starts again")
+	want(t, checks, "tri-supervise", Warn, "not restarted")
 	if i := slices.IndexFunc(checks, func(c Check) bool {
 		return c.Name == "tri-reply"
 	}); i < 0 || !strings.HasPrefix(checks[i].Fix, "tri up starts all; this one alone, in "+p.home.Dir()+
@@ -265,7 +265,7 @@ func TestLiveness(t *testing.T) {
 	for _, s := range p.stages()[1:] {
 		want(t, checks, title(s), OK, pid)
 	}
-	want(t, checks, "tri-supervise", OK, "by itself")
+	want(t, checks, "tri-supervise", OK, "by hand")
 	want(t, checks, "tri-watch", Warn, "no heartbeat")
 	for _, tt := range []struct{ beat, status, message string }{
 		{`{"beat_at":"2026-03-02T11:59:55Z","connected_since":"2026-03-02T11:00:00Z","source":"local","last_event_at":"2026-03-02T11:58:00Z"}`, OK, "connected to local, last event 2 min ago"},

@@ -65,7 +65,7 @@ func (x *examination) lag() {
 		name := "lag tri-" + stage.name
 		reached, err := x.reach(events, stage.out)
 		if err != nil {
-			x.failed(name, "put the old log back, or move all made from it away and begin anew", err)
+			x.failed(name, "restore the old log, or move all files made from it away and start again", err)
 			return
 		}
 		x.behind(name, events, reached, end)
@@ -73,7 +73,7 @@ func (x *examination) lag() {
 	}
 	classified, err := x.reach(events, classifiedName)
 	if err != nil {
-		x.failed("lag tri-classify", "put the old log back, or move both away and begin anew", err)
+		x.failed("lag tri-classify", "restore the old log, or move both away and start again", err)
 		return
 	}
 	x.behind("lag tri-classify", events, classified, end)
@@ -248,7 +248,7 @@ func (x *examination) waits(name, message string, waits, still time.Duration) {
 // mend returns the fix for a stage that makes no progress.
 func (x *examination) mend(name string) string {
 	stage := strings.TrimPrefix(strings.Fields(strings.TrimPrefix(name, "lag "))[0], "tri-")
-	return fmt.Sprintf("tri-supervise restart %s, or start it where nobody does; %s says why", stage,
+	return fmt.Sprintf("tri-supervise restart %s, or start it by hand; %s says why", stage,
 		x.home.Path("logs/"+stage+".log"))
 }
 

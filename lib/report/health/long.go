@@ -67,12 +67,12 @@ func (x *examination) escalation(id string) (running bool, err error) {
 	switch {
 	case !held && age > fresh && asked.By == run.Dispatcher:
 		x.fail(name, "see that tri-dispatch runs: it starts it again",
-			"%s of %s has ended without a word", id, key)
+			"%s of %s has ended unexpectedly", id, key)
 	case !held && age > fresh:
-		x.warn(name, "tri-escalate poll "+id+" writes down that it ended; tri-escalate start "+key+
-			" begins it anew", "%s of %s has ended without a word", id, key)
+		x.warn(name, "tri-escalate poll "+id+" records that it ended; tri-escalate start "+key+
+			" starts it again", "%s of %s has ended unexpectedly", id, key)
 	case held && state.Owner.Stopped():
-		x.fail(name, fmt.Sprintf("kill -CONT %d has it go on, tri-escalate kill %s ends it", state.Owner.PID,
+		x.fail(name, fmt.Sprintf("kill -CONT %d continues it, tri-escalate kill %s ends it", state.Owner.PID,
 			id), "%s of %s: its runner, process %d, is stopped, and the run is not supervised", id, key,
 			state.Owner.PID)
 	case held && state.Status == run.Stalled:
@@ -80,7 +80,7 @@ func (x *examination) escalation(id string) (running bool, err error) {
 			"%s of %s is alive and does nothing", id, key)
 	case held && age > x.longest()+fresh:
 		x.warn(name, "tri-escalate attach "+id+" shows it, tri-escalate kill "+id+" ends it",
-			"%s of %s has been at it for %s", id, key, ago(age))
+			"%s of %s has run for %s", id, key, ago(age))
 	}
 	return held, nil
 }
@@ -111,7 +111,7 @@ func (x *examination) takenUp(id string, res *run.Result) error {
 		t.Status != thread.AwaitingValidation
 	if waits {
 		x.fail("long runs", "see that tri-dispatch runs: it takes it up",
-			"%s of %s ended %s ago and nobody has taken it up", id, res.Key, x.since(res.EndedAt))
+			"%s of %s ended %s ago and was not taken up", id, res.Key, x.since(res.EndedAt))
 	}
 	return nil
 }

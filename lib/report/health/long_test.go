@@ -26,11 +26,11 @@ func TestLongRuns(t *testing.T) {
 		}
 	}
 	ask("ana", time.Hour)
-	want(t, p.look(), "long runs", Warn, "ended without a word")
+	want(t, p.look(), "long runs", Warn, "ended unexpectedly")
 	ask("tri-dispatch", time.Hour)
-	want(t, p.look(), "long runs", Fail, "ended without a word")
+	want(t, p.look(), "long runs", Fail, "ended unexpectedly")
 	p.hold("escalations/" + id + "/lock")
-	want(t, p.look(), "long runs", Warn, "at it for 1 h")
+	want(t, p.look(), "long runs", Warn, "has run for 1 h")
 	ask("tri-dispatch", time.Minute)
 	want(t, p.look(), "long runs", OK, "1 under way")
 	p.write("escalations/"+id+"/state.json", `{"status":"STALLED"}`)
@@ -47,7 +47,7 @@ func TestLongRuns(t *testing.T) {
 	}
 	p.write("escalations/"+id+"/exit.json",
 		`{"by":"tri-dispatch","key":"k","status":"done","ended_at":"2026-03-02T11:00:00Z"}`)
-	want(t, p.look(), "long runs", Fail, "nobody has taken it up")
+	want(t, p.look(), "long runs", Fail, "was not taken up")
 }
 
 // asleep starts a process and stops it.

@@ -16,7 +16,7 @@ const written = 2026
 
 func (x *examination) clock() {
 	if now := x.Now(); now.Year() < written {
-		x.fail("clock", "set it, and let it be kept (timedatectl set-ntp true)", "the machine says %s",
+		x.fail("clock", "set it and keep it set (timedatectl set-ntp true)", "the machine says %s",
 			now.UTC().Format("2006-01-02 15:04"))
 	} else {
 		x.ok("clock", "%s UTC", now.UTC().Format("2006-01-02 15:04:05"))

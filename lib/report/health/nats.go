@@ -86,7 +86,7 @@ func (x *examination) natsLogs(s *natsStatus) {
 				"the server lacks %d bytes of it", l.Here-l.Bytes)
 		}
 		if l.Here > 0 && l.Bytes-l.Here > natsBehind {
-			x.warn("nats "+l.Name, "tri-nats sub all brings it", "this machine lacks %d bytes of it",
+			x.warn("nats "+l.Name, "tri-nats sub all fetches it", "this machine lacks %d bytes of it",
 				l.Bytes-l.Here)
 		}
 	}

@@ -51,7 +51,7 @@ func (x *examination) spend() {
 	case refused > 0:
 		x.warn(name, "tri-approve list shows them; raise budget in the configuration, or wait for the new day (UTC)", "%d questions found nothing left: %s", refused, why)
 	case silent > 0:
-		x.warn("spend", "set limits in runs and tokens beside those in money: tri-report cost shows what is known", "%d of today's runs do not tell what they cost; the others took $%.2f", silent, usd)
+		x.warn("spend", "set limits in runs and tokens beside those in money: tri-report cost shows what is known", "%d of today's runs do not report their cost; the others took $%.2f", silent, usd)
 	default:
 		x.ok(name, "%d investigations today, $%.2f", runs, usd)
 	}
@@ -78,7 +78,7 @@ func (x *examination) canaries() {
 	case err != nil:
 		x.failed(name, "", err)
 	case missed > 0:
-		x.warn(name, "tri-report trust shows what it means; try another validator, or a prompt of one's own",
+		x.warn(name, "tri-report trust shows what it means; try another validator, or your own prompt",
 			"%d of %d known-bad drafts passed in 7 days, the last had a %s", missed, n, last)
 	case n > 0:
 		x.ok(name, "%d known-bad drafts in 7 days, all caught", n)
@@ -93,7 +93,7 @@ func (x *examination) trusted() {
 	}
 	policy, err := autoreply.New(x.config)
 	if err != nil {
-		x.failed(name, "mend auto_reply in the configuration", err)
+		x.failed(name, "correct auto_reply in the configuration", err)
 		return
 	}
 	book, err := autoreply.Read(x.home, policy, decision.PolicyOf(x.config),

@@ -187,16 +187,16 @@ func (x *examination) supervisor(sup *supervision, running, stages int) {
 	switch {
 	case sup.alive && stopped(sup.pid):
 		x.fail(name, fmt.Sprintf("kill -CONT %d", sup.pid),
-			"process %d is stopped: what ends now stays ended", sup.pid)
+			"process %d is stopped: stages that end now are not restarted", sup.pid)
 	case sup.alive:
 		x.ok(name, "process %d, %d stages, %d restarts", sup.pid, len(sup.Stages), again)
 	case running == 0:
 		x.warn(name, "tri up", "nothing runs")
 	case running < stages:
 		x.warn(name, "tri up, once the stages that were started by hand have ended",
-			"nobody starts again what ends")
+			"a stage that ends is not restarted")
 	default:
-		x.ok(name, "not used: every stage was started by itself")
+		x.ok(name, "not used: the stages were started by hand")
 	}
 }
 
@@ -278,7 +278,7 @@ func (x *examination) absent(s config.Stage, l *life) {
 		x.fail(title(s), "is another one at work? "+x.says(s),
 			"has been starting for %s and does not hold its lock", x.since(l.Since))
 	case l.Restarts >= loop && failing(l):
-		x.fail(title(s), x.says(s), "ends as often as it is started, %d times by now: %s",
+		x.fail(title(s), x.says(s), "ends after every start, %d times so far: %s",
 			l.Restarts, l.Ended)
 	case l.State == "down":
 		x.fail(title(s), "tri down, then tri up", "is not started by its supervisor")

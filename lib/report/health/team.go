@@ -12,12 +12,12 @@ import (
 func (x *examination) readConfig() {
 	cfg, err := config.ForHome(x.Dir, x.Config)
 	if err != nil {
-		x.failed("config", "mend the lines that it names; tri.5 has every key", err)
+		x.failed("config", "correct the lines that it names; tri(5) describes every key", err)
 		return
 	}
 	x.config = cfg
 	if cfg.Path == "" {
-		x.warn("config", "tri init writes one", "no configuration in %s: the defaults hold", x.Dir)
+		x.warn("config", "tri init writes one", "no configuration in %s: the defaults apply", x.Dir)
 		return
 	}
 	// Whoever can write the file can make this user run any program.
@@ -33,7 +33,7 @@ func (x *examination) people() {
 	who := x.config.Team.Approvers
 	if q := x.config.Gate.Quorum; q > len(who) && len(who) > 0 {
 		x.fail("approvers", "name more people under team.approvers, or lower gate.quorum",
-			"gate.quorum asks for %d yeses, and team.approvers has %d: nothing will ever be posted",
+			"gate.quorum requires %d approvals, and team.approvers has %d: nothing will ever be posted",
 			q, len(who))
 		return
 	}
@@ -43,9 +43,9 @@ func (x *examination) people() {
 	}
 	fix := "name them under team.approvers"
 	if x.config.Path == "" {
-		x.warn("approvers", fix, "nobody may approve")
+		x.warn("approvers", fix, "no person may approve")
 	} else {
-		x.fail("approvers", fix, "nobody may approve: nothing will ever be posted")
+		x.fail("approvers", fix, "no person may approve: nothing will be posted")
 	}
 }
 
@@ -61,15 +61,15 @@ func (x *examination) codebases(ctx context.Context) {
 		info, err := os.Stat(b.Path)
 		switch {
 		case err != nil:
-			x.failed(name, "mend its path in the configuration", err)
+			x.failed(name, "correct its path in the configuration", err)
 			continue
 		case !info.IsDir():
-			x.fail(name, "mend its path in the configuration", "%s is no folder", b.Path)
+			x.fail(name, "correct its path in the configuration", "%s is no folder", b.Path)
 			continue
 		}
 		if within(b.Path, x.Dir) {
 			x.warn(name, "keep the home elsewhere",
-				"%s holds the home: what people wrote in the chat could be cited", b.Path)
+				"%s contains the home: chat messages could be cited", b.Path)
 			continue
 		}
 		if !isRepository(b.Path) {

@@ -267,7 +267,7 @@ func TestSupervised(t *testing.T) {
 		{`"state":"waiting","since":"2026-03-02T11:59:59Z","restarts":1,"ended":"ended by killed"`,
 			"tri-dispatch", Warn, "being started again: ended by killed"},
 		{`"state":"waiting","since":"2026-03-02T11:59:59Z","restarts":3,"ended":"ended with status 78"`,
-			"tri-dispatch", Fail, "as often as it is started, 3 times by now: ended with status 78"},
+			"tri-dispatch", Fail, "ends after every start, 3 times so far: ended with status 78"},
 		{`"state":"starting","since":"2026-03-02T11:59:00Z"`, "tri-dispatch", Fail, "starting for 1 min"},
 		{`"state":"waiting","since":"2026-03-02T11:59:00Z","next":"2026-03-02T11:59:01Z","ended":"x"`,
 			"tri-dispatch", Fail, "does not start it again"},
@@ -319,7 +319,7 @@ func TestSpendCanariesSignalsTrust(t *testing.T) {
 	p.write("dispatch.ndjson", "")
 	p.write("spend.ndjson",
 		fmt.Sprintf(`{"at":%q,"kind":"settle","day":"2026-03-02","run_id":"a","cost_usd":null}`+"\n", at))
-	want(t, p.look(), "spend", Warn, "1 of today's runs do not tell")
+	want(t, p.look(), "spend", Warn, "1 of today's runs do not report")
 
 	done := fmt.Sprintf(`{"id":"a","at":%q,"outcome":"shown"}`+"\n", at)
 	p.write("signals-done.ndjson", done)

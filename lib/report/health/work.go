@@ -42,7 +42,7 @@ func (x *examination) threads() {
 		}
 	}
 	if len(still) > 0 {
-		x.fail("threads", "see that tri-dispatch runs; it goes on with them", "%d should move and do not: %s",
+		x.fail("threads", "start tri-dispatch; it continues them", "%d should move and do not: %s",
 			len(still), strings.Join(still[:min(3, len(still))], ", "))
 		return
 	}

@@ -70,7 +70,7 @@ func Show(ctx context.Context, w io.Writer, o Options) error {
 func (o *Options) names() ([]string, error) {
 	entries, err := os.ReadDir(o.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = sysexit.With(sysexit.NoInput, fmt.Errorf("%q: no stage has said anything here", o.Dir))
+		err = sysexit.With(sysexit.NoInput, fmt.Errorf("%q: no stage has a log here", o.Dir))
 		return nil, sysexit.Hint(err, "tri up starts the pipeline; --home names another home")
 	}
 	if err != nil {

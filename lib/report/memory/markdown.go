@@ -24,9 +24,9 @@ const (
 	workingHeading = "## Working Memory"
 )
 
-// Export writes the used entries as Markdown: core lessons, then the others below a heading for each day and
+// export writes the used entries as Markdown: core lessons, then the others below a heading for each day and
 // category. An entry is one line: "- [CATEGORY] text (ref: path#L1-L2)".
-func Export(w io.Writer, all []Shown) error {
+func export(w io.Writer, all []Shown) error {
 	var b strings.Builder
 	b.WriteString(coreHeading + "\n\n")
 	for _, s := range all {

@@ -225,7 +225,7 @@ func TestImport(t *testing.T) {
 	}
 	var out bytes.Buffer
 	if all, err = v.All(); err == nil {
-		err = Export(&out, all)
+		err = export(&out, all)
 	}
 	if again, _, err2 := Import(&out, w.dir, "ana", time.Now()); err != nil || err2 != nil ||
 		len(again) != 1 || again[0].Text != words[0].Text {
@@ -372,7 +372,7 @@ func TestNothingIsLost(t *testing.T) {
 		shown = append(shown, Shown{Entry: e, State: recall.Unchanged, Used: true})
 	}
 	var markdown bytes.Buffer
-	if err := Export(&markdown, shown); err != nil {
+	if err := export(&markdown, shown); err != nil {
 		t.Fatal(err)
 	}
 	words, problems, err := Import(&markdown, w.dir, "ana", time.Now())

@@ -70,13 +70,13 @@ func (p *Printer) Themes() error {
 	return errors.Join(err, write(p, Themes(all), themes))
 }
 
-// Export writes the used entries as Markdown.
+// export writes the used entries as Markdown.
 func (p *Printer) Export() error {
 	all, err := p.All()
 	if err != nil {
 		return err
 	}
-	return Export(p.Out, all)
+	return export(p.Out, all)
 }
 
 func write[T any](p *Printer, all []T, print func(io.Writer, []T) error) error {

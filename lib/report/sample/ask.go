@@ -15,8 +15,8 @@ import (
 	"tri/lib/base/text"
 )
 
-// Reader interacts with the person who labels.
-type Reader struct {
+// reader interacts with the person who labels.
+type reader struct {
 	Home *durable.Home
 	By   string
 	In   io.Reader // single keys of a terminal, lines of any other input
@@ -31,7 +31,7 @@ const keys = "y it needed an answer   n it needed none   s cannot tell   u undo 
 
 // Label shows each message of the sample without a label and stores the person's answers, until all
 // have one or the person quits.
-func (r *Reader) Label(ctx context.Context, s *Sample, labels *Labels) (err error) {
+func (r *reader) Label(ctx context.Context, s *Sample, labels *Labels) (err error) {
 	key, done, err := r.keys()
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func (s *Sample) next(labels *Labels, i int) int {
 	return i
 }
 
-func (r *Reader) label(s *Sample, i int, answer string) Label {
+func (r *reader) label(s *Sample, i int, answer string) Label {
 	d := &s.drops[i]
 	return Label{
 		At: r.Now().UTC().Format(time.RFC3339), By: r.By, Platform: d.platform, ChatID: d.chat,
@@ -94,7 +94,7 @@ const (
 )
 
 // show writes one message with its context.
-func (r *Reader) show(s *Sample, i int) error {
+func (r *reader) show(s *Sample, i int) error {
 	d := &s.drops[i]
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%d of %d   %s   %s\n", i+1, len(s.drops), text.Line(d.chat, 30), d.class)
@@ -127,7 +127,7 @@ func rows(body string) (out []string) {
 	return out
 }
 
-func (r *Reader) print(s string) error {
+func (r *reader) print(s string) error {
 	_, err := io.WriteString(r.Out, s)
 	return written(err)
 }
@@ -136,7 +136,7 @@ func (r *Reader) print(s string) error {
 var answers = map[string]string{"y": Miss, "n": Right, "s": Skip, "u": Undo}
 
 // answer asks until the answer is valid.
-func (r *Reader) answer(key func() (string, error)) (string, error) {
+func (r *reader) answer(key func() (string, error)) (string, error) {
 	for {
 		k, err := key()
 		if errors.Is(err, io.EOF) || k == "q" || k == "\x03" || k == "\x04" {
@@ -156,7 +156,7 @@ func (r *Reader) answer(key func() (string, error)) (string, error) {
 
 // keys returns a function that reads single keys of a terminal, or lines of any other input. done
 // restores the terminal.
-func (r *Reader) keys() (key func() (string, error), done func() error, err error) {
+func (r *reader) keys() (key func() (string, error), done func() error, err error) {
 	in := bufio.NewReader(r.In)
 	if !term.Is(r.In) {
 		return func() (string, error) {

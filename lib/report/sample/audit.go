@@ -35,8 +35,8 @@ const (
 	classifiedLog = "events-classified.ndjson"
 )
 
-// History returns a home's own events, or those of the given files.
-func History(h *durable.Home, files []string, say func(string, ...any)) (stream.Input, error) {
+// history returns a home's own events, or those of the given files.
+func history(h *durable.Home, files []string, say func(string, ...any)) (stream.Input, error) {
 	in := stream.Input{Files: files, After: -1, Say: say}
 	if len(files) > 0 {
 		return in, nil

@@ -77,7 +77,7 @@ func TestInterval(t *testing.T) {
 		{0, 100, 100, 0, 0}, {3, 100, 100, 3, 3}, {0, 1, 2, 0, 1}, {1, 1, 1, 1, 1},
 		{0, 100, 1_000_000, 0, 36211}, // Clopper and Pearson: 3.62%
 	} {
-		low, high := Interval(tt.x, tt.m, tt.n)
+		low, high := interval(tt.x, tt.m, tt.n)
 		if low != tt.low || math.Abs(float64(high-tt.high)) > 50 || tt.n < 1000 && high != tt.high {
 			t.Errorf("%d of %d of %d: %d to %d, want %d to %d", tt.x, tt.m, tt.n, low, high, tt.low, tt.high)
 		}
@@ -94,7 +94,7 @@ func TestInterval(t *testing.T) {
 						last = k
 					}
 				}
-				if low, high := Interval(x, m, n); low != first || high != last {
+				if low, high := interval(x, m, n); low != first || high != last {
 					t.Errorf("%d of %d of %d: %d to %d, want %d to %d", x, m, n, low, high, first, last)
 				}
 			}
@@ -108,7 +108,7 @@ func TestCoverage(t *testing.T) {
 	for k := 0; k <= n; k += 7 {
 		covered := 0.0
 		for x := 0; x <= m; x++ {
-			if low, high := Interval(x, m, n); low <= k && k <= high {
+			if low, high := interval(x, m, n); low <= k && k <= high {
 				covered += chance(x, m, k, n)
 			}
 		}
@@ -144,7 +144,7 @@ func TestAudit(t *testing.T) {
 			t.Errorf("%d characters wide: %s", len([]rune(line)), line)
 		}
 	}
-	labels, err := ReadLabels(h)
+	labels, err := readLabels(h)
 	if err != nil || len(labels.all) != 5 {
 		t.Errorf("%d labels, %v", len(labels.all), err)
 	}
@@ -167,7 +167,7 @@ func TestAuditActionable(t *testing.T) {
 	if err != nil || e.Of != "actionable" || e.Frame != 4 || e.Labels != 4 || e.Misses != 2 || e.Target != 0 {
 		t.Errorf("%+v, %v", e, err)
 	}
-	if e, err := Labelled(h, time.Time{}); err != nil || e.Labels != 0 || e.Misses != 0 {
+	if e, err := labelled(h, time.Time{}); err != nil || e.Labels != 0 || e.Misses != 0 {
 		t.Errorf("they count as dropped: %+v, %v", e, err)
 	}
 	e, err = d.Audit(context.Background(), Order{Sample: 99})
@@ -236,11 +236,11 @@ func TestDiff(t *testing.T) {
 	cfg.Classifier.QuestionKeywords = []string{"have a look"}
 	before, _ := rules(d.Config)
 	after, _ := rules(cfg)
-	in, err := History(h, nil, t.Logf)
+	in, err := history(h, nil, t.Logf)
 	if err != nil {
 		t.Fatal(err)
 	}
-	diff, err := Compare(context.Background(), in, before, after, 3, d.Words)
+	diff, err := compare(context.Background(), in, before, after, 3, d.Words)
 	if err != nil || diff.Messages != 40 || diff.Counts["ambient→actionable"] != 4 ||
 		len(diff.Changes) != 3 || diff.Changes[2].MessageID != "30" {
 		t.Errorf("%+v, %v", diff, err)
@@ -250,7 +250,7 @@ func TestDiff(t *testing.T) {
 		!strings.Contains(out.String(), "and 1 older") {
 		t.Errorf("%v\n%s", err, &out)
 	}
-	if same, err := Compare(context.Background(), in, before, before, 3, d.Words); err != nil ||
+	if same, err := compare(context.Background(), in, before, before, 3, d.Words); err != nil ||
 		same.Changed() != 0 || same.Print(io.Discard) != nil {
 		t.Errorf("%+v, %v", same, err)
 	}
@@ -263,7 +263,7 @@ func TestBrokenLabels(t *testing.T) {
 		if err := h.Replace(File, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := ReadLabels(h); (err == nil) != ok ||
+		if _, err := readLabels(h); (err == nil) != ok ||
 			err != nil && !strings.HasPrefix(err.Error(), "labels.ndjson:2:") {
 			t.Errorf("%q: %v", text, err)
 		}

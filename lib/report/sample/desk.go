@@ -39,11 +39,11 @@ func (d *Desk) Diff(ctx context.Context, file string, files []string, limit int)
 	if err != nil {
 		return nil, err
 	}
-	in, err := History(d.Home, files, d.Say)
+	in, err := history(d.Home, files, d.Say)
 	if err != nil {
 		return nil, err
 	}
-	return Compare(ctx, in, before, after, limit, d.Words)
+	return compare(ctx, in, before, after, limit, d.Words)
 }
 
 // Order selects the sample.
@@ -63,16 +63,16 @@ func (d *Desk) Audit(ctx context.Context, o Order) (Estimate, error) {
 		return Estimate{}, sysexit.With(sysexit.Usage,
 			errors.New("audit: the sample must be at least 1, the window not negative"))
 	}
-	labels, err := ReadLabels(d.Home)
+	labels, err := readLabels(d.Home)
 	if err != nil {
 		return Estimate{}, err
 	}
-	s, err := Draw(ctx, d.Home, labels, o, d.Now.UnixNano())
+	s, err := draw(ctx, d.Home, labels, o, d.Now.UnixNano())
 	if err != nil {
 		return Estimate{}, err
 	}
 	if o.Ask {
-		r := Reader{Home: d.Home, By: d.By, In: d.In, Out: d.Show, Now: time.Now}
+		r := reader{Home: d.Home, By: d.By, In: d.In, Out: d.Show, Now: time.Now}
 		if err := r.Label(ctx, s, labels); err != nil {
 			return Estimate{}, err
 		}

@@ -42,9 +42,9 @@ type Diff struct {
 	words    func(string) string
 }
 
-// Compare runs two rule sets over a history. It keeps the newest limit changes; 0 means all. words
+// compare runs two rule sets over a history. It keeps the newest limit changes; 0 means all. words
 // translates a reason for people.
-func Compare(ctx context.Context, in stream.Input, before, after Rules, limit int,
+func compare(ctx context.Context, in stream.Input, before, after Rules, limit int,
 	words func(string) string) (*Diff, error) {
 	d := &Diff{Counts: map[string]int{}, words: words}
 	var was sayings

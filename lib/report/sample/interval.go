@@ -2,11 +2,11 @@ package sample
 
 import "math"
 
-// Interval returns the exact 95% bounds on the number of misses in a frame of n messages, if x of a
+// interval returns the exact 95% bounds on the number of misses in a frame of n messages, if x of a
 // simple random sample of m of them are misses: the numbers K for which neither x or more misses
 // nor x or fewer have a probability below 2.5% (the hypergeometric counterpart of the
 // Clopper-Pearson interval). It is valid for any sample size.
-func Interval(x, m, n int) (low, high int) {
+func interval(x, m, n int) (low, high int) {
 	low, high = x, n-(m-x) // the bounds that the sample itself implies
 	// The probability of x or more grows with K, that of x or fewer falls.
 	low = firstWhere(low, high, func(k int) bool { return upper(x, m, k, n) >= 0.025 })

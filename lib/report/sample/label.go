@@ -49,8 +49,8 @@ type Labels struct {
 	last map[string]Label // of each version
 }
 
-// ReadLabels folds the log. If it does not exist, there are no labels.
-func ReadLabels(h *durable.Home) (*Labels, error) {
+// readLabels folds the log. If it does not exist, there are no labels.
+func readLabels(h *durable.Home) (*Labels, error) {
 	ls := &Labels{all: map[string]Label{}, last: map[string]Label{}}
 	b, err := h.ReadFile(File)
 	if errors.Is(err, fs.ErrNotExist) {

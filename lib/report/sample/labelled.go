@@ -6,11 +6,11 @@ import (
 	"tri/lib/base/durable"
 )
 
-// Labelled returns the estimate from the labels of a period, for the newest seed and version,
+// labelled returns the estimate from the labels of a period, for the newest seed and version,
 // without drawing the sample again. Messages are shown in the random order, so the labelled ones
 // are a simple random sample of the frame that the last label records.
-func Labelled(h *durable.Home, from time.Time) (Estimate, error) {
-	labels, err := ReadLabels(h)
+func labelled(h *durable.Home, from time.Time) (Estimate, error) {
+	labels, err := readLabels(h)
 	if err != nil {
 		return Estimate{}, err
 	}
@@ -44,6 +44,6 @@ func Labelled(h *durable.Home, from time.Time) (Estimate, error) {
 // Missed returns the estimate from the labels of the last two weeks: misses per 100 dropped
 // messages with bounds, and the number of labels.
 func (d *Desk) Missed() (rate, low, high float64, n int, err error) {
-	e, err := Labelled(d.Home, d.Now.Add(-14*24*time.Hour))
+	e, err := labelled(d.Home, d.Now.Add(-14*24*time.Hour))
 	return e.Rate, e.Low, e.High, e.Labels, err
 }

@@ -49,11 +49,11 @@ type line struct {
 // maxShown is how much of a message is kept for showing, in bytes.
 const maxShown = 2000
 
-// Draw reads the results of a home's filter and draws o.Sample of the messages dropped, or taken for
+// draw reads the results of a home's filter and draws o.Sample of the messages dropped, or taken for
 // actionable, in o.Window before the newest one. If o.Seed is 0, that of the filter's last label is used,
 // or, if there is none, fresh. Messages of programs and deleted ones are excluded: the former are not
 // questions, the latter cannot be judged any more.
-func Draw(ctx context.Context, h *durable.Home, labels *Labels, o Order, fresh int64) (*Sample, error) {
+func draw(ctx context.Context, h *durable.Home, labels *Labels, o Order, fresh int64) (*Sample, error) {
 	if !h.Exists(classifiedLog) {
 		err := sysexit.With(sysexit.NoInput, errors.New("audit: the home has no "+classifiedLog))
 		return nil, sysexit.Hint(err, "tri-classify --out writes it")
@@ -213,7 +213,7 @@ func (e *Estimate) judge() {
 		return
 	}
 	population := max(e.Frame-e.Skipped, e.Labels)
-	low, high := Interval(e.Misses, e.Labels, population)
+	low, high := interval(e.Misses, e.Labels, population)
 	e.Rate = 100 * float64(e.Misses) / float64(e.Labels)
 	e.Low, e.High = 100*float64(low)/float64(population), 100*float64(high)/float64(population)
 }
@@ -230,16 +230,16 @@ func (e Estimate) String() string {
 	text := fmt.Sprintf("%d %s in %d of %d %s messages: %.1f per 100, 95%% interval %.1f to %.1f",
 		e.Misses, what, e.Labels, e.Frame, e.Of, e.Rate, e.Low, e.High)
 	if e.Target > 0 {
-		text += fmt.Sprintf("; the bar is %d\n", target)
+		text += fmt.Sprintf("; the threshold is %d\n", target)
 	}
 	switch {
 	case e.Target == 0:
 	case e.High <= target:
-		text += "met: even the upper bound is below the bar"
+		text += "met: even the upper bound is below the threshold"
 	case e.Low > target:
-		text += "missed: even the lower bound is above the bar; tri-report diff tries other rules"
+		text += "missed: even the lower bound is above the threshold; tri-report diff tries other rules"
 	default:
-		text += "open: the interval holds the bar; label more (--sample)"
+		text += "open: the interval contains the threshold; label more (--sample)"
 	}
 	if e.Skipped > 0 {
 		text += fmt.Sprintf("\n%d skipped; were all of them wrong, it would be %.1f per 100", e.Skipped,

@@ -138,7 +138,7 @@ func (v *View) Find(name string) (*Task, error) {
 		return found[0], nil
 	case 0:
 		return nil, sysexit.Hint(sysexit.With(sysexit.No, fmt.Errorf("there is no task %q", name)),
-			"tri-task list --all names all")
+			"tri-task list --all lists all")
 	}
 	var names []string
 	for _, t := range found[:min(len(found), 8)] {

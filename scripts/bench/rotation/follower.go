@@ -22,7 +22,7 @@ type follower struct {
 	args    func(f *follower, w *world) []string
 	outs    func(w *world) string // pattern of the files that it writes
 	records func(line string) []string
-	mend    func(p *process) error // what its manual says when it refuses to go on
+	mend    func(p *process) error // what its manual says when it refuses to continue
 }
 
 func whole(line string) []string { return []string{line} }

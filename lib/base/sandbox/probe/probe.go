@@ -33,8 +33,8 @@ type Probe struct {
 	seen func(*Stage) bool
 }
 
-// Columns are the sets of walls that the probes are tried against.
-var Columns = []string{"both walls", "bubblewrap", "Landlock", "no walls"}
+// columns are the sets of walls that the probes are tried against.
+var columns = []string{"both walls", "bubblewrap", "Landlock", "no walls"}
 
 // Row is the result of a probe: per column, whether it got through.
 type Row struct {
@@ -65,7 +65,7 @@ func (o Outcome) Through(column int) (n int) {
 func Print(w io.Writer, o Outcome) error {
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprint(tab, "a program that obeys tries to")
-	for _, c := range Columns {
+	for _, c := range columns {
 		fmt.Fprintf(tab, "\t%s", c)
 	}
 	fmt.Fprintln(tab)
@@ -81,7 +81,7 @@ func Print(w io.Writer, o Outcome) error {
 		fmt.Fprintln(tab)
 	}
 	fmt.Fprintf(tab, "%d probes, %d skipped; through", len(o.Rows), o.Skipped)
-	for i := range Columns {
+	for i := range columns {
 		fmt.Fprintf(tab, "\t%d", o.Through(i))
 	}
 	fmt.Fprintf(tab, "\nlimits: %s\n", o.Limits)

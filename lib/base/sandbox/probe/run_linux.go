@@ -19,8 +19,8 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// All returns every probe.
-func All() []Probe {
+// all returns every probe.
+func all() []Probe {
 	return slices.Concat(unseen(), memories(), writes(), system(), network(), others(), rights(),
 		kernel(), bounds())
 }
@@ -31,17 +31,17 @@ var walls = []sandbox.Walls{{}, {Landlock: true, Syscalls: true}, {Bubblewrap: t
 // Run tries every probe in every column. program, which is tri-sandbox, makes the attempts. An
 // error means that the probes could not be run.
 func Run(ctx context.Context, program string) (Outcome, error) {
-	all := All()
+	all := all()
 	rows := make([]Row, len(all))
 	for i, p := range all {
 		rows[i] = Row{Name: p.Name, Anybody: p.Anybody}
 	}
 	o := Outcome{Rows: rows}
-	for column := range Columns {
-		t := &trial{ctx: ctx, program: program, bare: column == len(Columns)-1, without: walls[column],
+	for column := range columns {
+		t := &trial{ctx: ctx, program: program, bare: column == len(columns)-1, without: walls[column],
 			said: map[string]result{}}
 		if err := t.run(all); err != nil {
-			return o, fmt.Errorf("probe %s: %w", Columns[column], err)
+			return o, fmt.Errorf("probe %s: %w", columns[column], err)
 		}
 		if column == 0 {
 			o.Limits = t.limits
@@ -190,7 +190,7 @@ func Try(ctx context.Context, names []string, out io.Writer) error {
 	if err != nil {
 		return sysexit.With(sysexit.Usage, err)
 	}
-	all := All()
+	all := all()
 	if len(names) == 1 {
 		i := slices.IndexFunc(all, func(p Probe) bool { return p.Name == names[0] })
 		if i < 0 {

@@ -66,7 +66,7 @@ func (d *desk) body(it *approve.Item) (out string, whole bool) {
 		}
 		whole = b.quote(v.Draft, b.left-100)
 		if seen := text.Visible(v.Draft); seen != v.Draft {
-			b.line("What cannot be seen is written out as <U+....>.")
+			b.line("Invisible characters are shown as <U+....>.")
 		}
 	}
 	for _, p := range d.Gate.Problems(it, v.Draft) {
@@ -148,7 +148,7 @@ func (b *body) objections(v *approve.View) {
 			b.line("Open: %s", one(q, 150))
 		}
 		if f := r.ProposedTriageFile; f != nil {
-			b.line("A yes keeps the notes %s too.", one(f.Filename, 80))
+			b.line("Approval also keeps the notes %s.", one(f.Filename, 80))
 		}
 		usages = append(usages, r.Usage)
 	}
@@ -176,10 +176,10 @@ func cost(usages []*draft.Usage) string {
 		switch {
 		case u == nil: // no agent ran
 		case u.CostUSD == nil:
-			unknown = ", and what was not told"
+			unknown = ", and an unreported amount"
 		default:
 			if sum += *u.CostUSD; u.CostAtLeast {
-				unknown = ", and what was not told"
+				unknown = ", and an unreported amount"
 			}
 		}
 	}
@@ -208,7 +208,7 @@ func (d *desk) faceOf(c *card, it *approve.Item) face {
 			foot = "It cannot be approved here, being too long for a card or not fit to be sent: tri-approve show " + name
 		}
 		for _, v := range it.Votes {
-			foot = fmt.Sprintf("%s says yes; one more must. ", one(v.By, 60)) + foot
+			foot = fmt.Sprintf("%s approved; one more approval is needed. ", one(v.By, 60)) + foot
 		}
 		f.text = c.body + "\n\n" + foot
 		return f
@@ -222,7 +222,7 @@ func (d *desk) faceOf(c *card, it *approve.Item) face {
 			"redo escalate dismiss "}
 	case approve.Parked:
 		return face{"May or may not be posted " + name,
-			c.body + "\n\nLook into the chat, then say: tri-approve settle " + name + " posted|retry|drop",
+			c.body + "\n\nLook in the chat, then run: tri-approve settle " + name + " posted|retry|drop",
 			""}
 	}
 	w := d.past.words[cycleOf(c.Key, c.Cycle)]

@@ -65,7 +65,7 @@ func TestFaces(t *testing.T) {
 		{"redone", []func(*world){say(word(decision.Redo, "look there"))}, "Redone for ana", "look there", 0},
 		{"redone, and a new draft", []func(*world){say(word(decision.Redo, "look there")),
 			moved(thread.Investigating, "", 2)}, "Redone for ana", "look there", 0},
-		{"escalated", []func(*world){say(word(decision.Escalate, ""))}, "Looked into for longer", "ana", 0},
+		{"escalated", []func(*world){say(word(decision.Escalate, ""))}, "Investigated in a long run", "ana", 0},
 		{"revoked", []func(*world){yes, say(word(decision.Revoke, "client.go has changed"))}, "Not posted",
 			"client.go has changed", 0},
 		{"withdrawn", []func(*world){say(word(decision.Withdraw, "a follow-up came"))}, "No longer waits",
@@ -259,7 +259,7 @@ func TestAuto(t *testing.T) {
 	told := notify.Signal{
 		ID: notify.OfAuto("x"), Kind: notify.Card, By: "tri-dispatch", Platform: "local", ChatID: "ops",
 		Key: "local.dev.1", Cycle: 1, DraftSHA256: sha,
-		Title: "Automatic reply", Text: "cy: where\nis it? @channel\n\nIt is 5.\n\nTake it back until then",
+		Title: "Automatic reply", Text: "cy: where\nis it? @channel\n\nIt is 5.\n\nUndo it until then",
 	}
 	if err := notify.Ask(w.home, told, notify.Signal{ID: "budget-1", Kind: notify.Card, By: "tri-dispatch",
 		Platform: "local", ChatID: "ops", Text: "no money"}); err != nil {

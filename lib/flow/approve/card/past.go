@@ -121,7 +121,7 @@ func (p *past) end(c *card) (title, said string, end, ok bool) {
 	case decision.Answer:
 		return "Answered by " + who, "Investigated with the answer of " + who + note, true, true
 	case decision.Escalate:
-		return "Looked into for longer", "Looked into for longer, as " + who + " asked" + note, true, true
+		return "Investigated in a long run", "Investigated in a long run, as " + who + " asked" + note, true, true
 	case decision.Tell, decision.Redirect:
 		return "Continued for " + who, "Continued with what " + who + " said" + note, true, true
 	case decision.Cancel:

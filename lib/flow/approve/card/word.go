@@ -20,7 +20,7 @@ import (
 
 // errUnknown reports a click on, or a reply to, a message that may be a card whose message id is not known
 // yet.
-var errUnknown = errors.New("nobody knows that message yet")
+var errUnknown = errors.New("that message is not known yet")
 
 // maxSaid is the maximum length of a note taken from a message, in characters.
 const maxSaid = 4000
@@ -140,7 +140,7 @@ func (d *desk) say(c *card, w word1) error {
 		person = w.by.ID
 	}
 	if w.by.Type == "bot" || !d.policy.Allows(person) {
-		d.ignore(c, &w.by, "that is nobody who may decide: team.approvers and gate.chat.people")
+		d.ignore(c, &w.by, "not an approver: see team.approvers and gate.chat.people")
 		return nil
 	}
 	d.board.Refresh()
@@ -150,7 +150,7 @@ func (d *desk) say(c *card, w word1) error {
 	}
 	i := slices.IndexFunc(items, func(it *approve.Item) bool { return it.Name() == c.name })
 	if i < 0 {
-		d.ignore(c, &w.by, "it waits no longer")
+		d.ignore(c, &w.by, "it no longer waits")
 		return nil
 	}
 	it := items[i]

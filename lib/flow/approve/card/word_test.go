@@ -198,7 +198,7 @@ func TestQuorum(t *testing.T) {
 		}
 		w.look()
 		s := w.last(key)
-		if i < 2 && (!strings.Contains(s.Text, "ben says yes; one more must") || len(s.Buttons) != 4) ||
+		if i < 2 && (!strings.Contains(s.Text, "ben approved; one more approval") || len(s.Buttons) != 4) ||
 			i == 2 && s.Title != "Approved by ana" {
 			t.Errorf("after %d: %q %q", i+1, s.Title, s.Text)
 		}

@@ -126,7 +126,7 @@ func (p *plain) word(w string) (leave bool) {
 				state(it), text.Line(it.Question, 0))
 		}
 	case long == "":
-		p.line("There is no word %q.", text.Line(w, 0))
+		p.line("Unknown command %q.", text.Line(w, 0))
 	case it == nil:
 		p.line("Nothing waits for you.")
 	case long == "show":

@@ -365,10 +365,10 @@ func say(g *approve.Gate, it *approve.Item, kind, note string) (done string, err
 		done = "investigated with your answer"
 	case decision.Dismiss:
 		_, err = g.Dismiss(it, note)
-		done = "dismissed; tri-approve reopen " + it.ID + ", or r here, has it investigated anew"
+		done = "dismissed; tri-approve reopen " + it.ID + ", or r here, investigates it again"
 	case decision.Escalate:
 		_, err = g.Escalate(it, note)
-		done = "looked into for longer"
+		done = "investigated in a long run"
 	case decision.Settle:
 		if it.Kind != approve.Parked {
 			return "", errors.New("only a parked post is settled")

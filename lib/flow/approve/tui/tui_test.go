@@ -151,7 +151,7 @@ func TestKeys(t *testing.T) {
 		{"the second", []string{"ja"}, "approve 1 "},
 		{"redo", []string{"r", "look at the client", "enter"}, "redo 0 look at the client"},
 		{"redo without a note", []string{"r", "enter"}, "redo 0 "},
-		{"an answer says something", []string{"w", "enter", "7", "enter"}, "answer 0 7"},
+		{"an answer needs a text", []string{"w", "enter", "7", "enter"}, "answer 0 7"},
 		{"dismiss", []string{"d", "asked twice", "enter"}, "dismiss 0 asked twice"},
 		{"changed their mind", []string{"d", "no", "esc", "q"}, ""},
 		{"longer", []string{"l", "enter"}, "escalate 0 "},
@@ -331,7 +331,7 @@ func TestPlain(t *testing.T) {
 		t.Errorf("%q\n%s", got, out.String())
 	}
 	for _, want := range []string{"Item 1 of 2, draft. In where?, where? asks: where?",
-		"The draft, where?: It is 5.", "Done: dismissed; tri-approve reopen ", `There is no word "what".`} {
+		"The draft, where?: It is 5.", "Done: dismissed; tri-approve reopen ", `Unknown command "what".`} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())
 		}

@@ -58,7 +58,7 @@ func (s *screen) lines() []string {
 			waiting++
 		}
 	}
-	who := cmp.Or(text.Visible(s.Gate.By), "no name, so that you may not decide: --as NAME, or TRI_USER")
+	who := cmp.Or(text.Visible(s.Gate.By), "no name, so you may not decide: --as NAME, or TRI_USER")
 	lines := []string{s.paint(bold, fit(fmt.Sprintf("tri  %d waiting%s  %s", waiting, s.room(), who), s.width))}
 	list, detail := s.list(), s.detail()
 	if s.beside() {
@@ -91,7 +91,7 @@ func (s *screen) list() []string {
 		rows = append(rows, s.row(i, width))
 	}
 	if len(s.items) == 0 {
-		rows = append(rows, fit("nothing waits"+s.room()+"; this screen tells when something does", width))
+		rows = append(rows, fit("nothing waits"+s.room()+"; this screen shows when something does", width))
 	}
 	for len(rows) < height {
 		rows = append(rows, strings.Repeat(" ", width))
@@ -182,7 +182,7 @@ func (s *screen) style(line string) string {
 
 const keys = `a  approve, byte for byte          e  edit in $EDITOR and approve
 r  another round, with a note      w  answer what it asks
-d  dismiss, with a reason          l  look into it for longer
+d  dismiss, with a reason          l  investigate in a long run
 u  undo, until it is posted        s  settle a parked post
 r  on a dismissed one: reopen it    G  the end, where dismissed ones are
 j k  next, previous                space b  page down, up
@@ -215,7 +215,7 @@ func (s *screen) foot() []string {
 			keys = strings.TrimPrefix(keys, "y posts it  ")
 		}
 	case s.asking != nil:
-		keys = "enter says it  esc leaves it  ctrl+u clears the line"
+		keys = "enter sends it  esc cancels  ctrl+u clears the line"
 	case s.help:
 		keys = "? or esc closes this"
 	}

@@ -46,14 +46,14 @@ func newGuard(o *Options, origins []string) (*guard, error) {
 	web := o.Gate.Config.Gate.Web
 	if web.IdentityHeader != "" && !strings.HasPrefix(web.Listen, "unix:") {
 		err := sysexit.With(sysexit.Config,
-			errors.New("gate.web: identity_header is believed on a Unix socket alone: on loopback anybody on this machine could say who they are"))
-		return nil, sysexit.Hint(err, "listen: unix:/run/tri/web.sock, and let the proxy speak to that")
+			errors.New("gate.web: identity_header is accepted on a Unix socket only: on loopback, any user of this machine could set it"))
+		return nil, sysexit.Hint(err, "listen: unix:/run/tri/web.sock, and connect the proxy to it")
 	}
 	if len(origins) == 0 && web.IdentityHeader == "" {
 		err := sysexit.With(sysexit.Config,
-			errors.New("gate.web: a Unix socket needs hosts and identity_header: nobody could open it otherwise"))
+			errors.New("gate.web: a Unix socket needs hosts and identity_header"))
 		return nil, sysexit.Hint(err,
-			"hosts: [the name under which the proxy is reached], identity_header: the header in which it says who somebody is")
+			"hosts: [the name under which the proxy is reached], identity_header: the header in which it names the person")
 	}
 	return &guard{key: newKey(), person: o.Gate.By, origins: origins, web: web, now: o.Now,
 		tokens: map[string]bool{}}, nil
@@ -271,7 +271,7 @@ func (g *guard) forged(r *http.Request, origin string, v visitor) (status int, w
 		return 0, ""
 	case http.MethodPost:
 	default:
-		return http.StatusMethodNotAllowed, "GET and POST alone"
+		return http.StatusMethodNotAllowed, "only GET and POST"
 	}
 	if got := r.Header.Values("Origin"); len(got) != 1 || got[0] != origin {
 		return http.StatusForbidden, "another page asked for that"
@@ -279,7 +279,7 @@ func (g *guard) forged(r *http.Request, origin string, v visitor) (status int, w
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "application/x-www-form-urlencoded" ||
 		len(r.Header.Values("Content-Type")) != 1 {
-		return http.StatusUnsupportedMediaType, "a form is wanted"
+		return http.StatusUnsupportedMediaType, "a form is required"
 	}
 	r.Body = http.MaxBytesReader(nil, r.Body, maxBody)
 	if err := r.ParseForm(); err != nil {

@@ -117,7 +117,7 @@ func (s *server) render(w http.ResponseWriter, r *http.Request, id, said, fault 
 	}
 	switch {
 	case current == nil && id != "":
-		sh.Shown = &shown{Gone: "It no longer waits: somebody has decided it, or it was replaced by a newer draft."}
+		sh.Shown = &shown{Gone: "It no longer waits: it was decided, or replaced by a newer draft."}
 	case current == nil && len(items) > 0:
 		current = items[0]
 	}
@@ -248,7 +248,7 @@ func (s *server) word(person string, f url.Values) (string, error) {
 		return "It is investigated with your answer.", err
 	case "escalate":
 		_, err = g.Escalate(it, note)
-		return "It is looked into for longer.", err
+		return "It is investigated in a long run.", err
 	case "undo":
 		_, err = g.Undo(it)
 		return "Taken back; it waits again.", err
@@ -256,7 +256,7 @@ func (s *server) word(person string, f url.Values) (string, error) {
 		_, err = g.Settle(it, word, note)
 		return "Settled.", err
 	}
-	return "", sysexit.With(sysexit.Usage, fmt.Errorf("there is no word %q", word))
+	return "", sysexit.With(sysexit.Usage, fmt.Errorf("unknown action %q", word))
 }
 
 // approved describes the effect of an approval.
@@ -276,7 +276,7 @@ func (s *server) changes(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Unlock()
 	if full {
-		http.Error(w, "too many tabs listen", http.StatusTooManyRequests)
+		http.Error(w, "too many open tabs", http.StatusTooManyRequests)
 		return
 	}
 	defer func() {

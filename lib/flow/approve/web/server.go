@@ -53,7 +53,7 @@ func Serve(ctx context.Context, o Options) error {
 	lock, err := o.Gate.Home.TryLock("locks/web")
 	if errors.Is(err, durable.ErrLocked) {
 		err = sysexit.Hint(fmt.Errorf("another page is served for this home: %w", err),
-			"it said its address when it began; as a stage of the pipeline in logs/web.log of the home")
+			"it printed its address at its start; a stage of the pipeline prints it to logs/web.log of the home")
 	}
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func listen(address string) (net.Listener, []string, error) {
 		err := sysexit.With(sysexit.Config,
 			fmt.Errorf("gate.web.listen %q: not an address on loopback", address))
 		return nil, nil, sysexit.Hint(err,
-			"127.0.0.1:7373; to share it, listen on unix:/path and put a reverse proxy before it that says who it is (tri.5, gate.web)")
+			"127.0.0.1:7373; to share it, listen on unix:/path and put a reverse proxy before it that names the person (tri(5), gate.web)")
 	}
 	if host == "localhost" { // a browser may ask ::1 first, where another user may listen
 		host, address = "127.0.0.1", "127.0.0.1"+strings.TrimPrefix(address, "localhost")

@@ -22,7 +22,7 @@ func TestWords(t *testing.T) {
 		{"dismiss", "note", "asked twice", "offer tri-dispatch, dismiss ana", "Dismissed"},
 		{"redo", "note", "look at the client", "offer tri-dispatch, redo ana", "investigated again"},
 		{"answer", "note", "7", "offer tri-dispatch, answer ana", "your answer"},
-		{"escalate", "", "", "offer tri-dispatch, escalate ana", "looked into for longer"},
+		{"escalate", "", "", "offer tri-dispatch, escalate ana", "investigated in a long run"},
 	} {
 		t.Run(tt.word, func(t *testing.T) {
 			x := newSite(t, nil)
