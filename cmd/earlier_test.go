@@ -36,7 +36,7 @@ func TestEarlierHome(t *testing.T) {
 	rebuilt := func(t *testing.T, run func(string) string) {
 		t.Helper()
 		if got := run("tri-dispatch --rebuild"); !strings.Contains(got,
-			": 3 threads, 0 mended, 0 unknown removed") {
+			": 3 threads, 0 rewritten, 0 unknown removed") {
 			t.Error(got)
 		}
 		run("tri-report verify")

@@ -85,7 +85,7 @@ func TestFlood(t *testing.T) {
 	}
 	rebuild := exec.Command("tri-dispatch", "--rebuild", "--home", home)
 	if out, err := rebuild.CombinedOutput(); err != nil ||
-		!strings.Contains(string(out), fmt.Sprint(mentions, " threads, 0 mended, 0 unknown")) {
+		!strings.Contains(string(out), fmt.Sprint(mentions, " threads, 0 rewritten, 0 unknown")) {
 		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -386,7 +386,7 @@ func (w *world) checkReplies(posts []post, fault func(string, ...any)) {
 
 func (w *world) checkRebuild(fault func(string, ...any)) {
 	out, err := w.command("tri-dispatch", "--rebuild", "--config", w.configFile()).CombinedOutput()
-	if err != nil || !strings.Contains(string(out), " 0 mended, 0 unknown removed") {
+	if err != nil || !strings.Contains(string(out), " 0 rewritten, 0 unknown removed") {
 		fault("rebuild: %v: %s", err, out)
 	}
 }

@@ -354,7 +354,7 @@ func natsDispatch(o options) error {
 		return err
 	case doubled > 0 || offered != n:
 		return fmt.Errorf("nats dispatch: %d of %d questions offered, %d doubled", offered, n, doubled)
-	case !strings.Contains(string(rebuilt), " 0 mended"):
+	case !strings.Contains(string(rebuilt), " 0 rewritten"):
 		return fmt.Errorf("nats dispatch: rebuild: %s", rebuilt)
 	}
 	return nil
