@@ -33,9 +33,6 @@ var (
 	}
 )
 
-// types are the types of run, in the order of their explanation.
-var types = []string{Scout, Plan, Fix, Review, Benchmark, Ops}
-
 // agentOf returns the box's own agent, or the investigator if the box has none.
 func agentOf(c *config.Config) config.Agent {
 	if c.Box.Agent.Agent == "" {
