@@ -30,6 +30,7 @@ type desk struct {
 	*testing.T
 	home *durable.Home
 	s    *screen
+	late []chan tea.Msg // of commands that have not completed
 }
 
 func newDesk(t *testing.T) *desk {
@@ -83,14 +84,42 @@ func (d *desk) open(width, height int) {
 	d.send(tea.WindowSizeMsg{Width: width, Height: height})
 }
 
-// send gives the screen a message, and it what its command brings.
+// send gives the screen a message, and it what its command brings. It waits for the page of the item.
 func (d *desk) send(msg tea.Msg) {
 	d.Helper()
 	_, cmd := d.s.Update(msg)
 	d.run(cmd)
+	for end := time.Now().Add(time.Minute); d.s.item() != nil && len(d.s.page) == 0 && len(d.late) > 0; {
+		for i, got := range d.late {
+			select {
+			case msg := <-got:
+				d.late = slices.Delete(d.late, i, i+1)
+				d.take(msg)
+			default:
+				continue
+			}
+			break
+		}
+		if time.Now().After(end) {
+			d.Fatal("the page never came")
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
 
-// run runs the commands that complete at once, and does not wait for the others.
+// take gives the screen what a command brought.
+func (d *desk) take(msg tea.Msg) {
+	switch msg := msg.(type) {
+	case tea.BatchMsg:
+		for _, c := range msg {
+			d.run(c)
+		}
+	case viewed:
+		d.s.Update(msg)
+	}
+}
+
+// run runs the commands that complete at once; the others are late.
 func (d *desk) run(cmd tea.Cmd) {
 	if cmd == nil {
 		return
@@ -99,15 +128,9 @@ func (d *desk) run(cmd tea.Cmd) {
 	go func() { got <- cmd() }()
 	select {
 	case msg := <-got:
-		switch msg := msg.(type) {
-		case tea.BatchMsg:
-			for _, c := range msg {
-				d.run(c)
-			}
-		case viewed:
-			d.s.Update(msg)
-		}
+		d.take(msg)
 	case <-time.After(50 * time.Millisecond): // a wait for a change, or for the clock
+		d.late = append(d.late, got)
 	}
 }
 
