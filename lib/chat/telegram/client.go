@@ -244,9 +244,11 @@ func (l *listening) take(updates []json.RawMessage) error {
 	var ready []event.Event
 	if len(updates) > 0 {
 		// After a week without updates Telegram numbers them anew, and sends all if the offset is higher.
-		var first, last update
-		_, _ = json.Unmarshal(updates[0], &first), json.Unmarshal(updates[len(updates)-1], &last)
-		if 0 < first.ID && first.ID <= last.ID && last.ID < l.offset {
+		var first, last struct {
+			ID int64 `json:"update_id"`
+		}
+		err := errors.Join(json.Unmarshal(updates[0], &first), json.Unmarshal(updates[len(updates)-1], &last))
+		if err == nil && 0 < first.ID && first.ID <= last.ID && last.ID < l.offset {
 			l.Logf("telegram: the numbers of updates begin again at %d", first.ID)
 			l.offset = first.ID
 		}

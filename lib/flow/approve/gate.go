@@ -15,7 +15,6 @@ import (
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
 	"tri/lib/record/decision"
-	"tri/lib/record/draft"
 	"tri/lib/record/outbox"
 	"tri/lib/record/thread"
 )
@@ -116,31 +115,6 @@ func (it *Item) Checked() string {
 		return it.Badge
 	}
 	return "confidence " + it.Confidence + before(", ", it.Badge)
-}
-
-// urgency is a waiting item's place in the order of reading, from 0: what does not go on without a person; a
-// draft with a fault that a check found, an unanswered question or an alert; one that the checks do not
-// cover, or of low confidence; any other draft; an investigation without one; a draft that is not offered.
-func (it *Item) urgency() int {
-	t := it.thread
-	switch {
-	case it.Kind == Ask || it.Kind == Parked || it.Kind == Damaged:
-		return 0
-	case it.Kind == Failure:
-		return 4
-	case it.Kind == Shadow:
-		return 5
-	case t == nil:
-		return 3
-	}
-	v := t.ValidatorReturn
-	switch {
-	case v != nil && v.Objects() || len(t.NotAnswered) > 0 || len(t.Alerts) > 0:
-		return 1
-	case v == nil || !v.Sure() || it.Confidence == draft.Low:
-		return 2
-	}
-	return 3
 }
 
 // inRoom keeps the items of the gate's room, with the IDs that they have among all, and damaged
@@ -327,36 +301,6 @@ func (g *Gate) parked(e *outbox.Entry) *Item {
 		it.ChatName, it.Who = t.ChatName, t.OriginalSenderName
 	}
 	return it
-}
-
-// order sorts the items and gives all of them distinct IDs.
-func order(items []*Item) []*Item {
-	rank := func(it *Item) int {
-		if !it.Waits() {
-			return 9
-		}
-		return it.urgency()
-	}
-	slices.SortStableFunc(items, func(a, b *Item) int {
-		return cmp.Or(rank(a)-rank(b), instant(a.Since).Compare(instant(b.Since)),
-			strings.Compare(a.Key, b.Key))
-	})
-	var names []string
-	for _, it := range items {
-		it.full = decision.Name(it.Key, it.Cycle, it.DraftSHA256, it.Post)
-		names = append(names, it.full)
-	}
-	slices.Sort(names)
-	length := idLength
-	for i := range names[min(1, len(names)):] {
-		for length < len(names[i]) && names[i][:length] == names[i+1][:length] {
-			length++
-		}
-	}
-	for _, it := range items {
-		it.ID = it.full[:length]
-	}
-	return items
 }
 
 func instant(s string) time.Time {

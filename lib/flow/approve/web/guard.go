@@ -59,8 +59,8 @@ func newGuard(o *Options, origins []string) (*guard, error) {
 		tokens: map[string]bool{}}, nil
 }
 
-// newKey returns a key for the cookies of this process: whoever takes the port after it has ended gets the
-// cookies that browsers send there, and they must be worth nothing when the program starts again.
+// newKey returns a key for the cookies of this process. After it has ended, another user may listen on its
+// port and receive the cookies that browsers send; they must not be valid when the program starts again.
 func newKey() []byte {
 	key := make([]byte, 32)
 	rand.Read(key)
