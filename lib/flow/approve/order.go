@@ -11,14 +11,8 @@ import (
 
 // order sorts the items and gives all of them distinct IDs.
 func order(items []*Item) []*Item {
-	rank := func(it *Item) int {
-		if !it.Waits() {
-			return 9
-		}
-		return it.urgency()
-	}
 	slices.SortStableFunc(items, func(a, b *Item) int {
-		return cmp.Or(rank(a)-rank(b), instant(a.Since).Compare(instant(b.Since)),
+		return cmp.Or(a.urgency()-b.urgency(), instant(a.Since).Compare(instant(b.Since)),
 			strings.Compare(a.Key, b.Key))
 	})
 	var names []string
@@ -39,12 +33,15 @@ func order(items []*Item) []*Item {
 	return items
 }
 
-// urgency is a waiting item's place in the order of reading, from 0: what only a person can continue; drafts
+// urgency is an item's place in the order of reading, from 0: what only a person can continue; drafts
 // with a fault that a check found, an unanswered question or an alert; drafts that the checks do not cover,
-// or of low confidence; other drafts; investigations without a draft; drafts that are not offered.
+// or of low confidence; other drafts; investigations without a draft; drafts that are not offered;
+// items that do not wait.
 func (it *Item) urgency() int {
 	t := it.thread
 	switch {
+	case !it.Waits():
+		return 9
 	case it.Kind == Ask || it.Kind == Parked || it.Kind == Damaged:
 		return 0
 	case it.Kind == Failure:
