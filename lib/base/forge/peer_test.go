@@ -94,7 +94,7 @@ func TestRealServer(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 	}
 
-	repo, err := worktree.Open(ctx, dir, t.TempDir())
+	repo, err := git.Open(ctx, dir, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,13 +114,13 @@ func TestRealServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	patch, err := worktree.Check(x.Patch, worktree.Rules{})
+	patch, err := git.Check(x.Patch, git.Rules{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, err := repo.Branch(ctx, patch, worktree.Commit{Base: base, Branch: "tri/r1",
+	id, err := repo.Branch(ctx, patch, git.Commit{Base: base, Branch: "tri/r1",
 		Message: Line("retry 7 times, fixes #1"),
-		Author:  worktree.Author{Name: "ana", Email: "ana@example.test"}, When: time.Now()})
+		Author:  git.Author{Name: "ana", Email: "ana@example.test"}, When: time.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	fake "tri/lib/chat/discord/discordtest"
 )
 
 // library is a process of scripts/peers/discord.js.

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"tri/lib/base/httpapi"
 	"tri/lib/chat"
 	"tri/lib/chat/chattest"
 )
@@ -38,7 +39,7 @@ var (
 // account creates an account and returns its token.
 func account(t *testing.T, url, name string) (*Client, string) {
 	t.Helper()
-	api, err := web.New(web.Options{Base: url + "/_matrix/client"})
+	api, err := httpapi.New(httpapi.Options{Base: url + "/_matrix/client"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +48,7 @@ func account(t *testing.T, url, name string) (*Client, string) {
 	}
 	in := map[string]any{"username": fmt.Sprintf("%s-%d-%d", name, run, names.Add(1)),
 		"password": "Passw0rd!x1", "auth": map[string]any{"type": "m.login.dummy"}}
-	if err := api.Once(t.Context(), web.Request{Method: http.MethodPost, Path: path("register"), JSON: in},
+	if err := api.Once(t.Context(), httpapi.Request{Method: http.MethodPost, Path: path("register"), JSON: in},
 		&made); err != nil {
 		t.Fatal(explain(err))
 	}
@@ -69,7 +70,11 @@ func newRealWorld(t *testing.T) *realWorld {
 	}
 	w := &realWorld{t: t, url: url, people: map[string]*Client{}, wrote: map[string]string{}}
 	bot, token := account(t, url, "tri")
-	w.token, w.ids = token, map[string]string{"tri": bot.self}
+	self, err := bot.me(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.token, w.ids = token, map[string]string{"tri": self}
 	for _, name := range []string{"ana", "ben", "chen"} {
 		w.people[name], _ = account(t, url, name)
 	}
@@ -92,7 +97,7 @@ func newRealWorld(t *testing.T) *realWorld {
 func (w *realWorld) post(who, path string, in, out any) {
 	w.t.Helper()
 	if err := explain(w.people[who].api.Once(w.t.Context(),
-		web.Request{Method: http.MethodPost, Path: path, JSON: in}, out)); err != nil {
+		httpapi.Request{Method: http.MethodPost, Path: path, JSON: in}, out)); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -103,7 +108,7 @@ func (w *realWorld) put(who, path string, in any) string {
 		ID string `json:"event_id"`
 	}
 	if err := explain(w.people[who].api.Once(w.t.Context(),
-		web.Request{Method: http.MethodPut, Path: path, JSON: in}, &made)); err != nil {
+		httpapi.Request{Method: http.MethodPut, Path: path, JSON: in}, &made)); err != nil {
 		w.t.Fatal(err)
 	}
 	return made.ID

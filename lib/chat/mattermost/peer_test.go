@@ -40,11 +40,11 @@ func newServer(t *testing.T) *server {
 	// The first account of a server is its administrator.
 	none, err := New(Options{URL: url, Token: "none"})
 	s.must(err)
-	_ = none.once(t.Context(), http.MethodPost, "users", nil,
+	_ = none.once(t.Context(), http.MethodPost, "users",
 		map[string]any{"email": "admin@example.test", "username": "theadmin", "password": password}, &user{})
 	s.admin = s.login("theadmin")
 	var team struct{ ID string }
-	s.must(s.admin.once(t.Context(), http.MethodPost, "teams", nil,
+	s.must(s.admin.once(t.Context(), http.MethodPost, "teams",
 		map[string]any{"name": s.name("team"), "display_name": "Team", "type": "O"}, &team))
 	s.team = team.ID
 	return s
@@ -76,10 +76,10 @@ func (s *server) login(name string) *Client {
 // join makes a user (or a bot) a member of the team and of chats.
 func (s *server) join(id string, chats ...string) {
 	s.t.Helper()
-	s.must(s.admin.once(s.t.Context(), http.MethodPost, "teams/"+s.team+"/members", nil,
+	s.must(s.admin.once(s.t.Context(), http.MethodPost, "teams/"+s.team+"/members",
 		map[string]any{"team_id": s.team, "user_id": id}, &struct{}{}))
 	for _, c := range chats {
-		s.must(s.admin.once(s.t.Context(), http.MethodPost, "channels/"+c+"/members", nil,
+		s.must(s.admin.once(s.t.Context(), http.MethodPost, "channels/"+c+"/members",
 			map[string]any{"user_id": id}, &struct{}{}))
 	}
 }
@@ -99,7 +99,7 @@ func newRealWorld(t *testing.T) *realWorld {
 	ctx := t.Context()
 	for i := range w.chats {
 		var made room
-		w.must(w.admin.once(ctx, http.MethodPost, "channels", nil,
+		w.must(w.admin.once(ctx, http.MethodPost, "channels",
 			map[string]any{"team_id": w.team, "name": w.name("chat"),
 				"display_name": fmt.Sprintf("Chat %d", i), "type": "O"}, &made))
 		w.chats[i] = made.ID
@@ -108,23 +108,23 @@ func newRealWorld(t *testing.T) *realWorld {
 		ID   string `json:"user_id"`
 		Name string `json:"username"`
 	}
-	w.must(w.admin.once(ctx, http.MethodPost, "bots", nil,
+	w.must(w.admin.once(ctx, http.MethodPost, "bots",
 		map[string]any{"username": w.name("tri"), "display_name": "tri"}, &bot))
 	w.bot = user{ID: bot.ID, Username: bot.Name}
 	var token struct{ Token string }
-	w.must(w.admin.once(ctx, http.MethodPost, "users/"+bot.ID+"/tokens", nil,
+	w.must(w.admin.once(ctx, http.MethodPost, "users/"+bot.ID+"/tokens",
 		map[string]any{"description": "test"}, &token))
 	w.token = token.Token
 	w.join(bot.ID, w.chats[:]...)
 	for _, person := range []string{"ana", "ben", "chen"} {
 		var made user
 		name := w.name(person)
-		w.must(w.admin.once(ctx, http.MethodPost, "users", nil,
+		w.must(w.admin.once(ctx, http.MethodPost, "users",
 			map[string]any{"email": name + "@example.test", "username": name, "password": password}, &made))
 		w.join(made.ID, w.chats[:]...)
 		w.people[person] = w.login(name)
 		for _, c := range w.chats { // being added to a channel counts as a mention
-			w.must(w.people[person].once(ctx, http.MethodPost, "channels/members/me/view", nil,
+			w.must(w.people[person].once(ctx, http.MethodPost, "channels/members/me/view",
 				map[string]any{"channel_id": c}, &struct{}{}))
 		}
 	}
@@ -151,14 +151,14 @@ func (w *realWorld) Sees(text string) string  { return shown(text) }
 func (w *realWorld) Say(chatID, person, thread, text string) string {
 	w.t.Helper()
 	var made post
-	w.must(w.people[person].once(w.t.Context(), http.MethodPost, "posts", nil,
+	w.must(w.people[person].once(w.t.Context(), http.MethodPost, "posts",
 		map[string]any{"channel_id": chatID, "root_id": thread, "message": text}, &made))
 	return made.ID
 }
 
 func (w *realWorld) forge(person string, p chat.Post) {
 	w.t.Helper()
-	w.must(w.people[person].once(w.t.Context(), http.MethodPost, "posts", nil, map[string]any{
+	w.must(w.people[person].once(w.t.Context(), http.MethodPost, "posts", map[string]any{
 		"channel_id": p.ChatID, "root_id": p.ThreadID, "message": p.Text,
 		"props": map[string]any{keyProp: p.Key},
 	}, &post{}))
@@ -166,13 +166,13 @@ func (w *realWorld) forge(person string, p chat.Post) {
 
 func (w *realWorld) Edit(_, id, text string) {
 	w.t.Helper()
-	w.must(w.admin.once(w.t.Context(), http.MethodPut, "posts/"+id+"/patch", nil,
+	w.must(w.admin.once(w.t.Context(), http.MethodPut, "posts/"+id+"/patch",
 		map[string]any{"message": text}, &post{}))
 }
 
 func (w *realWorld) Delete(_, id string) {
 	w.t.Helper()
-	w.must(w.admin.once(w.t.Context(), http.MethodDelete, "posts/"+id, nil, nil, &struct{}{}))
+	w.must(w.admin.once(w.t.Context(), http.MethodDelete, "posts/"+id, nil, &struct{}{}))
 }
 
 // Pings asks the server whether another user has a mention.
