@@ -255,6 +255,15 @@ func (r *Repo) index(ctx context.Context) (map[string]entry, map[string]bool, er
 	return index, sparse, nil
 }
 
+// Tracked returns a file at or below a path, relative to Root, that the checkout's index has; "" if there
+// is none.
+func (r *Repo) Tracked(ctx context.Context, path string) (string, error) {
+	out, err := git(ctx, call{dir: r.gitDir, tree: r.Root, env: []string{"GIT_LITERAL_PATHSPECS=1"},
+		args: []string{"ls-files", "-z", "--full-name", "--", path}})
+	first, _, _ := strings.Cut(string(out), "\x00")
+	return first, err
+}
+
 // patience is how long a merge waits for another.
 const patience = 3 * time.Second
 

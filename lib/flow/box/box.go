@@ -28,6 +28,7 @@ import (
 	"tri/lib/agent"
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
+	"tri/lib/base/git"
 	"tri/lib/base/prompt"
 	"tri/lib/base/sysexit"
 	"tri/lib/record/run"
@@ -83,11 +84,17 @@ func Open(ctx context.Context, dir string, b Box) (*Box, error) {
 	b.Checkout, b.swept = checkout, map[string]bool{}
 	folder := filepath.Join(checkout, Folder)
 	// A repository can contain a link of that name, which may lead anywhere.
-	if info, err := os.Lstat(folder); err == nil && !info.IsDir() {
+	info, err := os.Lstat(folder)
+	if err == nil && !info.IsDir() {
 		return nil, sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("open %q: not a folder", folder)),
 			"see where it leads, and remove it: runs are stored there")
 	}
-	if _, err := os.Lstat(folder); b.Existing && errors.Is(err, os.ErrNotExist) {
+	if err == nil {
+		if err := own(ctx, checkout); err != nil {
+			return nil, err
+		}
+	}
+	if b.Existing && errors.Is(err, os.ErrNotExist) {
 		return nil, sysexit.Hint(sysexit.With(sysexit.NoInput,
 			fmt.Errorf("no run has been made in %s", checkout)),
 			"tri-box scout 'a question' makes one; --dir names another checkout")
@@ -155,6 +162,26 @@ func isBare(dir string) bool {
 		}
 	}
 	return filepath.Base(dir) != ".git"
+}
+
+// own refuses runs that the repository brings: its author could have written any patch and state, and
+// merge would apply them as those of a run.
+func own(ctx context.Context, checkout string) error {
+	if _, err := os.Lstat(filepath.Join(checkout, ".git")); err != nil {
+		return nil
+	}
+	repo, err := git.Open(ctx, checkout, "")
+	if err != nil {
+		return err
+	}
+	file, err := repo.Tracked(ctx, Folder)
+	if file == "" || err != nil {
+		return err
+	}
+	return sysexit.Hint(sysexit.With(sysexit.NoPerm,
+		fmt.Errorf("open %q: the repository contains %q, and runs may not come from a repository",
+			filepath.Join(checkout, Folder), file)),
+		"git rm -r --cached "+Folder+" if the runs are your own; else delete the folder too")
 }
 
 // isFull reports whether err means that the disk or quota is full.

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"tri/lib/agent"
+	"tri/lib/base/sysexit"
+	"tri/lib/record/run"
 )
 
 // TestHostileTasks: whatever a task says, it makes a run with a name of our own
@@ -107,6 +109,36 @@ func texts(v any) []string {
 		}
 	}
 	return all
+}
+
+// TestBroughtByTheRepository: a box that a repository contains is neither read nor changed, whatever its
+// files are; once they are untracked it is the caller's own.
+func TestBroughtByTheRepository(t *testing.T) {
+	b := newBench(t)
+	b.agent.play = change
+	name := b.start(Fix, "make it six").Meta.RunName
+	patch := ".agents/runs/" + name + "/changes.patch"
+	b.write(patch, strings.ReplaceAll(b.read(patch), "= 6", "= 666"))
+	b.write(".agents/trees/x", "") // else git takes the worktree for a submodule
+	for _, brought := range []string{patch, ".agents/INDEX.jsonl", ".agents/trees/x", ".agents/latest"} {
+		b.git("add", "-f", brought)
+		b.git("-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", brought)
+		clone := filepath.Join(t.TempDir(), "clone")
+		b.git("clone", "-q", ".", clone)
+		for _, existing := range []bool{false, true} {
+			x, err := Open(context.Background(), clone, Box{Config: b.cfg, Say: t.Logf, Existing: existing})
+			if status(err) != sysexit.NoPerm || !strings.Contains(err.Error(), brought) {
+				t.Errorf("%s: %v, %v", brought, x, err)
+			}
+		}
+		if _, err := os.Lstat(filepath.Join(clone, ".agents/.gitignore")); err == nil {
+			t.Errorf("%s: the folder was changed", brought)
+		}
+		b.git("rm", "-q", "--cached", brought)
+	}
+	if s, err := b.open().State(name); err != nil || s.Status != run.Review {
+		t.Errorf("its own runs: %+v, %v", s, err)
+	}
 }
 
 func TestSlug(t *testing.T) {
