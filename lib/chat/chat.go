@@ -86,6 +86,8 @@ type Post struct {
 	// Tried is the start of the last earlier attempt; zero if there was none or it is unknown. Find
 	// needs it to prove that no attempt can still land.
 	Tried time.Time `json:"tried,omitzero"`
+	// Own: this process made that attempt, so that Tried has a reading of its monotonic clock.
+	Own bool `json:"-"`
 }
 
 // Posted identifies a message on the platform.

@@ -50,8 +50,8 @@ type Client struct {
 	http *http.Client
 
 	mu    sync.Mutex
-	ahead time.Duration // the server's clock minus ours
-	known bool
+	date  time.Time // the server's clock at its last answer
+	dated time.Time // ours then
 }
 
 // New returns a client. It opens no connection.
@@ -307,7 +307,7 @@ func (c *Client) seeClock(date string) {
 		return
 	}
 	c.mu.Lock()
-	c.ahead, c.known = at.Sub(c.o.Now()), true
+	c.date, c.dated = at, c.o.Now()
 	c.mu.Unlock()
 }
 
@@ -316,11 +316,20 @@ func (c *Client) seeClock(date string) {
 func (c *Client) Skew() (time.Duration, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.ahead, c.known
+	return c.date.Sub(c.dated), !c.date.IsZero()
 }
 
-// ServerTime is what the server's clock showed when ours showed at.
+// ServerTime is what the server's clock showed at a time of ours, within about a second. A time before
+// the last answer that has a monotonic reading is exact or earlier, however our clock was set since.
 func (c *Client) ServerTime(at time.Time) time.Time {
-	ahead, _ := c.Skew()
-	return at.Add(ahead)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.date.IsZero() {
+		return at
+	}
+	since := at.Round(0).Sub(c.dated.Round(0))
+	if exact := at.Sub(c.dated); exact < 0 {
+		since = min(since, exact)
+	}
+	return c.date.Add(since)
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 )
 
 func client(t *testing.T, h http.HandlerFunc, slept *[]time.Duration) *Client {
@@ -154,6 +155,28 @@ func TestNew(t *testing.T) {
 		"https://x#f", "::"} {
 		if _, err := New(Options{Base: bad}); err == nil {
 			t.Errorf("%q is taken", bad)
+		}
+	}
+}
+
+// TestServerTime: the server's time of an attempt does not depend on how our clock was set since.
+func TestServerTime(t *testing.T) {
+	now := time.Now()
+	date := now.Truncate(time.Second).Add(time.Hour)
+	for _, d := range []time.Duration{0, time.Minute, -time.Minute} {
+		tried := now.Add(-30 * time.Second)
+		*(*uint64)(unsafe.Pointer(&tried)) += uint64(d/time.Second) << 30 // of the wall clock, before it was set
+		if tried.Sub(now) != -30*time.Second || now.Round(0).Sub(tried.Round(0)) != 30*time.Second-d {
+			t.Skip("the time package keeps its times in another way")
+		}
+		c := Client{o: Options{Now: func() time.Time { return now }}}
+		if c.ServerTime(tried) != tried {
+			t.Error("a server that gave no time")
+		}
+		c.seeClock(date.UTC().Format(http.TimeFormat))
+		want := date.Add(min(-30*time.Second, d-30*time.Second))
+		if got := c.ServerTime(tried); !got.Equal(want) {
+			t.Errorf("set by %v: %v, want %v", -d, got, want)
 		}
 	}
 }

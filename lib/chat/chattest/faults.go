@@ -297,7 +297,7 @@ func persist(t *testing.T, w Faulty, p chat.Post, killed bool) bool {
 			}
 		}
 		before := p.Tried
-		p.Tried = time.Now()
+		p.Tried, p.Own = time.Now(), true
 		_, err := sink.Post(ctx, p)
 		switch {
 		case killed:

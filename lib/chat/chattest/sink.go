@@ -123,7 +123,7 @@ func findPost(t *testing.T, w World) {
 // tried sets p.Tried to now, if Find needs it.
 func tried(w World, p *chat.Post) {
 	if !has(w, Keys) {
-		p.Tried = time.Now()
+		p.Tried, p.Own = time.Now(), true
 	}
 }
 

@@ -93,7 +93,7 @@ func TestNonce(t *testing.T) {
 			t.Fatal(err)
 		}
 		absent := p
-		absent.Text, absent.Tried = "never said", now.Add(-age)
+		absent.Text, absent.Tried, absent.Own = "never said", now.Add(-age), true
 		if _, proof, err := s.Find(t.Context(), absent); proof != chat.Absent || err != nil || slept != want {
 			t.Errorf("tried %v ago: %v, %v, waited %v, want %v", age, proof, err, slept, want)
 		}

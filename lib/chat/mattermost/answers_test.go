@@ -134,7 +134,7 @@ func TestFindWaits(t *testing.T) {
 		w := newWorld(t)
 		root := w.Say(w.chats[0], "ana", "", "where?")
 		p := chat.Post{ChatID: w.chats[0], ThreadID: root, Text: "here", Key: "k",
-			Tried: time.Now().Add(-tt.age)}
+			Tried: time.Now().Add(-tt.age), Own: true}
 		now := time.Now()
 		var waited time.Duration
 		o := w.options(nil)

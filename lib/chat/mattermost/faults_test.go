@@ -131,7 +131,7 @@ func (w *world) persist(p chat.Post) {
 		if _, err := sink.me(w.t.Context()); err != nil {
 			continue
 		}
-		p.Tried = time.Now()
+		p.Tried, p.Own = time.Now(), true
 		ctx, cancel := context.WithTimeout(w.t.Context(), 10*time.Millisecond)
 		_, err := sink.Post(ctx, p)
 		cancel()

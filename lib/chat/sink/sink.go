@@ -149,8 +149,12 @@ func (f *Frame) explain(err error) error {
 	return f.Explain(err)
 }
 
+// started is about when this process started.
+var started = time.Now()
+
 // Find calls look for an earlier attempt of p. If look finds none but the attempt may still be in
-// progress, Find waits until it cannot be, and looks again.
+// progress, Find waits until it cannot be, and looks again. An attempt of an earlier process is at
+// least as old as this process; its wall clock proves no more, since it may have been set.
 func (f *Frame) Find(ctx context.Context, p chat.Post,
 	look func(context.Context) (chat.Posted, chat.Proof, error)) (chat.Posted, chat.Proof, error) {
 	asked := f.Now()
@@ -159,7 +163,11 @@ func (f *Frame) Find(ctx context.Context, p chat.Post,
 		return posted, proof, err
 	}
 	age := max(asked.Sub(p.Tried), 0)
-	if age < f.Joined || age >= f.Settled {
+	wall := asked.Round(0).Sub(p.Tried.Round(0)) // the monotonic clock may stop while the machine sleeps
+	if !p.Own {
+		age = min(age, time.Since(started))
+	}
+	if p.Own && max(age, wall) < f.Joined || age >= f.Settled {
 		return posted, proof, nil
 	}
 	if err := f.Sleep(ctx, f.Settled-age); err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"tri/lib/base/httpapi"
 	"tri/lib/base/sysexit"
@@ -106,7 +107,7 @@ func TestFind(t *testing.T) {
 			Sleep: func(_ context.Context, d time.Duration) error { slept += d; return nil }}
 		p := chat.Post{}
 		if c.age >= 0 {
-			p.Tried = now.Add(-c.age)
+			p.Tried, p.Own = now.Add(-c.age), true
 		}
 		_, proof, err := f.Find(t.Context(), p, func(context.Context) (chat.Posted, chat.Proof, error) {
 			n++
@@ -116,6 +117,49 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s: %v after %v and %d looks, %v", c.name, proof, slept, n, err)
 		}
 	}
+}
+
+// TestFindOnAnotherClock: setting the wall clock neither ends the wait nor makes it unnecessary.
+func TestFindOnAnotherClock(t *testing.T) {
+	now := time.Now()
+	for _, c := range []struct {
+		name  string
+		tried time.Time
+		own   bool
+		up    time.Duration // of this process
+		slept time.Duration
+	}{
+		{"own, and the clock was set forward", set(t, now.Add(-5*time.Second), -time.Hour), true, time.Hour,
+			85 * time.Second},
+		{"own, and the clock was set back", set(t, now.Add(-2*time.Minute), 110*time.Second), true, time.Hour, 0},
+		{"of an earlier process, just started", now.Add(-time.Hour).Round(0), false, 0, 90 * time.Second},
+		{"of an earlier process, in the platform's memory", now.Round(0), false, time.Hour, 90 * time.Second},
+		{"of an earlier process, after a minute", now.Add(-time.Hour).Round(0), false, time.Minute,
+			30 * time.Second},
+		{"of an earlier process, long ago", now.Add(-time.Hour).Round(0), false, time.Hour, 0},
+	} {
+		slept := time.Duration(0)
+		started = time.Now().Add(-c.up)
+		f := Frame{Joined: 20 * time.Second, Settled: 90 * time.Second, Now: func() time.Time { return now },
+			Sleep: func(_ context.Context, d time.Duration) error { slept += d; return nil }}
+		_, proof, err := f.Find(t.Context(), chat.Post{Tried: c.tried, Own: c.own},
+			func(context.Context) (chat.Posted, chat.Proof, error) { return chat.Posted{}, chat.Absent, nil })
+		if proof != chat.Absent || err != nil || (slept-c.slept).Abs() > time.Second {
+			t.Errorf("%s: %v after %v, want %v; %v", c.name, proof, slept, c.slept, err)
+		}
+	}
+}
+
+// set returns the same instant by a wall clock that differs by d, as the time package keeps it: in its
+// first word the seconds on the wall, above 30 bits of nanoseconds.
+func set(t *testing.T, at time.Time, d time.Duration) time.Time {
+	t.Helper()
+	was := at
+	*(*uint64)(unsafe.Pointer(&at)) += uint64(d/time.Second) << 30
+	if at.Sub(was) != 0 || at.Round(0).Sub(was.Round(0)) != d {
+		t.Skip("the time package keeps its times in another way")
+	}
+	return at
 }
 
 func TestText(t *testing.T) {

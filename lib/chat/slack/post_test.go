@@ -141,7 +141,7 @@ func TestFindWaits(t *testing.T) {
 		}
 		s, err := NewSink(o)
 		w.must(err)
-		p.Tried, p.Key = c.tried, strings.ReplaceAll(name, " ", "-")
+		p.Tried, p.Own, p.Key = c.tried, true, strings.ReplaceAll(name, " ", "-")
 		got, proof, err := s.Find(t.Context(), p)
 		w.must(err)
 		if waited != c.waits || waited > 0 && (proof != chat.Found || got != late) ||

@@ -228,7 +228,8 @@ func (p *poster) post(ctx context.Context, j *job, i int) error {
 	}
 	p.typing(ctx, j)
 	j.sure[e.Part] = true // this process knows its state from now on
-	e.Tries, e.TriedAt = e.Tries+1, text.Timestamp(p.Now())
+	j.tried[e.Part] = p.Now()
+	e.Tries, e.TriedAt = e.Tries+1, text.Timestamp(j.tried[e.Part])
 	if err := p.save(e, "try"); err != nil {
 		return err
 	}
@@ -320,12 +321,15 @@ func (p *poster) message(j *job, i int) (chat.Post, error) {
 		return chat.Post{}, sysexit.With(sysexit.Data,
 			fmt.Errorf("post %q: the text is not the approved one", e.ID))
 	}
-	tried := instant(e.TriedAt) // zero: not tried, or by a version that did not record it
+	tried, own := j.tried[e.Part]
+	if !own {
+		tried = instant(e.TriedAt) // zero: not tried, or by a version that did not record it
+	}
 	if tried.IsZero() && !j.own {
 		tried = j.claimedAt
 	}
 	return chat.Post{ChatID: e.ChatID, ThreadID: e.ThreadID, ReplyToID: e.ReplyTo, Text: e.Text,
-		Key: e.PostKey, Tried: tried}, nil
+		Key: e.PostKey, Tried: tried, Own: own}, nil
 }
 
 func (p *poster) posted(j *job, e *outbox.Entry, m chat.Posted) error {

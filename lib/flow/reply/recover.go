@@ -271,7 +271,7 @@ func (p *poster) graceEnds(r *decision.Record) time.Time {
 func (p *poster) add(id string, st *decision.Standing) *job {
 	j := p.byID[id]
 	if j == nil {
-		j = &job{id: id, st: st, sure: map[int]bool{}}
+		j = &job{id: id, st: st, sure: map[int]bool{}, tried: map[int]time.Time{}}
 		p.byID[id] = j
 		p.jobs = append(p.jobs, j)
 	}

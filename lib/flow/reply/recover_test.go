@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"tri/lib/record/decision"
+	"tri/lib/record/outbox"
 )
 
 // TestGraceByNoClockThatIsSet: a new approval waits by the monotonic clock, so that setting the wall clock
@@ -51,6 +52,70 @@ func TestGraceOfAYesBeforeTheClockWasSet(t *testing.T) {
 	o.At = now.Add(-20 * time.Second).UTC().Format(time.RFC3339Nano)
 	if err := p.hear(); err != nil || p.graceEnds(&o).Sub(now) != 40*time.Second {
 		t.Errorf("said since then: %v are left, %v", p.graceEnds(&o).Sub(now), err)
+	}
+}
+
+// TestTriedByTheMonotonicClock: the platform's answer is lost, and the sink that looks for the post is given
+// the time of the try with its monotonic reading; a later process has only the time of the file.
+func TestTriedByTheMonotonicClock(t *testing.T) {
+	w := newWorld(t)
+	w.now = time.Now()
+	w.chat.script = []string{"lost answer"}
+	w.say(decision.Approve, w.offer("local.dev.1", 1, "It is 5."))
+	w.chat.findErr = errCrash
+	opts := w.options(nil)
+	if err := Run(t.Context(), opts); err == nil {
+		t.Fatal("it is found, and the chat cannot be read")
+	}
+	for _, p := range w.chat.found {
+		if !p.Own || !strings.Contains(p.Tried.String(), " m=") {
+			t.Errorf("the sink is told %v, own %v", p.Tried, p.Own)
+		}
+	}
+	n := len(w.chat.found)
+	w.chat.findErr = nil
+	w.run()
+	if n == 0 || len(w.chat.found) != n+1 || w.chat.found[n].Own || len(w.chat.stands) != 1 {
+		t.Errorf("asked %+v, posted %+v", w.chat.found, w.chat.stands)
+	}
+}
+
+// TestRetryOfALongRestoredAnswer: a restored claim is parked in one part, however long its text is. "Retry"
+// posts all of it, once, in parts that the platform accepts, whatever crashes.
+func TestRetryOfALongRestoredAnswer(t *testing.T) {
+	const said = "It is 5 here. And 7 there. And 9 in the other place."
+	for n := 1; ; n++ {
+		w := newWorld(t)
+		w.chat.limit = 20
+		o := w.offer("local.dev.1", 1, said)
+		w.say(decision.Approve, o)
+		w.append(decision.Record{Kind: decision.Claim, By: "tri-reply", Via: "code", Key: o.Key, Cycle: o.Cycle,
+			DraftSHA256: o.DraftSHA256, Nonce: "before"})
+		for _, e := range outbox.Derive(&o, o.Target, 0) {
+			e.State, e.Tries = outbox.Parked, 1
+			if err := e.Save(w.home); err != nil {
+				t.Fatal(err)
+			}
+		}
+		settle := decision.Record{Kind: decision.Settle, By: "ana", Via: "terminal", Key: o.Key, Cycle: o.Cycle,
+			DraftSHA256: o.DraftSHA256, Post: outbox.ID(o.Key, o.Cycle, o.DraftSHA256, 1), Tries: 1,
+			Outcome: decision.SettleRetry}
+		w.append(settle)
+		crashed := w.crashAt(n)
+		w.run()
+		got := strings.Join(strings.Fields(w.chat.text()), " ")
+		if rs := w.replies(); got != said || len(rs) != 1 || rs[0].Outcome != outbox.Posted ||
+			len(w.chat.stands) < 3 {
+			t.Fatalf("crash %d: posted %q; %+v; %q", n, got, rs, w.said)
+		}
+		for key, copies := range w.chat.copies() {
+			if copies != 1 {
+				t.Errorf("crash %d: %d of %s", n, copies, key)
+			}
+		}
+		if !crashed {
+			return
+		}
 	}
 }
 

@@ -68,8 +68,9 @@ type job struct {
 	line    bool
 
 	claimedAt time.Time
-	own       bool         // this process wrote the claim
-	sure      map[int]bool // parts, from 1, whose state this process knows
+	own       bool              // this process wrote the claim
+	sure      map[int]bool      // parts, from 1, whose state this process knows
+	tried     map[int]time.Time // by part, from 1: the last try of this process
 
 	asked    time.Time // when the question was last checked
 	due      time.Time // not before this time

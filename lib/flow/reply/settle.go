@@ -45,10 +45,26 @@ func (p *poster) settled(j *job, e *outbox.Entry, r *decision.Record) error {
 	case decision.SettleRetry:
 		e.State = outbox.Intent
 		j.cleared = e.Part
+		p.cut(j, e)
 	default:
 		e.State = outbox.Dropped
 	}
 	return p.save(e, "settled")
+}
+
+// cut cuts the text of a restored claim into parts that the platform accepts: tri-backup knows no limit, and
+// parked the whole text as one part.
+func (p *poster) cut(j *job, e *outbox.Entry) {
+	limit := p.sink(j).Limit()
+	all := outbox.Derive(j.text(), j.offer().Target, limit)
+	if e.Limit > 0 || e.Parts > 1 || len(all) == 1 {
+		return
+	}
+	e.Parts, e.Limit, e.Text = len(all), limit, all[0].Text
+	j.parts = append(j.parts, make([]*outbox.Entry, len(all)-1)...)
+	for i := range all {
+		j.sure[i+1] = true // the person said that nothing of it is in the chat
+	}
 }
 
 // record writes the line of a reply.

@@ -28,6 +28,7 @@ type platform struct {
 	gone     bool
 	calls    int
 	findErr  error
+	found    []chat.Post // what Find was asked
 }
 
 func (f *platform) Post(_ context.Context, p chat.Post) (chat.Posted, error) {
@@ -52,6 +53,7 @@ func (f *platform) Post(_ context.Context, p chat.Post) (chat.Posted, error) {
 }
 
 func (f *platform) Find(_ context.Context, p chat.Post) (chat.Posted, chat.Proof, error) {
+	f.found = append(f.found, p)
 	if f.findErr != nil {
 		return chat.Posted{}, chat.Unprovable, f.findErr
 	}
