@@ -165,7 +165,7 @@ func TestServerTime(t *testing.T) {
 	date := now.Truncate(time.Second).Add(time.Hour)
 	for _, d := range []time.Duration{0, time.Minute, -time.Minute} {
 		tried := now.Add(-30 * time.Second)
-		*(*uint64)(unsafe.Pointer(&tried)) += uint64(d/time.Second) << 30 // of the wall clock, before it was set
+		*(*uint64)(unsafe.Pointer(&tried)) += uint64(d/time.Second) << 30 // before the clock was set by -d
 		if tried.Sub(now) != -30*time.Second || now.Round(0).Sub(tried.Round(0)) != 30*time.Second-d {
 			t.Skip("the time package keeps its times in another way")
 		}

@@ -7,15 +7,19 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"sync"
 
 	"tri/lib/chat"
+	"tri/lib/chat/session"
 	"tri/lib/chat/webhook"
 )
 
 // calls answers outgoing webhooks in addition to the WebSocket, for servers behind proxies that
 // block WebSockets. Each call names a post, which is then read from the server, so that a forged
 // call can only cause a read. https://developers.mattermost.com/integrate/webhooks/outgoing/
-func (c *Client) calls(to chat.Handler) webhook.Handler {
+func (c *Client) calls(resume chat.Resume, to chat.Handler) webhook.Handler {
+	var mu sync.Mutex
+	l := c.listening(resume, to)
 	return func(ctx context.Context, call *webhook.Call) webhook.Answer {
 		token, id := arguments(call)
 		if call.Method != http.MethodPost || token == "" || !webhook.Equal(token, c.o.HookToken) {
@@ -25,7 +29,9 @@ func (c *Client) calls(to chat.Handler) webhook.Handler {
 		if !validID(id) {
 			return webhook.Answer{Status: http.StatusBadRequest}
 		}
-		if err := c.called(ctx, id, to); err != nil {
+		mu.Lock() // calls that wait find their posts read by the one before
+		defer mu.Unlock()
+		if err := l.called(ctx, id); err != nil {
 			to.Logf("mattermost: webhook for post %s: %v", id, err)
 			return webhook.Answer{Status: http.StatusServiceUnavailable}
 		}
@@ -54,10 +60,11 @@ func arguments(call *webhook.Call) (token, id string) {
 	return said.Token, said.Post
 }
 
-// called makes the post of a call durable.
-func (c *Client) called(ctx context.Context, id string, to chat.Handler) error {
+// called makes the post of a call durable, after everything that was missed in all chats: a start reads the
+// history from the latest times in the log, and must find no gap before them.
+func (l *listening) called(ctx context.Context, id string) error {
 	p := new(post)
-	switch err := c.get(ctx, "posts/"+id, nil, p); {
+	switch err := l.get(ctx, "posts/"+id, nil, p); {
 	case unreadable(err):
 		return nil // no such post for the bot
 	case err != nil:
@@ -65,12 +72,16 @@ func (c *Client) called(ctx context.Context, id string, to chat.Handler) error {
 	case !validID(p.ID) || !validID(p.ChannelID):
 		return fmt.Errorf("post %s: the answer is no post", id)
 	}
-	if ok, err := c.accepts(ctx, p); err != nil || !ok {
+	b := new(session.Batch)
+	if err := l.add(ctx, p, b); err != nil || len(b.Events) == 0 {
 		return err
 	}
-	e, err := c.event(ctx, p, nil)
-	if err != nil {
+	l.Past = false // the socket may have brought what is read here: nothing is reported as recovered
+	if err := l.catchUp(ctx); err != nil {
 		return err
 	}
-	return to.OnEvents(e)
+	if l.Recent.Has(b.Events[0].Identity()) {
+		return nil
+	}
+	return l.Commit(b)
 }

@@ -52,7 +52,7 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 		return err
 	}
 	to.Logf("mattermost: outgoing webhooks are received at %s", l.Addr())
-	return webhook.While(ctx, l, nil, c.calls(to), run)
+	return webhook.While(ctx, l, nil, c.calls(resume, to), run)
 }
 
 func (c *Client) listening(resume chat.Resume, to chat.Handler) *listening {
