@@ -172,6 +172,10 @@ type Ability struct {
 	Rejoins bool
 }
 
+// ErrLater, as the cause of a cancelled context, says that the caller ends too, and asks for the run again
+// when it is started: an agent that rejoins leaves the run where it is.
+var ErrLater = errors.New("the run is taken up later")
+
 // Values of Ability.Steers.
 const (
 	Next = "next" // a word is in the next call of the model

@@ -181,7 +181,11 @@ func (l *leg) speak(ctx context.Context, done <-chan struct{}) {
 				_ = syscall.Kill(-l.pid, syscall.SIGKILL)
 			}
 		case <-ctx.Done():
-			_ = l.out.Write(Message{Cancel: true})
+			if l.client.can.Rejoins && errors.Is(context.Cause(ctx), agent.ErrLater) {
+				l.out.Close() // the command ends, the job does not
+			} else {
+				_ = l.out.Write(Message{Cancel: true})
+			}
 			select {
 			case <-done:
 			case <-time.After(l.client.grace):

@@ -105,8 +105,11 @@ func Run(ctx context.Context, o Options) error {
 }
 
 func (d *Dispatcher) run(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ends := ctx
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ends)) // not by a signal, as Cause says
+	end := func() { cancel(agent.ErrLater) }
+	defer end()
+	defer context.AfterFunc(ends, end)()
 	if err := d.each(subscriber.open); err != nil {
 		return err
 	}
@@ -116,7 +119,7 @@ func (d *Dispatcher) run(ctx context.Context) error {
 	}
 	d.taken(func(e *event.Classified) { d.turns.see(e) }) // the beginning of a turn whose end comes now
 	err := d.loop(ctx)
-	cancel()
+	end()
 	d.pool.drain()
 	if d.Once && err == nil && d.Waiting != nil {
 		d.Waiting(d.store.waiting())

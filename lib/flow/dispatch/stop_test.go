@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"slices"
 	"strconv"
@@ -122,6 +123,37 @@ func TestStopped(t *testing.T) {
 				t.Errorf("settled again: %+v", got)
 			}
 		})
+	}
+}
+
+// TestLater: at the end of the dispatcher an agent can see that its run is asked for again, which the next
+// dispatcher does.
+func TestLater(t *testing.T) {
+	b := newBench(t)
+	b.add("1", "ana", "", event.Actionable, "why?")
+	var ids []string
+	var cause error
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	o := b.options()
+	o.Once, o.Input.Follow = false, true
+	o.Investigate = func(ctx context.Context, _ *thread.Thread, _ []Hint, r *run.Run) (*draft.Return, error) {
+		ids = append(ids, r.ID)
+		stop()
+		<-ctx.Done()
+		cause = context.Cause(ctx)
+		return nil, ctx.Err()
+	}
+	if err := Run(ctx, o); err != nil || !errors.Is(cause, agent.ErrLater) {
+		t.Errorf("%v; the run ends for %v", err, cause)
+	}
+	o = b.options()
+	o.Investigate = func(_ context.Context, _ *thread.Thread, _ []Hint, r *run.Run) (*draft.Return, error) {
+		ids = append(ids, r.ID)
+		return nil, agent.ErrNothing
+	}
+	if err := Run(t.Context(), o); err != nil || len(ids) != 2 || ids[0] != ids[1] {
+		t.Errorf("runs %q, %v", ids, err)
 	}
 }
 

@@ -229,6 +229,38 @@ func TestNoWorker(t *testing.T) {
 	}
 }
 
+// TestLeft: a run whose hub ends and will ask again is left to its worker; one that is no longer wanted, or
+// whose worker ends with its connection, is cancelled.
+func TestLeft(t *testing.T) {
+	dir := t.TempDir()
+	told := filepath.Join(dir, "told")
+	script := "#!/bin/bash\nread order; echo '{\"taken\":{\"worker\":\"w\"}}'\n" +
+		"echo '{\"event\":{\"kind\":\"started\"}}'; read word; echo \"$word\" >'" + told + "'\n"
+	fake(t, "tri-nats", script)
+	fakeSSH(t, script)
+	for _, tt := range []struct {
+		on    string
+		cause error
+		want  string
+	}{
+		{config.Queue, agent.ErrLater, ""},
+		{config.Queue, errors.New("no longer wanted"), `{"cancel":true}`},
+		{"ssh one", agent.ErrLater, `{"cancel":true}`},
+	} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		a := remote.New(config.Agent{Agent: "exec", On: tt.on}, "off", agent.Ability{})
+		_, err := a.Run(ctx, agent.Task{Prompt: "?", Codebase: dir, Dir: t.TempDir(), Schema: []byte(`{}`),
+			Watch: func(e agent.Event) { cancel(tt.cause) }})
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s, %v: %v", tt.on, tt.cause, err)
+		}
+		if word, err := os.ReadFile(told); string(word) != tt.want+"\n" {
+			t.Errorf("%s, %v: the worker is told %q, %v", tt.on, tt.cause, word, err)
+		}
+		_ = os.Remove(told)
+	}
+}
+
 // TestNobody: where no host can, the error says why each refused, or what ssh said.
 func TestNobody(t *testing.T) {
 	here := repository(t, "x")
