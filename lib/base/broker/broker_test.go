@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	"slices"
 	"strconv"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -73,5 +76,40 @@ func TestTries(t *testing.T) {
 	}
 	if _, err := begin(); !errors.Is(err, ErrTwice) { // the sixth died too
 		t.Errorf("after two deaths: %v", err)
+	}
+}
+
+// TestInsist: what the server lost the stream of is stored when a hub has made it again; an answer that is lost
+// costs 5 seconds; what was stored before counts.
+func TestInsist(t *testing.T) {
+	lost, there := errors.New("lost"), &jetstream.APIError{ErrorCode: codeWrongLastSeq}
+	for name, tt := range map[string]struct {
+		answers []error
+		want    error
+		within  time.Duration
+	}{
+		"stored":                  {[]error{nil}, nil, 0},
+		"another's":               {[]error{there}, ErrDone, 0},
+		"no stream":               {[]error{jetstream.ErrNoStreamResponse, nats.ErrNoResponders, nil}, nil, time.Second},
+		"stored, the answer lost": {[]error{lost, there}, nil, answer + time.Second},
+		"lost":                    {[]error{lost, nil}, nil, answer + time.Second},
+		"never":                   {slices.Repeat([]error{lost}, 100), context.DeadlineExceeded, time.Minute},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+			defer stop()
+			n, begun := 0, time.Now()
+			err := insist(ctx, func(ctx context.Context) error {
+				if n++; errors.Is(tt.answers[n-1], lost) {
+					<-ctx.Done()
+					return ctx.Err()
+				}
+				return tt.answers[n-1]
+			})
+			if took := time.Since(begun); !errors.Is(err, tt.want) || took > tt.within ||
+				tt.want == nil && n != len(tt.answers) {
+				t.Errorf("%s: %v after %v and %d tries", name, err, took, n)
+			}
+		})
 	}
 }

@@ -105,13 +105,9 @@ func (h *Hub) Result(ctx context.Context, id string) ([]byte, error) {
 	return h.c.last(ctx, resultSubject(id))
 }
 
-// Part returns a part of the files that worker number try has sent.
+// Part returns a part of the files that worker number try has sent, nil if the server has lost it.
 func (h *Hub) Part(ctx context.Context, id string, try, n int) ([]byte, error) {
-	b, err := h.c.last(ctx, partSubject(id, try, n))
-	if err == nil && b == nil {
-		err = fmt.Errorf("part %d of job %s is missing", n, id)
-	}
-	return b, err
+	return h.c.last(ctx, partSubject(id, try, n))
 }
 
 // last returns the last message of a subject of the results.
@@ -308,10 +304,17 @@ func (j *Job) Finish(ctx context.Context, data []byte) error {
 
 // store publishes to a subject that has no message yet, until the server takes it or ctx ends.
 func (j *Job) store(ctx context.Context, subject string, data []byte) error {
+	return insist(ctx, func(ctx context.Context) error {
+		_, err := j.c.js.Publish(ctx, subject, data, jetstream.WithExpectLastSequencePerSubject(0))
+		return err
+	})
+}
+
+func insist(ctx context.Context, publish func(context.Context) error) error {
 	for tries := 0; ; tries++ {
 		// The client waits for an answer as long as ctx lasts; one that a cut connection lost never comes.
 		once, cancel := context.WithTimeout(ctx, answer)
-		_, err := j.c.js.Publish(once, subject, data, jetstream.WithExpectLastSequencePerSubject(0))
+		err := publish(once)
 		cancel()
 		switch {
 		case isWrongSequence(err) && tries > 0:

@@ -62,11 +62,9 @@ func TestTwoHomes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n == 0 {
-			err = hub.Submit(t.Context(), id, []byte("of the first"))
-		}
+		err = hub.Submit(t.Context(), id, fmt.Append(nil, "of home ", n))
 		job, err1 := open("worker1").Take(t.Context())
-		if err = errors.Join(err, err1); err != nil || (job != nil) != (n == 0) {
+		if err = errors.Join(err, err1); err != nil || string(job.Data) != fmt.Sprint("of home ", n) {
 			t.Errorf("home %d: job %v, %v", n, job, err)
 		}
 		ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)

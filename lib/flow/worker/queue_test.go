@@ -1,18 +1,23 @@
 package worker
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"tri/lib/agent"
 	"tri/lib/agent/agenttest"
 	"tri/lib/agent/remote"
+	"tri/lib/base/broker"
 	"tri/lib/base/broker/brokertest"
 	"tri/lib/base/config"
 	"tri/lib/base/sysexit"
@@ -39,6 +44,9 @@ func overQueue(name string, can agent.Ability) func(*testing.T, []string, string
 }
 
 func TestConformanceQueue(t *testing.T) {
+	if testing.Short() {
+		t.Skip("40 seconds, for ends that the same suite over ssh has")
+	}
 	agenttest.Run(t, agenttest.Suite{
 		Make:  overQueue("exec", agent.Ability{}),
 		Say:   func(text string) string { return text + "\n" },
@@ -81,6 +89,52 @@ func TestAskedAgain(t *testing.T) {
 			t.Errorf("status %d: %d runs, want %d; %v", status, runs, want, err)
 		}
 	}
+}
+
+// TestServerLost: the server loses its disk while a hub waits for its only job, before a worker is there and
+// between the files of a result and the result. The job is done, and what is left of it is given.
+func TestServerLost(t *testing.T) {
+	dir, url, lose := brokertest.Lossy(t, nil)
+	o := remote.Order{V: remote.Version, ID: strings.Repeat("0123456789abcdef", 2)}
+	line, err := json.Marshal(remote.Message{Order: &o})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, order := io.Pipe()
+	result, out := io.Pipe()
+	defer order.Close()
+	hub, far := brokertest.Open(t, dir, url, "hub"), brokertest.Open(t, dir, url, "worker1")
+	ended := make(chan error, 1)
+	go func() { ended <- (&Relay{Conn: hub}).Run(t.Context(), in, out) }()
+	if _, err := order.Write(append(line, '\n')); err != nil {
+		t.Fatal(err)
+	}
+	take := func() *broker.Job {
+		for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+			if job, err := far.Take(t.Context()); err == nil && job != nil {
+				return job
+			}
+		}
+		t.Fatal("the job is not in the queue")
+		return nil
+	}
+	take()
+	lose()
+	job := take()
+	if err := errors.Join(job.Begin(t.Context()), job.Put(t.Context(), []byte("{}\n"))); err != nil {
+		t.Fatal(err)
+	}
+	lose()
+	l := &queued{ctx: t.Context(), job: job, parts: []string{"transcript.ndjson"}}
+	r := &remote.Result{ID: o.ID, Value: []byte("42"),
+		Files: []remote.Sum{{Name: "transcript.ndjson", Bytes: 3}}}
+	go func() { _ = l.finish(t.Context(), r) }()
+	m, err := remote.NewReader(bufio.NewReader(result)).Next()
+	if err != nil || m.Result == nil || string(m.Result.Value) != "42" || len(m.Result.Files) > 0 {
+		t.Errorf("%+v, %v", m, err)
+	}
+	result.Close()
+	<-ended
 }
 
 // failing is an agent that leaves a transcript and fails.

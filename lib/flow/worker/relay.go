@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -85,6 +86,8 @@ func (r *Relay) wait(ctx context.Context, data []byte, canceled <-chan struct{})
 		if ended.IsZero() && time.Since(submitted) > submit && !r.lives() {
 			if r.hub.Submit(ctx, r.order.ID, data) == nil { // else it is tried again
 				submitted = time.Now()
+			} else { // the server may have lost the queue with its disk
+				_, _ = r.Conn.Hub(ctx)
 			}
 		}
 		if !ended.IsZero() && (!r.lives() || time.Since(ended) > endure) {
@@ -112,8 +115,11 @@ func (r *Relay) settled(ctx context.Context) (bool, error) {
 		return true, r.give(final)
 	}
 	b, err := r.hub.Result(ctx, r.order.ID)
+	if err != nil {
+		_, _ = r.Conn.Hub(ctx) // as in wait
+	}
 	if err != nil || b == nil {
-		return false, nil //nolint:nilerr // looked for again
+		return false, nil // looked for again
 	}
 	var s stored
 	if err := json.Unmarshal(b, &s); err != nil {
@@ -123,6 +129,10 @@ func (r *Relay) settled(ctx context.Context) (bool, error) {
 		data, err := r.hub.Part(ctx, r.order.ID, s.Try, i+1)
 		if err != nil {
 			return true, sysexit.With(sysexit.TempFail, fmt.Errorf("read %s: %w", name, err))
+		}
+		if data == nil { // lost with the server's disk, before the result came
+			s.Files = slices.DeleteFunc(s.Files, func(f remote.Sum) bool { return f.Name == name })
+			continue
 		}
 		if err := r.out.Send(remote.Message{File: &remote.Part{Name: name, Data: data}}); err != nil {
 			return true, err

@@ -20,6 +20,13 @@ import (
 // nil, replaces text, and returns the folder of the keys. Without a server in $TRI_BIN the test is skipped.
 func Serve(t *testing.T, edit *strings.Replacer) (dir, url string) {
 	t.Helper()
+	dir, url, _ = Lossy(t, edit)
+	return dir, url
+}
+
+// Lossy is Serve with a function that has the server lose its disk: it is killed, and starts anew.
+func Lossy(t *testing.T, edit *strings.Replacer) (dir, url string, lose func()) {
+	t.Helper()
 	server := filepath.Join(os.Getenv("TRI_BIN"), "nats-server")
 	if _, err := os.Stat(server); err != nil {
 		t.Skip("make bin/nats-server builds the server; TRI_BIN names its folder")
@@ -46,19 +53,34 @@ func Serve(t *testing.T, edit *strings.Replacer) (dir, url string) {
 	if err := os.WriteFile(conf, []byte(s), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	stop := start(t, server, dir, address)
+	t.Cleanup(func() { stop() })
+	return dir, "tls://" + address, func() {
+		stop()
+		if err := os.RemoveAll(filepath.Join(dir, "store")); err != nil {
+			t.Fatal(err)
+		}
+		stop = start(t, server, dir, address)
+	}
+}
+
+// start starts the server and waits until it answers.
+func start(t *testing.T, server, dir, address string) (stop func()) {
+	t.Helper()
 	cmd := exec.Command(server, "-c", "nats-server.conf")
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")} // agenttest looks for processes of a run by their variables
 	cmd.Dir, cmd.SysProcAttr = dir, &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	stop = func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }
 	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		if c, err := net.Dial("tcp", address); err == nil {
 			c.Close()
-			return dir, "tls://" + address
+			return stop
 		}
 		if time.Now().After(end) {
+			stop()
 			t.Fatal("the server does not answer")
 		}
 	}
