@@ -41,7 +41,7 @@ all:
 demo: all
 	bin/tri demo --dir demo --codebase .
 
-check: all lint
+check: all bin/nats-server lint
 	$(TEST) -short $(TESTFLAGS) ./...
 	$(TEST) -short -race $(TESTFLAGS) $(RACE)
 	cd scripts && $(TEST) -short $(TESTFLAGS) ./...
