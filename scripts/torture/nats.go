@@ -90,11 +90,14 @@ func (w *natsWorld) path(parts ...string) string {
 	return filepath.Join(append([]string{w.dir}, parts...)...)
 }
 
+// loaders is how many constants the codebase has, and so how many questions can be asked about it.
+const loaders = 400
+
 // code makes the codebase with one commit, and an agent that takes 200 ms.
 func (w *natsWorld) code() error {
 	script := "echo start >>" + w.path("starts") + "; sleep 0.2; echo '{\"answer\":42}'\n"
 	err := errors.Join(os.Mkdir(w.path("code"), 0o755), os.WriteFile(w.path("agent"), []byte(script), 0o600))
-	for n := range 40 {
+	for n := range loaders {
 		src := fmt.Sprintf("package code\n\n// %[1]s is how often loader %03[2]d tries.\nconst %[1]s = %[2]d\n", token(n), n)
 		err = errors.Join(err, os.WriteFile(w.path("code", fmt.Sprintf("loader%03d.go", n)),
 			[]byte(src), 0o644))
@@ -164,8 +167,8 @@ func (w *natsWorld) end() {
 	}
 }
 
-// harm kills a random part of the nodes, at most one server; one in eight servers loses its disk too, if
-// it is the only one.
+// harm kills a random part of the nodes, at most one server; one that is the only server loses its disk
+// too one time in sixteen, and as often all that it stored since an earlier kill.
 func (w *natsWorld) harm() error {
 	w.harmed++
 	servers := 0
@@ -183,9 +186,8 @@ func (w *natsWorld) harm() error {
 	}
 	single := w.nodes[0].kind == "server" && w.nodes[1].kind != "server"
 	for _, n := range hit {
-		if n.kind == "server" && single && w.rng.IntN(8) == 0 {
-			w.kills["power"]++
-			if err := os.RemoveAll(n.wipe); err != nil {
+		if n.kind == "server" && single {
+			if err := w.cutPower(n); err != nil {
 				return err
 			}
 		}
@@ -195,6 +197,23 @@ func (w *natsWorld) harm() error {
 		if err := n.start(); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// cutPower leaves of a dead server's disk nothing, or what it was at an earlier call, or all.
+func (w *natsWorld) cutPower(n *natsNode) error {
+	synced := n.wipe + ".synced"
+	_, none := os.Stat(synced)
+	switch k := w.rng.IntN(16); {
+	case k == 0:
+		w.kills["disk lost"]++
+		return os.RemoveAll(n.wipe)
+	case k == 1 && none == nil:
+		w.kills["disk of before"]++
+		return errors.Join(os.RemoveAll(n.wipe), os.CopyFS(n.wipe, os.DirFS(synced)))
+	case k < 5:
+		return errors.Join(os.RemoveAll(synced), os.CopyFS(synced, os.DirFS(n.wipe)))
 	}
 	return nil
 }
@@ -316,4 +335,12 @@ func natsCluster(o options) error {
 	fmt.Printf("nats cluster of three: kills %v, %d lines: copy equal %v; behind after each kill %v; %s\n",
 		w.kills, appended.lines, err == nil, stalls, w.control.judge())
 	return err
+}
+
+// said runs a command and returns what it prints.
+func said(cmd *exec.Cmd) ([]byte, error) {
+	var b bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &b, &b
+	err := cmd.Run()
+	return b.Bytes(), err
 }

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -319,7 +320,7 @@ func natsDispatch(o options) error {
 		return err
 	}
 	defer w.end()
-	n := min(max(o.rounds/10, 5), 40)
+	n := min(max(o.rounds, 5), loaders)
 	classified, err := w.questions(n)
 	if err != nil {
 		return err
@@ -380,7 +381,7 @@ func (w *natsWorld) questions(n int) (string, error) {
 	return classified, nil
 }
 
-// life harms the system while a dispatcher runs, and kills that after some seconds; once the time of
+// life harms the system while a dispatcher runs, and kills or ends that after some seconds; once the time of
 // the rounds is over it is left to end. done is true if it ended by itself.
 func (w *natsWorld) life(cmd *exec.Cmd, o options, begun time.Time) (done bool, err error) {
 	ended := make(chan error, 1)
@@ -396,11 +397,16 @@ func (w *natsWorld) life(cmd *exec.Cmd, o options, begun time.Time) (done bool, 
 		case err := <-ended:
 			alive, done = false, err == nil
 		case <-end:
-			_ = cmd.Process.Kill()
-			w.kills["dispatch"]++
+			signal, name := syscall.SIGKILL, "dispatch"
+			if w.rng.IntN(2) == 0 {
+				signal, name = syscall.SIGTERM, "dispatch by TERM"
+			}
+			_ = cmd.Process.Signal(signal)
+			w.kills[name]++
+			late := time.AfterFunc(o.wait, func() { _ = cmd.Process.Kill() })
 			<-ended
 			alive = false
-			if calm {
+			if !late.Stop() || calm {
 				return false, errors.New("nats dispatch: it does not come to rest")
 			}
 		case <-time.After(400 * time.Millisecond):
@@ -437,12 +443,4 @@ func (w *natsWorld) offered() (questions, doubled int, err error) {
 		doubled += k - 1
 	}
 	return len(offers), doubled, nil
-}
-
-// said runs a command and returns what it prints.
-func said(cmd *exec.Cmd) ([]byte, error) {
-	var b bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &b, &b
-	err := cmd.Run()
-	return b.Bytes(), err
 }
