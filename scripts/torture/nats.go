@@ -76,7 +76,7 @@ func newNats(o options, servers int) (*natsWorld, error) {
 			conf += fmt.Sprintf("sandbox: off\ninvestigator: {agent: exec, command: [bash, %s]}\n",
 				w.path("agent"))
 		} else {
-			conf += "sandbox: off\ninvestigator: {agent: search, on: nats}\n"
+			conf += "sandbox: off\ninvestigator: {agent: search, on: nats}\nbudget: {investigations_per_day: 0}\n"
 		}
 		if err := errors.Join(os.Mkdir(w.path(home), 0o700),
 			os.WriteFile(w.path(home, "config.yaml"), []byte(conf), 0o600)); err != nil {

@@ -79,8 +79,8 @@ func TestTries(t *testing.T) {
 	}
 }
 
-// TestInsist: what the server lost the stream of is stored when a hub has made it again; an answer that is lost
-// costs 5 seconds; what was stored before counts.
+// TestInsist: without a stream a result waits for the hub to make it again; an answer that is lost costs 5
+// seconds; what was stored before counts.
 func TestInsist(t *testing.T) {
 	lost, there := errors.New("lost"), &jetstream.APIError{ErrorCode: codeWrongLastSeq}
 	for name, tt := range map[string]struct {

@@ -110,7 +110,9 @@ func TestServerLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	take := func() *broker.Job {
-		for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+		defer stop()
+		for ; ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
 			if job, err := far.Take(t.Context()); err == nil && job != nil {
 				return job
 			}
