@@ -5,7 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -49,29 +49,51 @@ func awaitDeath(pid int) bool {
 }
 
 // sweep kills processes that left the group but still carry the run's mark in their environment,
-// and those that they start meanwhile.
+// and those that they start meanwhile, for up to drain.
 func sweep(mark string) {
-	for range 20 {
-		if !kill(mark) {
-			return
-		}
-		time.Sleep(5 * time.Millisecond) // until the kernel has removed them
+	dead := map[string]bool{}
+	for end := time.Now().Add(drain); kill(mark, dead) && time.Now().Before(end); {
+		time.Sleep(time.Millisecond) // until the kernel has removed them
 	}
 }
 
-func kill(mark string) (found bool) {
-	envs, err := filepath.Glob("/proc/[0-9]*/environ")
+// kill kills the marked processes. It reports whether there may be more: it found one, one is executing
+// a program and has no environment yet, or one has ended since the last look, recorded in dead, and may
+// have forked before.
+func kill(mark string, dead map[string]bool) (again bool) {
+	proc, err := os.Open("/proc")
 	if err != nil {
 		return false
 	}
-	for _, name := range envs {
-		env, err := os.ReadFile(name) // unreadable or gone: not of this run
-		if err != nil || !bytes.Contains(env, []byte(mark)) {
+	defer proc.Close()
+	names, _ := proc.Readdirnames(-1)             // those read before an error
+	for _, name := range slices.Backward(names) { // the newest first: they are listed last
+		pid, err := strconv.Atoi(name)
+		if err != nil || pid == os.Getpid() {
 			continue
 		}
-		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name))); err == nil && pid != os.Getpid() {
-			found = syscall.Kill(pid, syscall.SIGKILL) == nil || found
+		env, err := os.ReadFile("/proc/" + name + "/environ")
+		switch {
+		case errors.Is(err, os.ErrPermission): // another user's
+		case len(env) == 0: // or an error
+			again = changing(name, dead) || again
+		case bytes.Contains(env, []byte(mark)):
+			_ = syscall.Kill(pid, syscall.SIGKILL) // gone already, or not permitted
+			again = true
 		}
 	}
-	return found
+	return again
+}
+
+// changing reports whether a process whose environment cannot be read has just ended, or has memory into
+// which the kernel has not yet written one: fields 23 and 51 of proc_pid_stat(5).
+func changing(pid string, dead map[string]bool) bool {
+	stat, _ := os.ReadFile("/proc/" + pid + "/stat") // nothing if it is gone
+	f := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(f) <= 48 || string(f[20]) == "0" { // or one of the kernel's own, each time
+		known := dead[pid]
+		dead[pid] = true
+		return !known
+	}
+	return string(f[48]) == "0"
 }
