@@ -110,7 +110,8 @@ func (r *running) sayKeys() {
 	}
 	if len(with) > 0 {
 		r.task.See(agent.Event{Kind: agent.Milestone,
-			Text: clip("the program itself has " + strings.Join(with, ", "))})
+			Text: clip("the program itself has " + strings.Join(with, ", ") + ": replaced are only keys of a " +
+				"model whose address is in its environment too")})
 	}
 }
 
