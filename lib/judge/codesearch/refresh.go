@@ -10,6 +10,9 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"tri/lib/base/filename"
+	"tri/lib/judge/safety"
 )
 
 // file is the index's record of one file.
@@ -164,7 +167,7 @@ func (x *Index) build(paths []string) *segment {
 				files[n] = x.known[paths[n]].entry
 				text, err := x.text(paths[n])
 				faults[n] = err
-				if err == nil && readable(text) {
+				if err == nil && readable(text) && !(filename.MayHold(paths[n]) && safety.HoldsKey(text)) {
 					files[n].kind = uint8(kindOf(paths[n], text))
 					spans[n] = readers[i].read(uint32(n), paths[n], text)
 				}

@@ -63,6 +63,11 @@ func HoldsSecret(text []byte) bool {
 		if !slices.ContainsFunc(named, func(w string) bool { return strings.Contains(line, w) }) {
 			continue
 		}
+		if n+1 < len(words) && slices.ContainsFunc(opens, func(end string) bool {
+			return strings.HasSuffix(strings.TrimRight(line, " \t\r"), end)
+		}) {
+			words[n] += "\n" + words[n+1] // the value is on the next line
+		}
 		for _, m := range assignment.FindAllStringSubmatch(words[n], -1) {
 			if isSecretValue(strings.ToLower(m[1]), m[2] != "", m[3]) && !namedExample(m[3]) {
 				return true
@@ -76,6 +81,9 @@ func HoldsSecret(text []byte) bool {
 	}
 	return false
 }
+
+// opens are the ends of a line whose value is on the next.
+var opens = []string{":", "=", "|", ">", "|-", ">-", "|+", ">+"}
 
 // example reports whether a token is not real: it says so itself, or has very few different characters.
 func example(token string) bool {

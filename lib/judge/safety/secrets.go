@@ -18,8 +18,8 @@ import (
 )
 
 // assignment matches key = value where the key's name indicates a secret. Only a value that looks random
-// or typed as a password counts.
-var assignment = lazyregexp.New(`(?i)(pass(?:word|wd|phrase|code)?|pwd|sandi|contraseña|passwort|senha|mot de passe|пароль|密码|口令|パスワード|비밀번호|secret|token|(?:api|access|account|auth|client|consumer|encryption|license|master|private|app|application|service|signing|shared|storage|subscription|webhook|deploy)[ _-]?key|[?&]key|key|auth|credentials?|session[_-]?id|sessionid|sid|cookie)[\w-]*["'` + "`" + `]?[*_]{0,2}(?:\s*(?:=>|:=|==|=|:|：|\||\bis\b|\badalah\b|\bes\b|\bist\b|は|是)|\s+[-–—]\s)[*_]{0,2}\s*(["'` + "`" + `]?)\s*([^\s"'` + "`" + `,;]{6,})`)
+// or typed as a password counts. In YAML it may be on a line of its own, after a mark.
+var assignment = lazyregexp.New(`(?i)(pass(?:word|wd|phrase|code)?|pwd|sandi|contraseña|passwort|senha|mot de passe|пароль|密码|口令|パスワード|비밀번호|secret|token|(?:api|access|account|auth|client|consumer|encryption|license|master|private|app|application|service|signing|shared|storage|subscription|webhook|deploy)[ _-]?key|[?&]key|key|auth|credentials?|session[_-]?id|sessionid|sid|cookie)[\w-]*["'` + "`" + `]?[*_]{0,2}(?:\s*(?:=>|:=|==|=|:|：|\||\bis\b|\badalah\b|\bes\b|\bist\b|は|是)|\s+[-–—]\s)[*_]{0,2}\s*(?:(?:[|>][-+]?|-)\s+)?(["'` + "`" + `]?)\s*([^\s"'` + "`" + `,;]{6,})`)
 
 // named are words of which one is in whatever assignment or bearer matches.
 var named = append([]string{"secret", "token", "key", "credential", "session", "sid", "cookie", "bearer", "basic",
