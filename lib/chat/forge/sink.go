@@ -114,19 +114,43 @@ func (s *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 			}
 			err = send(method, s.issues+"/"+p.ThreadID, in, nil)
 		default:
-			method, path := "POST", s.issues+"/"+p.ThreadID+"/labels"
-			in := map[string]any{"labels": []string{discussion.ReadyLabel}}
-			if s.gitlab() {
-				method, path = "PUT", s.issues+"/"+p.ThreadID
-				in = map[string]any{"add_labels": discussion.ReadyLabel}
-			}
-			err = send(method, path, in, nil)
+			err = s.ready(p.ThreadID, send)
 		}
 		if err == nil {
 			err = send("POST", s.comments(p.ThreadID), map[string]any{"body": body}, &made)
 		}
 		return made.posted(), err
 	})
+}
+
+// ready labels an issue. Gitea leaves out a label that the project does not have, and reports success: it is
+// made first.
+func (s *Sink) ready(thread string, send func(method, path string, in map[string]any, out any) error) error {
+	if s.gitlab() {
+		return send("PUT", s.issues+"/"+thread, map[string]any{"add_labels": discussion.ReadyLabel}, nil)
+	}
+	for made := false; ; made = true {
+		var on []struct {
+			Name string `json:"name"`
+		}
+		err := send("POST", s.issues+"/"+thread+"/labels",
+			map[string]any{"labels": []string{discussion.ReadyLabel}}, &on)
+		for _, l := range on {
+			if strings.EqualFold(l.Name, discussion.ReadyLabel) {
+				return err
+			}
+		}
+		if err == nil && made {
+			err = fmt.Errorf("the forge did not set the label %s", discussion.ReadyLabel)
+		}
+		if err != nil {
+			return err
+		}
+		if err := send("POST", strings.TrimSuffix(s.issues, "issues")+"labels",
+			map[string]any{"name": discussion.ReadyLabel, "color": "#0e8a16"}, nil); err != nil {
+			return err
+		}
+	}
 }
 
 // marker is invisible on a page, and tells the post from any other.

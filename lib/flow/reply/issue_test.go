@@ -17,8 +17,9 @@ import (
 	"tri/lib/record/discussion"
 )
 
-// tracker is the part of GitHub's issues that the sink uses.
+// tracker is the part of GitHub's issues that the sink uses or, as gitea, of Gitea's.
 type tracker struct {
+	gitea, known       bool // known: the project has the label, without which Gitea sets none and says nothing
 	title, body, state string
 	labels             []string
 	comments           []string
@@ -41,7 +42,8 @@ func (g *tracker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		return all
 	}
-	switch r.Method + " " + strings.TrimPrefix(r.URL.Path, "/api/v3/repos/team/shop") {
+	_, path, _ := strings.Cut(r.URL.Path, "/repos/team/shop")
+	switch r.Method + " " + path {
 	case "GET /issues/42":
 	case "GET /issues/42/comments":
 		out = list(g.comments)
@@ -50,7 +52,14 @@ func (g *tracker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "PATCH /issues/42":
 		g.state = in["state"].(string)
 	case "POST /issues/42/labels":
-		g.labels = append(g.labels, fmt.Sprint(in["labels"]))
+		on := []map[string]string{}
+		if g.known || !g.gitea { // GitHub makes the label
+			g.labels = append(g.labels, fmt.Sprint(in["labels"]))
+			on = append(on, map[string]string{"name": "Ready"})
+		}
+		out = on
+	case "POST /labels":
+		g.known = true
 	case "POST /issues/42/comments":
 		g.comments = append(g.comments, in["body"].(string))
 		out = map[string]any{"id": len(g.comments), "created_at": start}
@@ -75,8 +84,8 @@ func (w *world) issues(g *tracker, kind string) Options {
 	w.t.Setenv("GITHUB_TOKEN", "t0ken")
 	server := httptest.NewServer(g)
 	w.t.Cleanup(server.Close)
-	sink, err := forge.NewSink(config.Forge{Kind: "github", URL: server.URL, Project: "team/shop"},
-		server.Client())
+	sink, err := forge.NewSink(config.Forge{Kind: map[bool]string{true: "gitea", false: "github"}[g.gitea],
+		URL: server.URL, Project: "team/shop", TokenEnv: "GITHUB_TOKEN"}, server.Client())
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -102,11 +111,12 @@ func (w *world) issues(g *tracker, kind string) Options {
 // Whatever instant the program is killed at, and whatever answer is lost, an approved action is done once.
 func TestIssueActions(t *testing.T) {
 	for _, kind := range []string{discussion.CloseIssue, discussion.MoveReady, discussion.FileIssue} {
-		for drop := range 2 {
+		for drop := range 4 { // of answers, on each kind of forge
 			for crash := range 12 {
 				t.Run(fmt.Sprint(kind, drop, crash), func(t *testing.T) {
 					w := newWorld(t)
-					g := &tracker{title: "Retries", body: "Why?", state: "open", drop: drop}
+					g := &tracker{title: "Retries", body: "Why?", state: "open", drop: drop / 2,
+						gitea: drop%2 == 1}
 					o := w.issues(g, kind)
 					at := 0
 					o.fault = func(string) error {
