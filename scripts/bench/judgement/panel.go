@@ -20,15 +20,19 @@ const (
 	otherCatch   = 0.30
 	lensAlarm    = 0.03
 	usualCommon  = 0.6 // correlation of the reviewers' errors
+	otherModel   = 0.5 // part of it that is left between the errors of two models
 )
 
-// reviewers are two generic attacks and three lenses, these with the kinds of fault that they are meant for.
+// reviewers are generic attacks and three lenses, these with the kinds of fault that they are meant for; one
+// attack is another model's.
 var reviewers = []struct {
-	lens string // "": generic
-	own  []string
+	lens  string // "": generic
+	own   []string
+	other bool
 }{
-	{}, {}, {"polarity", []string{"opposite", "negation", "condition"}},
-	{"numbers", []string{"number", "unit", "order", "value"}}, {"scope", []string{"scope", "swap"}},
+	{}, {}, {lens: "polarity", own: []string{"opposite", "negation", "condition"}},
+	{lens: "numbers", own: []string{"number", "unit", "order", "value"}},
+	{lens: "scope", own: []string{"scope", "swap"}}, {}, {other: true},
 }
 
 // item is a draft that code passes.
@@ -42,10 +46,14 @@ type item struct {
 // two reviewers have the given correlation.
 func (t *item) votes(common float64, draw uint64) []bool {
 	rng := rand.New(rand.NewPCG(t.id, draw))
-	shared := rng.NormFloat64()
+	shared, apart := rng.NormFloat64(), rand.New(rand.NewPCG(^t.id, draw)).NormFloat64()
 	out := make([]bool, len(reviewers))
 	for i := range out {
-		z := math.Sqrt(common)*shared + math.Sqrt(1-common)*rng.NormFloat64()
+		of := shared
+		if reviewers[i].other {
+			of = otherModel*shared + math.Sqrt(1-otherModel*otherModel)*apart
+		}
+		z := math.Sqrt(common)*of + math.Sqrt(1-common)*rng.NormFloat64()
 		out[i] = math.Erfc(-z/math.Sqrt2)/2 < t.chance(i)
 	}
 	return out
@@ -82,6 +90,8 @@ var arms = []arm{
 	{"A5 three lenses, any", []int{2, 3, 4}, joinAny},
 	{"A6 three lenses, majority", []int{2, 3, 4}, joinMost},
 	{"A7 three lenses, debate", []int{2, 3, 4}, joinDebate},
+	{"A8 asked three times", []int{0, 1, 5}, joinAny},
+	{"A9 two models, any", []int{0, 6}, joinAny},
 }
 
 // objection is what a lens that objects says.
@@ -194,8 +204,9 @@ func tellArms(out io.Writer, all []item, p prices, common float64) {
 		}
 		fmt.Fprintln(out)
 	}
-	fmt.Fprintf(out, "effective votes (Kish): %.2f of two generic attacks, %.2f of three lenses\n",
-		effective(faulty, []int{0, 1}, common), effective(faulty, []int{2, 3, 4}, common))
+	fmt.Fprintf(out, "effective votes (Kish): %.2f of one model asked twice, %.2f of two models, %.2f of three lenses\n",
+		effective(faulty, []int{0, 1}, common), effective(faulty, []int{0, 6}, common),
+		effective(faulty, []int{2, 3, 4}, common))
 }
 
 // ask returns which items an arm refuses, and the tokens of all.

@@ -19,7 +19,7 @@ import (
 )
 
 func init() {
-	const about = "Do lenses help? Scripted reviewers of drafts that code passes, joined in eight ways"
+	const about = "Do lenses help? Scripted reviewers of drafts that code passes, joined in ten ways"
 	parts = append(parts, part{"panel", about, panel})
 }
 
@@ -43,9 +43,10 @@ func panel(out io.Writer, in inputs) error {
 The reviewers are scripts and their probabilities are put in: the figures show what follows from these
 numbers and say nothing about real models. Caught: generic %.2f; lens %.2f of its own kinds of fault, %.2f of
 others. False alarms: generic %.2f, lens %.2f. Tokens of a question: generic %.0f, lens %.0f, lead of a debate %.0f:
-characters of the real prompt about a draft of median length / 4, and %d for the answer.
+characters of the real prompt about a draft of median length / 4, and %d for the answer. Between two models %.1f
+of the correlation of errors is left.
 `, len(faulty), len(sound), genericCatch, ownCatch, otherCatch, genericAlarm, lensAlarm,
-		p.generic, p.lens, p.lead, answerTokens)
+		p.generic, p.lens, p.lead, answerTokens, otherModel)
 	tellArms(out, all, p, 0)
 	tellArms(out, all, p, usualCommon)
 	return tellCommon(out, faulty, p)
@@ -191,18 +192,18 @@ func tellCommon(out io.Writer, faulty []item, p prices) error {
 
 // alone returns a chart as a file of its own: with colours, title and the names of the lines.
 func alone(c *plot.Chart) string {
-	colours := []string{"#0b63c5", "#9a6700", "#8250df", "#1a7f37", "#cf222e", "#57606a", "#bf3989"}
+	colours := []string{"#0b63c5", "#9a6700", "#8250df", "#1a7f37", "#cf222e", "#57606a", "#bf3989", "#0a7ea4", "#6e4b1f"}
 	var b strings.Builder
 	b.WriteString(`<style>text{font:12px sans-serif}.line{fill:none;stroke-width:2}.grid{stroke:#d8dee4}.paper{fill:#fff}`)
 	for i := range c.Lines {
 		fmt.Fprintf(&b, ".l%d{stroke:%s}.s%d{fill:%s}", i, colours[i], i, colours[i])
 	}
-	b.WriteString(`</style><rect class="paper" y="-24" width="720" height="340"/>`)
+	b.WriteString(`</style><rect class="paper" y="-24" width="720" height="360"/>`)
 	fmt.Fprintf(&b, `<text x="8" y="-6">%s</text>`, c.Title)
 	for i, line := range c.Lines {
 		fmt.Fprintf(&b, `<text class="s%d" x="%d" y="%d">%s</text>`, i, 64+i%4*160, 280+i/4*20, line.Name)
 	}
 	svg := strings.Replace(c.SVG(), `<svg viewBox="0 0 720 260"`,
-		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 -24 720 340"`, 1)
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 -24 720 360"`, 1)
 	return strings.Replace(svg, "</desc>", "</desc>"+b.String(), 1)
 }

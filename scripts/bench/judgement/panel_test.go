@@ -17,9 +17,10 @@ func TestPanel(t *testing.T) {
 	one := own*(1-other)*(1-other) + 2*(1-own)*other*(1-other)
 	// In a debate those who are outvoted join the majority: it decides.
 	independent := []float64{0, g, 1 - (1-g)*(1-g), other, 1 - (1-g)*(1-other), one + two + three,
-		two + three, two + three}
+		two + three, two + three, 1 - (1-g)*(1-g)*(1-g), 1 - (1-g)*(1-g)}
 	// two of three need otherCatch, any needs ownCatch
-	same := []float64{0, g, g, other, g, own, other, other}
+	// two models: two normal draws correlated at otherModel, at least one of which is in its lowest g
+	same := []float64{0, g, g, other, g, own, other, other, g, 0.615}
 	for common, want := range map[float64][]float64{0: independent, 1: same} {
 		for n := range arms {
 			refused, tokens := ask(&arms[n], all, prices{100, 10, 1}, common, 0)
