@@ -19,7 +19,7 @@ import (
 
 // tracker is the part of GitHub's issues that the sink uses or, as gitea, of Gitea's.
 type tracker struct {
-	gitea, known       bool // known: the project has the label, without which Gitea sets none and says nothing
+	gitea, known       bool // known: the project has the label, else Gitea sets none and says nothing
 	title, body, state string
 	labels             []string
 	comments           []string
