@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"tri/lib/agent/remote"
+	limits "tri/lib/agent/supervise"
 	"tri/lib/base/broker"
 	"tri/lib/base/config"
 	"tri/lib/flow/worker"
@@ -38,6 +39,10 @@ func BenchmarkNats(b *testing.B) {
 	for _, sync := range []string{"2m", "always"} {
 		b.Run("publish/sync="+sync, func(b *testing.B) { benchPublish(b, sync) })
 	}
+	for _, rate := range []float64{100, 1000, 4000, 7000, 10000} {
+		b.Run(fmt.Sprintf("simulated/messages=%g", rate), func(b *testing.B) { benchSimulated(b, rate) })
+	}
+	b.Run("relays", benchRelays)
 }
 
 func benchNats(b *testing.B) *natsWorld {
@@ -237,4 +242,70 @@ func benchPublish(b *testing.B, sync string) {
 		b.Fatal(err)
 	}
 	b.ReportMetric(lines/time.Since(begun).Seconds(), "lines/s_copied")
+}
+
+// What one message costs the dispatcher, and the sender of a log: measured, see examples/nats/FIGURES.md.
+const (
+	eventCost = 200 * time.Microsecond
+	lineCost  = time.Second / 7027
+)
+
+// benchSimulated has messages arrive at random for a minute at servers that take a fixed time for each, and
+// reports how late they are done: a queue grows where more arrive than that.
+func benchSimulated(b *testing.B, rate float64) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for name, service := range map[string]time.Duration{"dispatch": eventCost, "publish": lineCost} {
+		var at, free float64 // seconds
+		var late []time.Duration
+		for at < 60 {
+			at += rng.ExpFloat64() / rate
+			free = max(free, at) + service.Seconds()
+			late = append(late, time.Duration((free-at)*1e9))
+		}
+		quantiles(b, name, late, 0.5, 0.99)
+	}
+}
+
+// benchRelays measures what runs that wait for a worker cost the hub, each a tri-nats run, and the server.
+func benchRelays(b *testing.B) {
+	w := benchNats(b)
+	if err := w.start(); err != nil {
+		b.Fatal(err)
+	}
+	w.control.stop()
+	const n, span = 50, 10 * time.Second
+	all := []*exec.Cmd{w.nodes[0].cmd}
+	for i := range n {
+		sum := sha256.Sum256(fmt.Append(nil, i))
+		order, err := json.Marshal(remote.Message{Order: &remote.Order{V: remote.Version,
+			ID: hex.EncodeToString(sum[:16]), Codebase: "code"}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		cmd := w.command("hub", "tri-nats", "run")
+		in, err := cmd.StdinPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err == nil {
+			_, err = in.Write(append(order, '\n'))
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+		all = append(all, cmd)
+	}
+	used := func(all []*exec.Cmd) (sum time.Duration) {
+		for _, cmd := range all {
+			sum += limits.CPUTime(cmd.Process.Pid)
+		}
+		return sum
+	}
+	time.Sleep(span) // they connect
+	before, server := used(all[1:]), used(all[:1])
+	time.Sleep(span)
+	share := func(d time.Duration) float64 { return 100 * d.Seconds() / span.Seconds() / n }
+	b.ReportMetric(share(used(all[1:])-before), "%core/run")
+	b.ReportMetric(share(used(all[:1])-server), "%core_server/run")
 }
