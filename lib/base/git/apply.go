@@ -255,13 +255,17 @@ func (r *Repo) index(ctx context.Context) (map[string]entry, map[string]bool, er
 	return index, sparse, nil
 }
 
-// Tracked returns a file at or below a path, relative to Root, that the checkout's index has; "" if there
-// is none.
-func (r *Repo) Tracked(ctx context.Context, path string) (string, error) {
-	out, err := git(ctx, call{dir: r.gitDir, tree: r.Root, env: []string{"GIT_LITERAL_PATHSPECS=1"},
-		args: []string{"ls-files", "-z", "--full-name", "--", path}})
-	first, _, _ := strings.Cut(string(out), "\x00")
-	return first, err
+// Tracked returns a file at or below .NAME of Root that the checkout's index has, in any spelling that a
+// file system takes for .NAME (plainName); "" if there is none.
+func (r *Repo) Tracked(ctx context.Context, dotName string) (string, error) {
+	out, err := git(ctx, call{dir: r.gitDir, tree: r.Root,
+		args: []string{"ls-files", "-z", "--full-name", "--", ".*"}})
+	for name := range strings.SplitSeq(string(out), "\x00") {
+		if first, _, _ := strings.Cut(name, "/"); plainName(first) == dotName {
+			return name, err
+		}
+	}
+	return "", err
 }
 
 // patience is how long a merge waits for another.
@@ -304,9 +308,9 @@ func (r *Repo) Mend(ctx context.Context, dir string) (*Mended, error) {
 	return j.mend()
 }
 
-// below returns a path relative to the checkout.
+// below returns a path relative to the checkout. Links in it are not resolved.
 func (r *Repo) below(dir string) (string, error) {
-	abs, err := absolute(dir)
+	abs, err := filepath.Abs(dir)
 	if err == nil {
 		dir, err = filepath.Rel(r.Root, abs)
 	}

@@ -3,6 +3,7 @@ package git
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -122,6 +123,9 @@ func noJournal(t *testing.T, r *Repo, base string) {
 	t.Helper()
 	if _, err := os.Lstat(r.merge(base).Journal); err == nil {
 		t.Error("the journal stays behind")
+	}
+	if seals, err := filepath.Glob(r.gitDir + "/tri-merge-*"); err != nil || seals != nil {
+		t.Errorf("the seal stays behind: %q, %v", seals, err)
 	}
 	empty(t, r.scratch)
 }
@@ -282,6 +286,71 @@ func TestMendSparesOthers(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(r.merge(base).Journal, "old/pay/retry.go")); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestForgedJournal: a journal that no merge in this checkout wrote changes nothing; nor does one that was
+// sealed and whose paths, or whose own folder, lead through a link or into .git.
+func TestForgedJournal(t *testing.T) {
+	for name, tt := range map[string]struct {
+		path, link, to string
+		sealed         bool
+	}{
+		"no seal":      {path: "pay/more.go"},
+		"a link":       {path: "link/hooks/pre-commit", link: "link", to: ".git", sealed: true},
+		".git":         {path: ".git/hooks/pre-commit", sealed: true},
+		".GIT":         {path: ".GIT/hooks/pre-commit", sealed: true},
+		"the box":      {path: ".agents/latest", sealed: true},
+		"out":          {path: "../out", sealed: true},
+		"its own link": {path: "pay/more.go", link: ".agents/runs", to: "../elsewhere", sealed: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, base := checkout(t, nil)
+			dir := r.merge(base).Journal
+			write(t, r.Root, map[string]string{"elsewhere/x": ""})
+			if tt.link != "" {
+				write(t, r.Root, map[string]string{tt.link: "->" + tt.to})
+			}
+			id := run(t, r.Root, "hash-object", "pay/log.go")
+			text := fmt.Sprintf(`{"steps": [{"path": %q, "old": {"mode": "100755", "id": %q}, "new": {}},
+				{"path": "pay/retry.go", "old": {"mode": "100644", "id": %q}, "new": {}}]}`, tt.path, id,
+				run(t, r.Root, "hash-object", "pay/retry.go"))
+			write(t, dir, map[string]string{"journal.json": text, "old/" + tt.path + "+x": start["pay/log.go"]})
+			j, err := r.journal(dir, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer j.close()
+			if tt.sealed {
+				if err := j.bind([]byte(text)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			before := read(t, r.Root)
+			if m, err := r.Mend(t.Context(), dir); err == nil {
+				t.Errorf("mended %+v", m)
+			}
+			_, err = os.Lstat(filepath.Join(r.Root, tt.path))
+			if !maps.Equal(before, read(t, r.Root)) || err == nil {
+				t.Error("something was changed")
+			}
+		})
+	}
+}
+
+// TestTracked: a folder of the index is found in every spelling that some file system takes for it.
+func TestTracked(t *testing.T) {
+	for name, want := range map[string]bool{".agents": true, ".agents/x": true, ".AGENTS/x": true,
+		".agent\u017f/x": true, ".agents./x": true, ".a\u200cgents/x": true,
+		".agentsx/x": false, "a/.agents/x": false,
+	} {
+		r, _ := checkout(t, nil)
+		write(t, r.Root, map[string]string{name: "x\n"})
+		run(t, r.Root, "add", "-f", name)
+		got, err := r.Tracked(t.Context(), ".agents")
+		if err != nil || (got == name) != want || !want && got != "" {
+			t.Errorf("%q: %q, %v", name, got, err)
+		}
 	}
 }
 

@@ -24,10 +24,12 @@ import (
 // checkout is changed. At the end journal.json is removed, which commits the merge. An
 // interrupted merge is therefore in one of three states: no journal.json, and nothing was changed;
 // journal.json and some files changed, which are restored; journal.json and all files changed, a
-// merge that only lacked its commit.
+// merge that only lacked its commit. The seal, in the git folder, is the SHA-256 of journal.json:
+// a repository can contain a journal, and no file of its own .git.
 type journal struct {
 	root *os.Root // the checkout
 	dir  string   // the journal, below root
+	seal string
 	fs   moves
 	lock *os.File // held; inherited by a git that writes below dir
 }
@@ -62,7 +64,9 @@ func (r *Repo) journal(dir string, lock *os.File) (*journal, error) {
 	if err != nil {
 		return nil, sysexit.With(sysexit.IO, err)
 	}
-	return &journal{root: root, dir: filepath.ToSlash(rel), fs: root, lock: lock}, nil
+	rel = filepath.ToSlash(rel)
+	return &journal{root: root, dir: rel, seal: filepath.Join(r.gitDir, "tri-merge-"+sum([]byte(rel))[:16]),
+		fs: root, lock: lock}, nil
 }
 
 func (j *journal) close() { j.root.Close() }
@@ -236,17 +240,33 @@ func (j *journal) write(rec record) error {
 	if err != nil {
 		return err
 	}
+	b = append(b, '\n')
 	tmp := j.name("journal.tmp")
-	if err := j.root.WriteFile(tmp, append(b, '\n'), 0o600); err != nil {
+	if err := j.root.WriteFile(tmp, b, 0o600); err != nil {
 		return err
 	}
-	if err := j.sync(tmp); err != nil {
+	if err := errors.Join(j.sync(tmp), j.bind(b)); err != nil {
 		return err
 	}
 	if err := j.root.Rename(tmp, j.name("journal.json")); err != nil {
 		return err
 	}
 	return errors.Join(j.sync(j.dir), j.sync(path.Dir(j.dir)))
+}
+
+// bind writes the seal of a journal durably.
+func (j *journal) bind(text []byte) error {
+	f, err := os.Create(j.seal)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(sum(text))
+	err = errors.Join(err, f.Sync(), f.Close())
+	dir, e := os.Open(filepath.Dir(j.seal))
+	if e != nil {
+		return errors.Join(err, e)
+	}
+	return errors.Join(err, dir.Sync(), dir.Close())
 }
 
 // move changes the checkout. Deletions come first: a folder may replace a file, and a file a
@@ -335,7 +355,7 @@ func (j *journal) tidy(rec record) {
 		for dir := path.Dir(st.Path); dir != "." && j.root.Remove(dir) == nil; dir = path.Dir(dir) {
 		}
 	}
-	_ = j.root.RemoveAll(j.dir)
+	_, _ = os.Remove(j.seal), j.root.RemoveAll(j.dir)
 }
 
 func (j *journal) sync(name string) error {

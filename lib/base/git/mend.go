@@ -27,12 +27,21 @@ type Mended struct {
 
 // mend undoes an interrupted merge, unless it is complete.
 func (j *journal) mend() (*Mended, error) {
+	if j.linked(j.name("journal.json")) {
+		return nil, sysexit.With(sysexit.NoPerm, fmt.Errorf("recover merge: %q is, or is below, a link", j.dir))
+	}
 	b, err := j.root.ReadFile(j.name("journal.json"))
 	if errors.Is(err, fs.ErrNotExist) {
+		_ = os.Remove(j.seal)
 		return nil, sysexit.With(sysexit.IO, j.root.RemoveAll(j.dir)) // nothing was changed
 	}
 	if err != nil {
 		return nil, sysexit.With(sysexit.IO, fmt.Errorf("mend merge: %w", err))
+	}
+	if seal, _ := os.ReadFile(j.seal); string(seal) != sum(b) {
+		return nil, sysexit.Hint(sysexit.With(sysexit.NoPerm,
+			fmt.Errorf("recover merge: %q was not written by a merge in this checkout", j.name("journal.json"))),
+			fmt.Sprintf("nothing was changed; remove %q, unless files of an interrupted merge are in it", j.dir))
 	}
 	var rec record
 	if err := json.Unmarshal(b, &rec); err != nil {
@@ -50,6 +59,10 @@ func (j *journal) undo(rec record) (*Mended, error) {
 	m := &Mended{Patch: rec.Patch}
 	var foreign []string
 	for _, st := range rec.Steps {
+		if badPath(st.Path) != "" || j.linked(st.Path) {
+			foreign = append(foreign, st.Path)
+			continue
+		}
 		now, err := j.stands(st)
 		switch {
 		case err != nil:
@@ -68,6 +81,16 @@ func (j *journal) undo(rec record) (*Mended, error) {
 		return m, j.settle(rec)
 	}
 	return m, j.putBack(rec)
+}
+
+// linked reports whether a folder of a path is a link.
+func (j *journal) linked(name string) bool {
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if info, err := j.root.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // putBack undoes move, in the opposite order.
