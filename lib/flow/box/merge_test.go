@@ -138,6 +138,7 @@ func TestSecretsAreNotMerged(t *testing.T) {
 			"retry.go: holds the value of SOME_MODEL_API_KEY"},
 		"token in the patch": {"package pay // " + pat, "done",
 			"retry.go: holds what looks like a secret"},
+		"after two signs": {"++ " + pat, "done", "retry.go: holds what looks like a secret"},
 		"variable in a report": {"package pay // 6", "it is " + value,
 			"report.md: holds the value of SOME_MODEL_API_KEY"},
 	} {

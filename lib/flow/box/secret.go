@@ -41,13 +41,16 @@ func (l *live) secrets(patch []byte) []git.Finding {
 		}
 	}
 	var added bytes.Buffer
-	file := "changes.patch"
+	file, header := "changes.patch", true // of a change, before its lines: one of them may begin with "++ "
 	for line := range bytes.Lines(patch) {
 		switch name, isFile := bytes.CutPrefix(line, []byte("+++ ")); {
 		case bytes.HasPrefix(line, []byte("diff --git ")):
 			look(file, added.Bytes())
 			added.Reset()
-		case isFile:
+			header = true
+		case bytes.HasPrefix(line, []byte("@@ ")):
+			header = false
+		case isFile && header:
 			file = strings.TrimPrefix(strings.TrimSpace(string(name)), "b/")
 		case line[0] == '+':
 			added.Write(line[1:])
