@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -164,6 +166,42 @@ func TestSweep(t *testing.T) {
 	if err != nil || len(trees) != 1 {
 		t.Errorf("worktrees left: %q, %v", trees, err)
 	}
+}
+
+// TestSlots: jobs that begin at once in the slots of one worker each keep their folder.
+func TestSlots(t *testing.T) {
+	here := repository(t, "x")
+	h, err := durable.MakeHome(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &Worker{Home: h, Config: &config.Config{Codebases: []config.Codebase{{Name: "api", Path: here}}}}
+	commit, err := exec.Command("git", "-C", here, "rev-parse", "HEAD").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for slot := range 3 {
+		wg.Go(func() {
+			for n := range 15 {
+				at, err := w.prepare(t.Context(), &remote.Order{ID: fmt.Sprintf("%d-%d", slot, n), Codebase: "api",
+					Commit: strings.TrimSpace(string(commit))})
+				if err != nil {
+					t.Errorf("slot %d, job %d: %v", slot, n, err)
+					continue
+				}
+				for _, dir := range []string{at.dir, at.codebase} {
+					if _, err := os.Stat(dir); err != nil {
+						t.Error(err)
+					}
+				}
+				if err := at.remove(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // TestCancel: an end is there within a second, and the worker leaves nothing.

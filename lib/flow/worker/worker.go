@@ -33,7 +33,8 @@ type Worker struct {
 	Home   *durable.Home // jobs keep their files below its folder work, until they have ended
 	New    func(cfg config.Agent, sandbox string) (agent.Agent, error)
 
-	place func(o *remote.Order) (place, error) // nil: w.prepare
+	place  func(o *remote.Order) (place, error) // nil: w.prepare
+	places sync.Mutex                           // held while folders of jobs come and go
 }
 
 // Link is the way to the hub. Send is safe for concurrent use.
@@ -76,7 +77,10 @@ func (w *Worker) sweep(ctx context.Context) error {
 			}
 		}
 		if e == nil {
-			e = errors.Join(os.RemoveAll(dir), lock.Unlock())
+			e = os.RemoveAll(dir)
+		}
+		if lock != nil {
+			e = errors.Join(e, lock.Unlock())
 		}
 		if e != nil {
 			err = errors.Join(err, fmt.Errorf("remove the rest of job %s: %w", name, e))
@@ -157,15 +161,20 @@ func (w *Worker) prepare(ctx context.Context, o *remote.Order) (at place, err er
 		return at, fmt.Errorf("codebase %q lacks commit %.12s: git fetch there", o.Codebase, o.Commit)
 	}
 	dir, tree := w.Home.Path(folder+"/"+o.ID), w.Home.Path(folder+"/"+o.ID+"/code")
-	if err := errors.Join(w.sweep(ctx), w.Home.MkdirAll(folder+"/"+o.ID+"/run")); err != nil {
-		return at, err
+	w.places.Lock()
+	err = w.sweep(ctx)
+	lock, e := w.Home.TryLock(folder + "/" + o.ID + "/lock") // makes the folder
+	w.places.Unlock()
+	if e != nil {
+		return at, errors.Join(err, e)
 	}
-	lock, err := w.Home.TryLock(folder + "/" + o.ID + "/lock")
-	if err != nil {
-		return at, err
+	at.remove = func() error {
+		w.places.Lock()
+		defer w.places.Unlock()
+		return errors.Join(repo.Remove(tree), os.RemoveAll(dir), lock.Unlock())
 	}
-	at.remove = func() error { return errors.Join(repo.Remove(tree), os.RemoveAll(dir), lock.Unlock()) }
-	if err := errors.Join(repo.Remove(tree), repo.Create(ctx, tree, o.Commit)); err != nil {
+	err = errors.Join(err, w.Home.MkdirAll(folder+"/"+o.ID+"/run"), repo.Remove(tree))
+	if err := errors.Join(err, repo.Create(ctx, tree, o.Commit)); err != nil {
 		return at, errors.Join(err, at.remove())
 	}
 	at.dir, at.codebase = filepath.Join(dir, "run"), filepath.Join(tree, repo.Prefix)
