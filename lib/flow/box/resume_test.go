@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,6 +40,56 @@ func (b *bench) crash(kind string) (name, session string) {
 		b.Fatalf("%v, %+v", err, r)
 	}
 	return r.Meta.RunName, *r.State.SessionID
+}
+
+// TestTwoSweep: a program that ends the run of a dead supervisor is not ended by another that does the same,
+// whatever its name; the other waits for it.
+func TestTwoSweep(t *testing.T) {
+	b := newBench(t)
+	name, _ := b.crash(Scout)
+	x := b.open()
+	gone := exec.Command("true")
+	if err := gone.Run(); err != nil {
+		t.Fatal(err)
+	}
+	err := run.Update(x.dir(name), func(s *run.State) {
+		s.Status, s.EndedAt, s.Failure, s.Owner = run.Active, nil, nil, run.ProcessOf(gone.Process.Pid)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sweep, err1 := x.home.TryLock("sweep.lock")
+	lock, err2 := x.home.TryLock("runs/" + name + "/lock")
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	other := exec.Command("sleep", "60") // a program of another name, with both locks
+	other.ExtraFiles = []*os.File{sweep.File(), lock.File()}
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- other.Wait() }()
+	sweep.File().Close()
+	lock.File().Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if err := x.Sweep(ctx); err == nil {
+		t.Error("it did not wait")
+	}
+	select {
+	case err := <-ended:
+		t.Errorf("the other was ended: %v", err)
+	default:
+		other.Process.Kill()
+		<-ended
+	}
+	if err := x.Sweep(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if s, err := x.State(name); err != nil || s.Status != run.Crashed {
+		t.Errorf("%+v, %v", s, err)
+	}
 }
 
 func TestResumeInTheSameSession(t *testing.T) {

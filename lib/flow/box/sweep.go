@@ -60,8 +60,15 @@ func (b *Box) sweep(ctx context.Context, name string) error {
 	}
 	was := s.Status
 	if !s.Over() {
-		b.reap(name, s)
-		if s, err = run.Sweep(b.dir(name), b.Now()); err != nil || !s.Over() {
+		// Under a lock: reap would end another program of ours that holds the run's lock to record its end.
+		err := b.locked(ctx, "sweep.lock", func() error {
+			if s, err = b.State(name); err == nil && !s.Over() {
+				b.reap(name, s)
+				s, err = run.Sweep(b.dir(name), b.Now())
+			}
+			return err
+		})
+		if err != nil || !s.Over() {
 			return err
 		}
 	}
