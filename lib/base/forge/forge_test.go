@@ -120,6 +120,7 @@ func (f *fake) add(project, branch string) {
 		"head": map[string]any{"ref": branch, "repo": map[string]any{"full_name": project}}}
 	if f.kind == GitLab {
 		p["iid"], p["id"], p["web_url"] = n, 1000+n, f.url+"/ana/pay/-/merge_requests/1"
+		p["target_project_id"], p["source_project_id"] = 7, 7+len(strings.TrimPrefix(project, "ana/pay"))
 	} else {
 		p["number"], p["id"], p["html_url"] = n, 1000+n, f.url+"/ana/pay/pulls/1"
 	}
@@ -157,7 +158,7 @@ func TestOpenOnce(t *testing.T) {
 		for range 3 {
 			f.add("ana/pay", "other")
 		}
-		f.add("eve/pay", map[string]string{Gitea: "tri/r1"}[f.kind]) // of a fork, by the same name
+		f.add("eve/pay", map[string]string{Gitea: "tri/r1", GitLab: "tri/r1"}[f.kind]) // of a fork, by the same name
 		first, err := c.Open(t.Context(), request)
 		if err != nil || first.Existing || first.Number != 5 ||
 			!strings.HasPrefix(first.URL, f.url+"/ana/pay/") {

@@ -13,10 +13,12 @@ import (
 
 // answer is a pull request in the format of any of the three APIs.
 type answer struct {
-	Number int64  `json:"number"`   // GitHub, Gitea
-	IID    int64  `json:"iid"`      // GitLab
+	Number int64  `json:"number"`            // GitHub, Gitea
+	IID    int64  `json:"iid"`               // GitLab
+	Source int64  `json:"source_project_id"` // GitLab, as Target and Web
+	Target int64  `json:"target_project_id"`
 	HTML   string `json:"html_url"` // GitHub, Gitea
-	Web    string `json:"web_url"`  // GitLab
+	Web    string `json:"web_url"`
 	Head   struct {
 		Ref  string `json:"ref"`
 		Repo struct {
@@ -72,7 +74,7 @@ func (g *gitlab) find(ctx context.Context, branch string) (*Pull, error) {
 	q := url.Values{"state": {"opened"}, "source_branch": {branch}, "scope": {"all"}}
 	err := g.api.Read(ctx, httpapi.Request{Method: "GET", Path: g.project() + "/merge_requests", Query: q},
 		&all)
-	return first(all, func(answer) bool { return true }), err
+	return first(all, func(a answer) bool { return a.Source == a.Target }), err // not of a fork
 }
 
 func (g *gitlab) open(ctx context.Context, r Request) (*Pull, error) {
