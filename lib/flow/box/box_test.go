@@ -256,3 +256,13 @@ func TestSubmodules(t *testing.T) {
 		t.Error("it is in the patch")
 	}
 }
+
+// TestSaysNothing: a run whose agent returns nothing has not succeeded.
+func TestSaysNothing(t *testing.T) {
+	b := newBench(t)
+	b.agent.play = says(" \n")
+	r, err := b.open().Start(context.Background(), Request{Type: Scout, Task: "x"})
+	if err == nil || r.State.Status != run.Crashed || !strings.Contains(err.Error(), "returned nothing") {
+		t.Errorf("%v, %+v", err, r)
+	}
+}
