@@ -27,7 +27,8 @@ func workSubject(id string) string   { return "tri.work." + id }
 func resultSubject(id string) string { return "tri.result." + id }
 
 // What worker and hub say of a job while it runs has the worker's key in its subject, so that no worker
-// can read what is said to another, or speak as another.
+// can read what is said to another, or speak under another's key. Any worker may begin a try of any job and
+// store its result: they are trusted alike.
 func upSubject(key, id string) string   { return "tri.up." + key + "." + id }
 func downSubject(key, id string) string { return "tri.down." + key + "." + id }
 

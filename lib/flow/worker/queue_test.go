@@ -2,6 +2,7 @@ package worker
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -137,6 +138,34 @@ func TestServerLost(t *testing.T) {
 	}
 	result.Close()
 	<-ended
+}
+
+// TestStranger: a worker that did not begin a try neither speaks for the one that did nor is told its words.
+func TestStranger(t *testing.T) {
+	var out bytes.Buffer
+	r := &Relay{out: &lines{out: &out}, news: make(chan struct{}, 1)}
+	say := func(key string, try int, m remote.Message) {
+		t.Helper()
+		data, err := json.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.heard(key, try, data)
+	}
+	final := remote.Message{Result: &remote.Result{Value: []byte("1"), SHA256: "x"}}
+	say("first", 1, remote.Message{Taken: &remote.Taken{Worker: "first"}})
+	for _, try := range []int{0, 1, 2, 999999} {
+		say("stranger", try, final)
+		say("stranger", try, remote.Message{Event: &agent.Event{Text: "mine"}})
+		if r.key != "first" || r.try != 1 || r.final != nil || strings.Contains(out.String(), "mine") {
+			t.Fatalf("try %d: %s speaks, %+v, %s", try, r.key, r.final, out.String())
+		}
+	}
+	say("second", 2, remote.Message{Taken: &remote.Taken{Worker: "second"}})
+	say("second", 2, final)
+	if r.key != "second" || r.final == nil {
+		t.Errorf("%s speaks, %+v", r.key, r.final)
+	}
 }
 
 // failing is an agent that leaves a transcript and fails.

@@ -155,14 +155,15 @@ func (r *Relay) lives() bool {
 	return time.Since(r.alive) < 2*r.Conn.Lease
 }
 
-// heard passes on what the last worker of the job says.
+// heard passes on what the last worker of the job says. A try is of the worker that was heard first in it,
+// and only Taken, which it repeats, begins the next.
 func (r *Relay) heard(key string, try int, data []byte) {
 	var m remote.Message
 	if m.Read(data) != nil {
 		return
 	}
 	r.mu.Lock()
-	if try < r.try {
+	if try < r.try || r.try > 0 && (try == r.try && key != r.key || try > r.try && m.Taken == nil) {
 		r.mu.Unlock()
 		return
 	}
