@@ -39,6 +39,7 @@ type bench struct {
 	quotes  string
 	editing string // id of the edit that the next message is
 	forward bool   // the next event passes its text on
+	system  bool   // the next event is a message of the platform itself
 }
 
 func newBench(t *testing.T) *bench {
@@ -75,6 +76,9 @@ func (b *bench) add(id, sender, root, class, text string) {
 	}
 	e.ReplyToID, b.quotes = b.quotes, ""
 	e.EditID, b.editing = b.editing, ""
+	if b.system {
+		e.MsgType, b.system = "system", false
+	}
 	if b.forward {
 		e.Content, b.forward = "", false
 		e.Forward("ben", text)

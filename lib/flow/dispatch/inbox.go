@@ -24,7 +24,7 @@ import (
 // want sets in the facts what a message of a person wants of an inbox. A remark in a thread, or beside
 // what is only passed on, wants nothing.
 func (r *rules) want(f *thread.Facts, e *event.Classified, second string, o Options) {
-	if e.Sender.Type == "bot" || f.Own || f.NeverMind || e.Deleted ||
+	if e.Sender.Type == "bot" || e.MsgType == "system" || f.Own || f.NeverMind || e.Deleted ||
 		!o.Config.IsInbox(e.Platform, e.ChatID) {
 		return
 	}

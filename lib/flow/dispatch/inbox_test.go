@@ -99,10 +99,15 @@ func TestNoInbox(t *testing.T) {
 	}
 	b.cfg.WatchedChats[0].ChatID, *b.cfg.Inbox.Margin = "dev", 1000
 	b.add("3", "ben", "", event.Ambient, "good morning")
+	b.system = true
+	b.add("4", "ben", "", event.Ambient, "ben joined the channel.")
 	b.add("2", "ana", "", event.Ambient, "rename maxRows to rowLimit in export.go")
 	b.run()
 	if b.thread("3").Key != "" {
 		t.Error("a greeting is a request")
+	}
+	if b.thread("4").Key != "" {
+		t.Error("what the platform says is a request")
 	}
 	if th := b.thread("2"); !strings.Contains(th.Asked, "Shall the code be changed?") || b.runs.Load() != 0 {
 		t.Errorf("%q, %d runs", th.Asked, b.runs.Load())

@@ -2,6 +2,8 @@ package dispatch
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -10,6 +12,8 @@ import (
 	"tri/lib/record/decision"
 	"tri/lib/record/event"
 	"tri/lib/record/notice"
+	"tri/lib/record/notify"
+	"tri/lib/record/outbox"
 	"tri/lib/record/run"
 	"tri/lib/record/thread"
 )
@@ -64,7 +68,7 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// TestBetween: no notice into an exchange of two other people, and again one after it.
+// TestBetween: no notice into an exchange of two people, be one of them the asker, and again one after it.
 func TestBetween(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	th := &thread.Thread{Platform: "local", ChatID: "dev", OriginalSenderID: "ana"}
@@ -72,22 +76,28 @@ func TestBetween(t *testing.T) {
 		name   string
 		who    []string
 		before time.Duration // since the last word
+		asks   bool          // the last one asks the bot
 		want   bool
 	}{
-		{"two others", []string{"ana", "ben", "cid"}, 0, true},
-		{"two others, an hour ago", []string{"ben", "cid"}, time.Hour, false},
-		{"the asker and another", []string{"ben", "ana"}, 0, false},
-		{"one other", []string{"ana", "ben", "ben"}, 0, false},
-		{"no one", nil, 0, false},
+		{"two others", []string{"ana", "ben", "cid"}, 0, false, true},
+		{"two others, an hour ago", []string{"ben", "cid"}, time.Hour, false, false},
+		{"the asker and another", []string{"ana", "ben"}, 0, false, true},
+		{"another, and the asker's answer to them", []string{"ben", "ana"}, 0, false, true},
+		{"another, and the asker's question", []string{"ben", "ana"}, 0, true, false},
+		{"one other", []string{"ana", "ben", "ben"}, 0, false, false},
+		{"no one", nil, 0, false, false},
 	} {
 		b := newBench(t)
 		o := b.options()
 		o.Now = func() time.Time { return now }
 		n := &notices{gate: newGate(o), store: &store{open: map[string]*thread.Thread{}},
 			latest: map[place][]spoken{}, asked: map[string]bool{}}
-		for _, who := range tt.who {
+		for i, who := range tt.who {
 			e := &event.Classified{Event: event.Event{Platform: "local", ChatID: "dev",
 				CreateTime: now.Add(-tt.before).Format(time.RFC3339), Sender: event.Sender{ID: who}}}
+			if tt.asks && i == len(tt.who)-1 {
+				e.Classification = event.Actionable
+			}
 			if err := n.taken(e, &thread.Facts{}); err != nil {
 				t.Fatal(err)
 			}
@@ -236,5 +246,122 @@ func TestSilenceAfterRestart(t *testing.T) {
 		if got := b.notices(); len(got) != tt.want {
 			t.Errorf("%s: %q", tt.name, got)
 		}
+	}
+}
+
+// TestSaidAtOnce: a withdrawal, a new request and a failure are each answered once, by their forms.
+func TestSaidAtOnce(t *testing.T) {
+	for _, tt := range []struct {
+		form, asked, then string
+		want              int
+	}{
+		{notice.Cancel, "why?", "never mind", 1},
+		{notice.Cancel, "why?", "thanks", 0},
+		{notice.Redirect, "where is the retry limit of the auth service?", "scratch that -- just its timeout", 1},
+		{notice.Redirect, "why?", "and it is slow", 0},
+		{notice.Snag, "boom?", "", 1},
+		{notice.Snag, "nothing?", "", 0}, // found
+		{notice.Snag, "why?", "", 0},
+	} {
+		b := newBench(t)
+		b.approveForm(tt.form, notice.Forms[tt.form])
+		b.add("1", "ana", "", event.Actionable, tt.asked)
+		if b.run(); tt.then != "" {
+			b.add("2", "ana", "1", event.Ambient, tt.then)
+		}
+		b.run()
+		b.run()
+		if got := b.notices(); len(got) != tt.want || tt.want == 1 && got[0] != notice.Forms[tt.form] {
+			t.Errorf("%s: %q, %q: %q", tt.form, tt.asked, tt.then, got)
+		}
+	}
+}
+
+// TestLongWork: after a minute one notice shows the state of work. It is edited when that changes, at most
+// every 20 seconds, also by the next process, and for the last time when the item is closed.
+func TestLongWork(t *testing.T) {
+	start := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	b := newBench(t)
+	b.approveForm(notice.Working, "{state}, {minutes} min")
+	now, o := start, b.options()
+	o.Now = func() time.Time { return now }
+	run1, draft := "i-1", "x"
+	th := &thread.Thread{Key: event.Key("local", "dev", "1"), Platform: "local", ChatID: "dev", ThreadID: "1",
+		OriginalMessageID: "1", Cycle: 1, Status: thread.Investigating, InvestigatorTaskID: &run1,
+		StartedAt: start.Format(time.RFC3339), Messages: []thread.Message{{MessageID: "1", Content: "why?"}}}
+	s := &store{home: b.home, open: map[string]*thread.Thread{th.Key: th}}
+	process := func() *notices {
+		d := &Dispatcher{Options: o, gate: newGate(o), store: s}
+		n := newNotices(d)
+		rs, err := decision.Read(b.home)
+		if err := errors.Join(err, n.open()); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range rs {
+			counts, _ := d.gate.Add(r)
+			n.recorded(&r, counts)
+			if r.Kind == decision.Notify {
+				n.posted(&outbox.Reply{Key: r.Key})
+			}
+		}
+		return n
+	}
+	shown := func() (all []string) {
+		if _, err := notify.Asked(b.home, 0, func(s notify.Signal) error {
+			text, err := notice.Render("{state}, {minutes} min", *s.Holes)
+			all = append(all, text)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	n := process()
+	if err := n.ran(th, run1); err != nil {
+		t.Fatal(err)
+	}
+	tick := func(at time.Duration, notices, edits string) {
+		t.Helper()
+		now = start.Add(at)
+		if _, err := n.tick(now); err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(b.notices()); got != notices {
+			t.Errorf("after %v: notices %s, want %s", at, got, notices)
+		}
+		if got := fmt.Sprint(shown()); got != edits {
+			t.Errorf("after %v: edits %s, want %s", at, got, edits)
+		}
+	}
+	const one = "[queued, 1 min]"
+	tick(59*time.Second, "[]", "[]")
+	tick(60*time.Second, one, "[]")
+	tick(119*time.Second, one, "[]") // it is not posted yet
+	n = process()
+	tick(79*time.Second, one, "[]")
+	tick(2*time.Minute, one, "[queued, 2 min]")
+	tick(2*time.Minute+19*time.Second, one, "[queued, 2 min]")
+	n = process()
+	tick(2*time.Minute+40*time.Second, one, "[queued, 2 min]")
+	th.Status, th.DraftPending = thread.PendingUser, &draft
+	tick(3*time.Minute, one, "[queued, 2 min waiting, 3 min]")
+	tick(9*time.Minute, one, "[queued, 2 min waiting, 3 min]")
+	th.Status = thread.Closed
+	tick(10*time.Minute, one, "[queued, 2 min waiting, 3 min done, 10 min]")
+	tick(20*time.Minute, one, "[queued, 2 min waiting, 3 min done, 10 min]")
+	n = process()
+	tick(30*time.Minute, one, "[queued, 2 min waiting, 3 min done, 10 min]")
+}
+
+// TestTwoAtOnce: of two items that begin in one chat at once, one has a notice now, and none is asked for that
+// does not count. The other's status is shown when the chat has rested.
+func TestTwoAtOnce(t *testing.T) {
+	b := newBench(t)
+	b.approveForm(notice.Begun, "On it.")
+	b.add("1", "ana", "", event.Actionable, "why?")
+	b.add("2", "ben", "", event.Actionable, "how?")
+	b.run()
+	if got := b.notices(); len(got) != 1 {
+		t.Errorf("%q", got)
 	}
 }

@@ -172,7 +172,7 @@ func (r *reactor) state(t *thread.Thread) string {
 		return stateSkipped
 	case t.Status == thread.Closed:
 		return stateFailed
-	case t.Status == thread.PendingUser && t.DraftPending == nil && t.Asked == "" && !t.AwaitsAsker():
+	case t.Failed():
 		return stateFailed
 	case t.Status == thread.PendingUser:
 		return stateWaiting

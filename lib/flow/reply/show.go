@@ -1,9 +1,12 @@
 package reply
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -11,7 +14,9 @@ import (
 	"tri/lib/base/text"
 	"tri/lib/chat"
 	"tri/lib/record/decision"
+	"tri/lib/record/notice"
 	"tri/lib/record/notify"
+	"tri/lib/record/outbox"
 )
 
 // Limits for signals. They are low: an answer never waits for a signal.
@@ -29,6 +34,10 @@ type shower struct {
 	queue []notify.Signal
 	cards map[string][]string // ids of the signals that request a draft's card, by draft
 	wait  func(ctx context.Context, d time.Duration) error
+
+	tail   *decision.Tail // of state, under policy
+	state  *decision.State
+	policy decision.Policy
 }
 
 func newShower(o *Options) (*shower, error) {
@@ -156,6 +165,12 @@ func (s *shower) send(ctx context.Context, sink chat.Signaler,
 		card.Buttons = append(card.Buttons, chat.Button(b))
 	}
 	switch sg.Kind {
+	case notify.Edit:
+		on, said, err := s.noticed(sg)
+		if err != nil {
+			return "", err
+		}
+		return "", sink.Edit(ctx, on.ChatID, on.PostedMessageID, said)
 	case notify.React:
 		return "", sink.React(ctx, sg.ChatID, sg.MessageID, sg.Emoji, sg.On)
 	case notify.Card:
@@ -175,6 +190,49 @@ func (s *shower) send(ctx context.Context, sink chat.Signaler,
 		return "", chat.ErrUnsupported // the card was never shown
 	}
 	return "", sink.UpdateCard(ctx, on, card)
+}
+
+// noticed returns the post of the notice that a signal edits, and its text with other values. All but the
+// values follow from the logs: what is shown is what a form gives that is approved now.
+func (s *shower) noticed(sg *notify.Signal) (on outbox.Reply, said string, err error) {
+	policy, err := s.Policy()
+	if err != nil {
+		return on, "", err
+	}
+	if s.state == nil || !reflect.DeepEqual(policy, s.policy) {
+		s.policy, s.tail, s.state = policy, decision.NewTail(s.Home), decision.NewState(policy)
+	}
+	err = s.tail.Next(func(r decision.Record) error {
+		s.state.Add(r)
+		return nil
+	})
+	if err != nil {
+		return on, "", err
+	}
+	form := ""
+	if st := s.state.Standing(sg.Key); st != nil && st.Offer != nil && st.Offer.Kind == decision.Notify {
+		form, _ = s.state.Form(st.Offer.Form)
+	}
+	if form == "" || sg.Holes == nil {
+		return on, "", fmt.Errorf("%s is no notice of an approved form: %w", sg.Key, chat.ErrRefused)
+	}
+	if said, err = notice.Render(form, *sg.Holes); err != nil {
+		return on, "", fmt.Errorf("%w: %w", err, chat.ErrRefused)
+	}
+	err = s.Home.Lines(LogName, 0, func(line []byte) error {
+		var r outbox.Reply
+		if !bytes.Contains(line, []byte(sg.Key)) || json.Unmarshal(line, &r) != nil {
+			return nil
+		}
+		if r.Key == sg.Key && r.Platform == sg.Platform && r.Outcome == outbox.Posted {
+			on = r
+		}
+		return nil
+	})
+	if err == nil && on.PostedMessageID == "" {
+		err = fmt.Errorf("%s was not posted: %w", sg.Key, chat.ErrRefused)
+	}
+	return on, said, err
 }
 
 // cardOf names the draft whose card a signal requests; "" if it requests none.
@@ -203,9 +261,14 @@ func (s *shower) late(sg *notify.Signal) bool {
 	if sg.Kind == notify.React {
 		return sg.On && (err != nil || s.Now().Sub(at) > reactionAge)
 	}
+	if h := sg.Holes; sg.Kind == notify.Edit && h != nil && slices.Contains(notice.States[:2], h.State) &&
+		(err != nil || s.Now().Sub(at) > notice.Lifetime) {
+		return true
+	}
 	for _, next := range s.queue {
 		settled := next.Kind == notify.Recard && len(next.Buttons) == 0
-		if sg.Kind == notify.Card && settled && next.Card == sg.ID ||
+		if sg.Kind == notify.Edit && next.Kind == notify.Edit && next.Key == sg.Key ||
+			sg.Kind == notify.Card && settled && next.Card == sg.ID ||
 			sg.Kind == notify.Recard && next.Kind == notify.Recard && next.Card == sg.Card {
 			return true
 		}

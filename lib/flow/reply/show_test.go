@@ -1,6 +1,7 @@
 package reply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 
 	"tri/lib/base/text"
 	"tri/lib/chat"
+	"tri/lib/record/decision"
+	"tri/lib/record/notice"
 	"tri/lib/record/notify"
 	"tri/lib/record/todo"
 )
@@ -36,8 +39,10 @@ func (b *board) call(format string, args ...any) error {
 func (b *board) React(_ context.Context, chatID, messageID, emoji string, on bool) error {
 	return b.call("react %s %s %s %v", chatID, messageID, emoji, on)
 }
-func (b *board) Typing(context.Context, string, string) error       { return chat.ErrUnsupported }
-func (b *board) Edit(context.Context, string, string, string) error { return chat.ErrUnsupported }
+func (b *board) Typing(context.Context, string, string) error { return chat.ErrUnsupported }
+func (b *board) Edit(_ context.Context, chatID, id, text string) error {
+	return b.call("edit %s %s %q", chatID, id, text)
+}
 func (b *board) PostCard(_ context.Context, c chat.Card) (chat.Posted, error) {
 	b.room = c.ChatID
 	if err := b.call("deal %s %q %d", c.Key, c.Text, len(c.Buttons)); err != nil {
@@ -235,5 +240,64 @@ func TestNoSignals(t *testing.T) {
 		return nil
 	}); err != nil || !strings.HasPrefix(got, notify.Refused) {
 		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// TestNoticeEdited: a posted notice is edited to what its approved form gives, and to nothing else.
+func TestNoticeEdited(t *testing.T) {
+	running, done := notice.Holes{State: "running", Minutes: 3, Files: 2}, notice.Holes{State: "done", Minutes: 4}
+	key := decision.NoticeKey("local.dev.1", notice.Working, "1")
+	for _, tt := range []struct {
+		name    string
+		retract bool
+		age     time.Duration
+		signals []notify.Signal
+		want    string // what was done
+		outcome string // of the last
+	}{
+		{"in place", false, 0, []notify.Signal{{Holes: &running}},
+			`[edit dev m1 "running, 3 min"]`, notify.Shown},
+		{"the latest", false, 0, []notify.Signal{{Holes: &running}, {Holes: &done}},
+			`[edit dev m1 "done, 4 min"]`, notify.Shown},
+		{"what may be over", false, time.Hour, []notify.Signal{{Holes: &running}}, "[]", notify.Late},
+		{"an end", false, time.Hour, []notify.Signal{{Holes: &done}}, `[edit dev m1 "done, 4 min"]`, notify.Shown},
+		{"a form taken back", true, 0, []notify.Signal{{Holes: &done}}, "[]", notify.Refused},
+		{"a word of no form", false, 0, []notify.Signal{{Holes: &notice.Holes{State: "buy now"}}}, "[]",
+			notify.Refused},
+		{"nothing", false, 0, []notify.Signal{{}}, "[]", notify.Refused},
+		{"an answer", false, 0, []notify.Signal{{Key: "local.dev.1", Holes: &done}}, "[]", notify.Refused},
+	} {
+		w := newWorld(t)
+		w.approvers = []string{"ana"}
+		form := decision.Record{Kind: decision.Notice, By: "ana", Via: "terminal", Form: notice.Working,
+			Key: decision.FormKey(notice.Working), Text: "{state}, {minutes} min",
+			DraftSHA256: decision.Sum("{state}, {minutes} min")}
+		w.append(form)
+		first := notice.Holes{State: "running", Minutes: 1}
+		w.append(decision.Record{Kind: decision.Notify, By: decision.Dispatcher, Via: "code", Key: key, Cycle: 1,
+			Of: "local.dev.1", Form: notice.Working, Holes: &first, Text: "running, 1 min",
+			DraftSHA256: decision.Sum("running, 1 min"), Target: &decision.Target{Platform: "fake", ChatID: "dev",
+				ThreadID: "1", ReplyToID: "1", QuestionSHA256: decision.Sum(question)}})
+		w.run()
+		if len(w.chat.stands) != 1 || w.chat.stands[0].Text != "running, 1 min" {
+			t.Fatalf("%s: posted: %v", tt.name, w.chat.stands)
+		}
+		if tt.retract {
+			form.Kind, form.Text, form.DraftSHA256 = decision.Retract, "", decision.Sum("")
+			w.append(form)
+		}
+		b := &board{platform: w.chat}
+		for i := range tt.signals {
+			s := &tt.signals[i]
+			s.ID, s.Kind, s.By, s.Key = fmt.Sprint("edit-", i), notify.Edit, "tri-dispatch", cmp.Or(s.Key, key)
+			s.At = text.Timestamp(w.now.Add(-tt.age))
+		}
+		outcomes := w.show(b, tt.signals...)
+		if got := fmt.Sprint(b.did); got != tt.want {
+			t.Errorf("%s: %s", tt.name, got)
+		}
+		if got := outcomes[fmt.Sprint("edit-", len(tt.signals)-1)]; got.Outcome != tt.outcome {
+			t.Errorf("%s: %+v", tt.name, got)
+		}
 	}
 }

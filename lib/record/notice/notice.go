@@ -22,6 +22,11 @@ const (
 	Begun  = "begun"  // work on a question has begun
 	Status = "status" // somebody asked how it goes
 	More   = "more"   // a writer greeted, and then said nothing
+
+	Redirect = "redirect" // the asker replaced the request, and work continues with that
+	Cancel   = "cancel"   // the asker withdrew it, and work has ended
+	Snag     = "snag"     // work has failed, and an operator sees it
+	Working  = "working"  // work takes more than a minute; edited in place until its end
 )
 
 // Forms are the texts that are proposed for approval. A team may approve others.
@@ -29,10 +34,17 @@ var Forms = map[string]string{
 	Begun:  "On it.",
 	More:   "Is there more to it?",
 	Status: "It is {state}: {minutes} min so far, {files} files read.",
+
+	Redirect: "Only that, then.",
+	Cancel:   "Stopped.",
+	Snag:     "Something went wrong here. It will be looked at.",
+	Working:  "This takes longer. It is {state}: {minutes} min so far, {files} files read.",
 }
 
 // filled are the holes for which tri-dispatch has a value.
-var filled = map[string][]string{Status: {"{state}", "{minutes}", "{files}", "{when}"}}
+var filled = map[string][]string{
+	Status: {"{state}", "{minutes}", "{files}", "{when}"}, Working: {"{state}", "{minutes}", "{files}", "{when}"},
+}
 
 // States are the only words of the hole {state}.
 var States = []string{"queued", "running", "waiting", "done", "failed"}
@@ -66,10 +78,11 @@ var holes = map[string]struct {
 	"{tasks}": {func(h Holes) string { return number(h.Tasks, 1, 5) }, []Holes{{Tasks: 1}, {Tasks: 5}}},
 	"{when}": {func(h Holes) string {
 		return ago(h.When)
-	}, []Holes{{When: 0}, {When: 59}, {When: 23 * 60}, {When: month}}},
+	}, []Holes{{When: 0}, {When: 59}, {When: 23 * 60}, {When: Month}}},
 }
 
-const month = 31 * 24 * 60 // minutes
+// Month is the most that {when} says, in minutes.
+const Month = 31 * 24 * 60
 
 func states() (all []Holes) {
 	for _, s := range States {
@@ -87,7 +100,7 @@ func number(n, least, most int) string {
 
 func ago(minutes int) string {
 	switch {
-	case minutes < 0 || minutes > month:
+	case minutes < 0 || minutes > Month:
 		return ""
 	case minutes < 1:
 		return "just now"
@@ -188,4 +201,5 @@ const (
 	PerSpan  = time.Hour
 	ChatRest = 20 * time.Second // between two in one chat
 	Lifetime = 2 * time.Minute  // after which one is not posted any more
+	EditRest = 20 * time.Second // between two texts of one that is edited
 )

@@ -48,7 +48,7 @@ func TestRender(t *testing.T) {
 		{"{tasks}", Holes{}, ""}, {"{tasks}", Holes{Tasks: 5}, "5"}, {"{files}", Holes{Files: 9999}, "9999"},
 		{"{when}", Holes{When: 1}, "1 minute ago"}, {"{when}", Holes{When: 125}, "2 hours ago"},
 		{"{when}", Holes{}, "just now"},
-		{"{when}", Holes{When: month + 1}, ""}, {"{name}", Holes{}, ""},
+		{"{when}", Holes{When: Month + 1}, ""}, {"{name}", Holes{}, ""},
 	} {
 		got, err := Render(c.form, c.h)
 		if (err == nil) != (c.want != "") || err == nil && got != c.want {

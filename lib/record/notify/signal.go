@@ -18,6 +18,7 @@ import (
 	"tri/lib/base/durable"
 	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
+	"tri/lib/record/notice"
 )
 
 // The logs' names below the home.
@@ -31,6 +32,7 @@ const (
 	Card   = "card"   // post a card
 	Recard = "recard" // replace the content of a card; a card without buttons is closed
 	React  = "react"  // set or remove a reaction of the bot
+	Edit   = "edit"   // replace the text of a posted notice by another one of its form
 )
 
 // Signal is one line of signals.ndjson. Which fields are set depends on Kind.
@@ -50,6 +52,9 @@ type Signal struct {
 	Title   string   `json:"title,omitempty"`
 	Text    string   `json:"text,omitempty"` // plain text
 	Buttons []Button `json:"buttons,omitempty"`
+
+	// Of edit: the values of the form. Text and message follow from Key, which is the notice's.
+	Holes *notice.Holes `json:"holes,omitempty"`
 
 	// What a card is about: a draft of a thread, or a parked post.
 	Key         string `json:"key,omitempty"`
@@ -186,6 +191,7 @@ func Allowed(c *config.Config, s *Signal) error {
 		if s.Emoji == "" || s.On && !slices.Contains(r.Emoji(), s.Emoji) {
 			return errors.New("gate.reactions does not name this reaction")
 		}
+	case Edit: // the approval of its form allows it
 	default:
 		return fmt.Errorf("there is no kind %q", s.Kind)
 	}

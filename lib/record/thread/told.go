@@ -17,6 +17,11 @@ func (t *Thread) Withdrawn() bool {
 	return t.CloseReason == withdrew || t.CloseReason == Gone || strings.HasPrefix(t.CloseReason, cancelled)
 }
 
+// Failed reports whether t waits for an operator, without a draft and without a question to anybody.
+func (t *Thread) Failed() bool {
+	return t.Status == PendingUser && t.DraftPending == nil && t.Asked == "" && !t.AwaitsAsker()
+}
+
 // Dismissed reports whether t was closed because an operator wanted nothing posted, or its asker declined to
 // clarify.
 func (t *Thread) Dismissed() bool {
