@@ -85,6 +85,8 @@ func TestSafer(t *testing.T) {
 		{Message{Text: "what's on my list, anna?", Elsewhere: true}, Other},
 		{Message{Text: "should I add a flag to the importer?", Asks: true}, Question}, // asks for advice
 		{Message{Text: "I fixed the bug and added a test for it yesterday"}, Other},   // a report
+		// asks for a fact
+		{Message{Text: "remind me of the date of my last paycheck"}, Question},
 		// a name is one word
 		{Message{Text: "fix `rm -rf /` in the cleanup script", Asks: false}, CodeChange},
 	} {
