@@ -83,7 +83,8 @@ func (n *notices) open() error {
 
 // recorded implements subscriber.
 func (n *notices) recorded(r *decision.Record, counts bool) {
-	if at, err := time.Parse(time.RFC3339, r.At); counts && r.Form == notice.Working && r.Holes != nil && err == nil {
+	at, err := time.Parse(time.RFC3339, r.At)
+	if counts && r.Form == notice.Working && r.Holes != nil && err == nil {
 		n.status[r.Of] = &status{key: r.Key, holes: cmp.Or(n.edits[r.Key], *r.Holes), at: at}
 	}
 }
@@ -224,7 +225,8 @@ func (n *notices) edit(now time.Time) error {
 		if t.Status == thread.Closed || t.Key == "" {
 			delete(n.status, of)
 		}
-		if t.Key == "" || h == s.holes || h.State == s.holes.State && !slices.Contains(notice.States[:2], h.State) {
+		ended := !slices.Contains(notice.States[:2], h.State)
+		if t.Key == "" || h == s.holes || h.State == s.holes.State && ended {
 			continue
 		}
 		sum := decision.Sum(fmt.Sprint(s.key, h))

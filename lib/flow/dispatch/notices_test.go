@@ -353,8 +353,8 @@ func TestLongWork(t *testing.T) {
 	tick(30*time.Minute, one, "[queued, 2 min waiting, 3 min done, 10 min]")
 }
 
-// TestTwoAtOnce: of two items that begin in one chat at once, one has a notice now, and none is asked for that
-// does not count. The other's status is shown when the chat has rested.
+// TestTwoAtOnce: of two items that begin in one chat at once, one has a notice now, and none is asked for
+// that does not count. The other's status is shown when the chat has rested.
 func TestTwoAtOnce(t *testing.T) {
 	b := newBench(t)
 	b.approveForm(notice.Begun, "On it.")
