@@ -229,8 +229,8 @@ func Explain(err error) error {
 		return sysexit.Hint(sysexit.With(sysexit.TempFail, fmt.Errorf("no leader: %w", err)),
 			"more than half of the servers must run; nothing is lost, and it is tried again")
 	case errors.Is(err, jetstream.ErrAsyncPublishTimeout): // 2.15.2 gives no answer when a write has failed
-		return sysexit.Hint(sysexit.With(sysexit.TempFail, fmt.Errorf("the server does not store: %w", err)),
-			"see its log; after its disk was full it has to be restarted; nothing is lost, and it is sent again")
+		return sysexit.Hint(sysexit.With(sysexit.TempFail, fmt.Errorf("the server does not answer: %w", err)),
+			"a cut network, or a full disk, after which it has to be restarted (see its log); nothing is lost")
 	case errors.Is(err, nats.ErrSlowConsumer):
 		return sysexit.Hint(err,
 			"this machine reads slower than it is sent; what it missed is read by number")

@@ -1,8 +1,11 @@
 package broker
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
+	"net"
 	"regexp"
 	"slices"
 	"strconv"
@@ -12,6 +15,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"tri/lib/base/config"
 )
 
 // TestStoreHoldsAll: the server sets aside what its streams may grow to, and refuses one that no longer
@@ -111,5 +116,36 @@ func TestInsist(t *testing.T) {
 				t.Errorf("%s: %v after %v and %d tries", name, err, took, n)
 			}
 		})
+	}
+}
+
+// TestOlder: a server older than the one that was tried is refused, and one that names no version.
+func TestOlder(t *testing.T) {
+	for v, refused := range map[string]bool{"2.15.1": true, "2.9.99": true, "1.99.99": true, "": true, "devel": true,
+		MinVersion: false, "2.15.10": false, "2.16.0-RC.1": false, "10.0.0": false} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			fmt.Fprintf(c, "INFO {\"version\":%q,\"max_payload\":2097152,\"headers\":true}\r\n", v)
+			for r := bufio.NewScanner(c); r.Scan(); {
+				if r.Text() == "PING" {
+					fmt.Fprint(c, "PONG\r\n")
+				}
+			}
+		}()
+		conn, err := Open(t.Context(), config.Nats{URL: "nats://" + l.Addr().String()}, "test", t.Logf)
+		if errors.Is(err, errUnsuited) != refused || !refused && err != nil {
+			t.Errorf("%q: %v", v, err)
+		}
+		if conn != nil {
+			conn.Close()
+		}
+		l.Close()
 	}
 }

@@ -96,7 +96,7 @@ func TestExplained(t *testing.T) {
 		{&jetstream.APIError{ErrorCode: 10077}, sysexit.TempFail, "disk is full", "sent again"},
 		{&jetstream.APIError{ErrorCode: 10008}, sysexit.TempFail, "no leader", "more than half"},
 		{nats.ErrNoResponders, sysexit.TempFail, "no leader", "more than half"},
-		{jetstream.ErrAsyncPublishTimeout, sysexit.TempFail, "does not store", "restarted"},
+		{jetstream.ErrAsyncPublishTimeout, sysexit.TempFail, "does not answer", "restarted"},
 		{nats.ErrSlowConsumer, 0, "slow consumer", "read by number"},
 		{nats.ErrPermissionViolation, sysexit.NoPerm, "permission", "another role"},
 	} {
