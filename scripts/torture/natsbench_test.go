@@ -266,7 +266,8 @@ func benchSimulated(b *testing.B, rate float64) {
 	}
 }
 
-// benchRelays measures what runs that wait for a worker cost the hub, each a tri-nats run, and the server.
+// benchRelays measures what a run that waits for a worker costs: the hub, where it is a tri-nats run, and the
+// server.
 func benchRelays(b *testing.B) {
 	w := benchNats(b)
 	if err := w.start(); err != nil {
