@@ -83,6 +83,7 @@ type screen struct {
 	help   bool
 
 	width, height int
+	resized       bool // the page of the new width has not come yet
 }
 
 // question is a line being typed.
@@ -186,7 +187,7 @@ func (s *screen) look() tea.Cmd {
 func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		s.width, s.height, s.seen = msg.Width, msg.Height, 0
+		s.width, s.height, s.seen, s.resized = msg.Width, msg.Height, 0, true
 		return s, s.look()
 	case changed:
 		s.take()
@@ -195,6 +196,10 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if msg.of == s.of {
 			s.page = msg.page
 			s.scroll(0)
+			if s.resized {
+				s.resized = false
+				return s, tea.ClearScreen // the renderer leaves parts of lines wrapped for the old width
+			}
 		}
 	case tick:
 		return s, everySecond()

@@ -594,3 +594,23 @@ func TestQuorumIsSaid(t *testing.T) {
 		t.Errorf("said %q", d.s.said)
 	}
 }
+
+// TestResized: the terminal is cleared once the page for the new width is there: the renderer leaves
+// parts of lines that were wrapped for the old width (tmux, from 80x24 to 200x50).
+func TestResized(t *testing.T) {
+	d := newDesk(t)
+	d.put("1", "where is the retry limit?", strings.Repeat("It is 5. ", 100))
+	d.open(80, 24)
+	for range 2 {
+		for _, width := range []int{200, 80} {
+			_, look := d.s.Update(tea.WindowSizeMsg{Width: width, Height: 50})
+			_, clear := d.s.Update(look())
+			if clear == nil || clear() != tea.ClearScreen() {
+				t.Errorf("%d columns: the terminal is not cleared", width)
+			}
+		}
+	}
+	if _, again := d.s.Update(viewed{d.s.of, d.s.page}); again != nil {
+		t.Error("cleared without a new size")
+	}
+}
