@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -310,6 +311,24 @@ func TestUnknownIsNotNothing(t *testing.T) {
 		}
 		if sum.cost() != tt.cost || sum.tokens() != tt.tokens {
 			t.Errorf("%s, %s; want %s, %s", sum.cost(), sum.tokens(), tt.cost, tt.tokens)
+		}
+	}
+}
+
+// TestParts: a draft is prose and code by its fences, and nothing of either is lost.
+func TestParts(t *testing.T) {
+	for _, c := range []struct {
+		draft string
+		want  []part
+	}{
+		{"It is 5.", []part{{false, "It is 5."}}},
+		{"Here:\n\na.go:1\n```go\n\tx := 1\n```\n\nAlso: b.go:2", []part{{false, "Here:\n\na.go:1"},
+			{true, "\tx := 1"}, {false, "Also: b.go:2"}}},
+		{"```\na\n```\n```\nb\n```", []part{{true, "a"}, {true, "b"}}},
+		{"open\n```\nrest ``` in a line\n", []part{{false, "open"}, {true, "rest ``` in a line"}}},
+	} {
+		if got := parts(c.draft); !slices.Equal(got, c.want) {
+			t.Errorf("%q: %v, want %v", c.draft, got, c.want)
 		}
 	}
 }

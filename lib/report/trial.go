@@ -241,8 +241,30 @@ var trialText string
 var trialTemplate = template.Must(template.New("trial").Funcs(template.FuncMap{
 	"flat": func(s string) string {
 		return text.Line(s, 0)
-	}, "clock": clock, "show": text.Visible, "inc": func(i int) int { return i + 1 },
+	}, "clock": clock, "show": text.Visible, "inc": func(i int) int { return i + 1 }, "parts": parts,
 }).Parse(trialText))
+
+// part is a piece of a draft: prose, or the inside of a fence, which a chat shows as code.
+type part struct {
+	Code bool
+	Text string
+}
+
+// parts splits a draft at its fences. A fence that is never closed runs to the end.
+func parts(draft string) []part {
+	var all []part
+	code := false
+	for _, piece := range strings.Split("\n"+draft, "\n```") {
+		if code {
+			_, piece, _ = strings.Cut(piece, "\n") // the language
+		}
+		if strings.TrimSpace(piece) != "" {
+			all = append(all, part{code, strings.Trim(piece, "\n")})
+		}
+		code = !code
+	}
+	return all
+}
 
 // Page returns the trial as an HTML page: no scripts, no external resources.
 func (t *Trial) Page() Printer {
