@@ -77,6 +77,9 @@ func runBlock(t *testing.T, dir, block string) (ran int) {
 		if err != nil && (exit == nil || exit.ExitCode() != 1) {
 			t.Errorf("%s: %v\n%s", command, err, out)
 		}
+		if strings.Contains(string(out), "no place for bad_path") {
+			t.Errorf("%s: no false citation was planted\n%s", command, out)
+		}
 		if w, g := lines(want), lines(string(out)); want != "" && !slices.Equal(w, g) {
 			t.Errorf("%s\nprints\n%s\nnot\n%s", command, out, want)
 		}

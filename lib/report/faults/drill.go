@@ -96,7 +96,11 @@ func (d *Drill) one(good Record, of string, line int64) error {
 	}
 	all[0].Drill.Planted = len(all) - 1
 	if len(passed) > 0 {
-		d.Say("%s: it has no place for %s", of, strings.Join(passed, " "))
+		why := ""
+		if len(good.EvidenceRefs) > 0 && len(d.targets(good.EvidenceRefs)) == 0 {
+			why = "; none of the lines that it cites is in the folder: --codebase names another"
+		}
+		d.Say("%s: it has no place for %s%s", of, strings.Join(passed, " "), why)
 	}
 	for _, r := range all {
 		if err := d.write(r); err != nil {

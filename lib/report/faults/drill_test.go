@@ -310,6 +310,9 @@ func TestNoPlace(t *testing.T) {
 	if len(notes) != 1 || !strings.Contains(notes[0], "stdin:1: it has no place for bad_path bad_line") {
 		t.Errorf("notes %q", notes)
 	}
+	if !strings.HasSuffix(notes[0], "--codebase names another") {
+		t.Errorf("the note does not say why: %q", notes)
+	}
 	_, err := (&Drill{Root: root}).Plant(good(), "bad_hair", "of", 1)
 	if status, _ := sysexit.Of(err); status != sysexit.Usage {
 		t.Errorf("no such kind: %v", err)
