@@ -18,8 +18,9 @@ import (
 
 // Patch makes the change of code that an item of an inbox asks for, as a fix whose patch waits for a merge.
 // The return is in the words of code alone: that there is a patch, and of how many files. The error is
-// agent.ErrNothing if nothing was changed. The caller has set its budget aside.
-func Patch(ctx context.Context, t *thread.Thread, options Box) (ret *draft.Return, err error) {
+// agent.ErrNothing if nothing was changed. The caller has set its budget aside. Asked again with the same
+// id, after a kill, it takes or continues the fix that it began.
+func Patch(ctx context.Context, t *thread.Thread, id string, options Box) (ret *draft.Return, err error) {
 	options.Out, options.Err = io.Discard, io.Discard
 	b, err := Open(ctx, t.Codebase, options)
 	if err != nil {
@@ -33,11 +34,11 @@ func Patch(ctx context.Context, t *thread.Thread, options Box) (ret *draft.Retur
 	for _, n := range t.Notes {
 		task = append(task, "An operator adds: "+n.Text)
 	}
-	r, err := b.Start(ctx, Request{Type: Fix, Task: strings.Join(task, "\n\n")})
+	r, err := b.once(ctx, Request{Type: Fix, Task: strings.Join(task, "\n\n"), For: id})
 	if err != nil {
 		return nil, err
 	}
-	if r.State.Status != run.Review {
+	if s := r.State.Status; s != run.Review && s != run.Proposed && s != run.Merged {
 		return nil, fmt.Errorf("run %s changed no file: %w", idOf(r.Meta.RunName), agent.ErrNothing)
 	}
 	patch, err := b.home.ReadFile("runs/" + r.Meta.RunName + "/changes.patch")
@@ -54,4 +55,22 @@ func Patch(ctx context.Context, t *thread.Thread, options Box) (ret *draft.Retur
 		InvestigatorRound: 1,
 		ResearchNotes:     "Run " + r.Meta.RunName + " in " + b.Checkout + ".", Usage: r.State.Usage,
 	}, nil
+}
+
+// once returns the run that was made for a request before, continued if it did not end, or starts one.
+func (b *Box) once(ctx context.Context, req Request) (*Run, error) {
+	runs, err := b.recent(0)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range runs {
+		switch s := r.State.Status; {
+		case r.Meta.For != req.For:
+		case s == run.Active, s == run.Crashed, s == run.Stalled:
+			return b.Resume(ctx, r.Meta.RunName, "")
+		default:
+			return r, nil
+		}
+	}
+	return b.Start(ctx, req)
 }

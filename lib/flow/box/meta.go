@@ -21,6 +21,7 @@ type Meta struct {
 	RepoSHAStart string `yaml:"repo_sha_start" json:"repo_sha_start"`   // "" if there is no commit
 	Since        string `yaml:"since,omitempty" json:"since,omitempty"` // review: the commit compared with
 	Of           string `yaml:"of,omitempty" json:"of,omitempty"`       // review: the run reviewed
+	For          string `yaml:"for,omitempty" json:"for,omitempty"`     // the dispatcher's run that asked for it
 	// Program is the program started, Version the version installed; "" if unknown.
 	Program    string `yaml:"program,omitempty" json:"program,omitempty"`
 	Version    string `yaml:"program_version,omitempty" json:"program_version,omitempty"`

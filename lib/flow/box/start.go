@@ -27,6 +27,7 @@ type Request struct {
 	Type, Task string
 	Since      string // review: the commit to compare with; "" is HEAD
 	Of         string // review: the run whose patch is reviewed
+	For        string // the dispatcher's run that asks for it, "" for none
 }
 
 // live is a run supervised by this process.
@@ -105,7 +106,7 @@ func (b *Box) born(ctx context.Context, req Request) (*live, string, error) {
 		return nil, "", err
 	}
 	l.meta = &Meta{Type: req.Type, Task: strings.ToValidUTF8(req.Task, "\ufffd"), Slug: slug(req.Task),
-		RepoSHAStart: head, Since: req.Since, Of: req.Of}
+		RepoSHAStart: head, Since: req.Since, Of: req.Of, For: req.For}
 	l.meta.Program, l.meta.Version = proc.Version(agentOf(b.Config).Program())
 	return l, diff, b.locked(ctx, "births.lock", l.create)
 }
