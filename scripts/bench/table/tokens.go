@@ -156,7 +156,7 @@ func (b *investigations) measure(g *group) error {
 // investigation counts what is read of the item in a row of the list, and what it
 // would be with its whole record.
 func (b *investigations) investigation(row string) (read, whole int, err error) {
-	id := strings.Fields(row)[1]
+	id := strings.Fields(row)[0]
 	record, err := b.output("tri-approve", "show", id, "--json")
 	if err != nil {
 		return 0, 0, err
