@@ -4,7 +4,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"tri/lib/base/cli"
@@ -41,7 +40,7 @@ again. If a post had started, tri-reply first searches the chat for it.
 }
 
 func save(c *cli.Call) error {
-	if f, ok := c.Out.(*os.File); ok && term.Is(f) {
+	if term.Is(c.Out) {
 		return cli.Usagef("a copy is not for a terminal: tri backup >tri.tar.gz")
 	}
 	home, err := durable.OpenHome(c.String("home"))
@@ -57,7 +56,7 @@ func take(c *cli.Call) (backup.Restored, error) {
 	if from := c.String("from-copy"); from != "" {
 		return backup.FromCopy(from, c.Args[0], time.Now())
 	}
-	if f, ok := c.In.(*os.File); ok && term.Is(f) {
+	if term.Is(c.In) {
 		return backup.Restored{}, sysexit.With(sysexit.NoInput,
 			fmt.Errorf("no copy on standard input: tri restore DIR <tri.tar.gz"))
 	}

@@ -10,6 +10,7 @@ import (
 	"tri/lib/base/sandbox"
 	"tri/lib/base/sandbox/probe"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/term"
 )
 
 func main() { cli.Main(program) }
@@ -57,7 +58,7 @@ Agents run in the same sandbox.
 		status, _, err := sandbox.Run(c.Context, sandbox.Spec{
 			Argv: c.Args[1:], Env: environment(home), Dir: c.Args[0], Write: c.Bool("write"),
 			Home: home, Hidden: c.Strings("hide"), Read: c.Strings("read"), Reach: c.Strings("reach"),
-		}, c.In, c.Out, c.Err)
+		}, c.In, term.File(c.Out), c.Err)
 		if err != nil || status == 0 {
 			return err
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"tri/lib/base/sysexit"
+	"tri/lib/base/term"
 	"tri/lib/base/text"
 	"tri/schemas"
 )
@@ -103,7 +104,7 @@ func Main(p Program) {
 		// order.
 		runtime.LockOSThread()
 	}
-	os.Exit(Run(p, os.Args, os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(Run(p, os.Args, os.Stdin, term.Screen(os.Stdout), os.Stderr))
 }
 
 // Run runs p and returns its exit status.

@@ -15,9 +15,12 @@ import (
 	"tri/lib/base/sysexit"
 )
 
+// file is an *os.File, or a screen over one.
+type file interface{ Fd() uintptr }
+
 // Is reports whether a reader or writer is a terminal.
 func Is(end any) bool {
-	f, ok := end.(*os.File)
+	f, ok := end.(file)
 	if !ok {
 		return false
 	}
@@ -74,7 +77,7 @@ func Age(at, now time.Time) string {
 
 // Width returns the number of columns of a terminal; 80 if it is unknown.
 func Width(end any) int {
-	if f, ok := end.(*os.File); ok {
+	if f, ok := end.(file); ok {
 		if size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil && size.Col > 0 {
 			return int(size.Col)
 		}

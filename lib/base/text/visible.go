@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -34,6 +35,28 @@ func Visible(s string) string {
 			b.WriteString(s[at : at+size])
 		}
 		at += size
+	}
+	return b.String()
+}
+
+// Escape returns s with the characters beyond ASCII that Visible would escape written as in JSON: as
+// \u202e, or as a surrogate pair. An invalid byte becomes \ufffd.
+func Escape(s string) string {
+	if strings.IndexFunc(s, func(r rune) bool { return r >= 0x7f }) < 0 {
+		return s
+	}
+	var b strings.Builder
+	rs := []rune(s)
+	for i, r := range rs {
+		switch {
+		case r < 0x7f || !hidden(rs, i):
+			b.WriteRune(r)
+		case r > 0xFFFF:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
 	}
 	return b.String()
 }

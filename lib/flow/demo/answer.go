@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"tri/lib/base/sysexit"
+	"tri/lib/base/term"
 	"tri/lib/record/thread"
 )
 
@@ -44,7 +45,7 @@ func (d *demo) decide(ctx context.Context) error {
 	}
 	d.command(d.shell(pipe{steps: [][]string{approve}}))
 	c := d.program(ctx, approve)
-	c.Stdin, c.Stdout, c.Stderr = d.In, d.Out, d.Err
+	c.Stdin, c.Stdout, c.Stderr = d.In, term.File(d.Out), d.Err
 	err := c.Run()
 	exit := new(exec.ExitError)
 	if errors.As(err, &exit) && exit.ExitCode() == sysexit.No {

@@ -108,7 +108,8 @@ func (c *Commands) tmuxAttach(ctx context.Context, id string, write bool) error 
 		args = append(args, "-r")
 	}
 	cmd := exec.CommandContext(ctx, "tmux", args...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = c.In, c.Out, c.Out, withoutTmux()
+	out := term.File(c.Out)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = c.In, out, out, withoutTmux()
 	if err := cmd.Run(); err != nil && ctx.Err() == nil {
 		err = sysexit.With(sysexit.Unavailable, fmt.Errorf("attach to session %s: %w", id, err))
 		return sysexit.Hint(err, "tri-escalate attach "+id+" | cat shows the transcript")

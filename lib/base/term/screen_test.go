@@ -1,0 +1,37 @@
+package term
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// What could act on a terminal is written as JSON writes it, also if it comes in two pieces.
+func TestScreen(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{"\"a\u009b2J\u202eb\"\n", `"a\u009b2J\u202eb"` + "\n"},
+		{"tag \U000e0041 cut \xc2", `tag \udb40\udc41 cut `}, // what never becomes a character is not written
+		{"bad \xff\x9b.", `bad ��.`},
+		{"\x1b[1mwörld 👩‍🚀 ❤️\x1b[0m", "\x1b[1mwörld 👩‍🚀 ❤️\x1b[0m"},
+	} {
+		for size := 1; size <= len(c.in); size += len(c.in) - 1 {
+			f, err := os.Create(filepath.Join(t.TempDir(), "tty"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := &screen{File: f}
+			for rest := c.in; rest != ""; rest = rest[min(size, len(rest)):] {
+				if n, err := s.Write([]byte(rest[:min(size, len(rest))])); n != min(size, len(rest)) || err != nil {
+					t.Fatal(n, err)
+				}
+			}
+			got, err := os.ReadFile(f.Name())
+			if size == 1 && c.in[0] == '\x1b' {
+				continue // an emoji's parts have a meaning only together
+			}
+			if string(got) != c.want || err != nil {
+				t.Errorf("%q by %d: %q %v, want %q", c.in, size, got, err, c.want)
+			}
+		}
+	}
+}
