@@ -201,7 +201,14 @@ func (k *Keeper) Key(do, name string) error {
 		return err
 	}
 	if do == "remove" {
-		return k.Secrets.Remove(p.SecretName(variable))
+		if p.Model == nil || p.Model.Env[variable] == "" {
+			return k.Secrets.Remove(p.SecretName(variable))
+		}
+		delete(p.Model.Env, variable)
+		if err := k.Secrets.Remove(p.SecretName(variable)); err != nil && k.Secrets.Has(p.SecretName(variable)) {
+			return err
+		}
+		return k.put(p, variable+" removed")
 	}
 	if do != "set" {
 		return sysexit.With(sysexit.Usage, fmt.Errorf("key %q: want set, list or remove", text.Line(do, 20)))

@@ -240,6 +240,21 @@ func TestEffective(t *testing.T) {
 	}
 }
 
+// The key of the configuration, or of the environment, goes to no server that a persona names.
+func TestKeyStaysWithItsServer(t *testing.T) {
+	cfg := config.Default().Validator
+	cfg.Agent, cfg.API, cfg.Model, cfg.KeyFile = "api", config.Anthropic, "m", "/keys/a"
+	cfg.Complete()
+	for url, want := range map[string]string{"": "env ANTHROPIC_API_KEY", "https://other.example": "none"} {
+		p := Defaults()[0]
+		p.Model = &Model{BaseURL: url}
+		a, src, _, err := Effective(&p, cfg, nil, func(string) string { return "k" })
+		if err != nil || src.Key != want || (want == "none") != (a.KeyEnv == "" && a.KeyFile == "") {
+			t.Errorf("%q: %s, %q, %q, %v, want %s", url, src.Key, a.KeyEnv, a.KeyFile, err, want)
+		}
+	}
+}
+
 func TestNoSecret(t *testing.T) {
 	_, s := newStore(t)
 	p := Defaults()[0]

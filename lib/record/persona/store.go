@@ -67,13 +67,14 @@ func Put(h *durable.Home, s *secret.Store, p *Persona, now time.Time) error {
 		p.CreatedAt = p.UpdatedAt
 	}
 	p.fill()
-	for name, value := range p.Clear() {
+	clear := p.Clear()
+	if err := p.check(); err != nil {
+		return sysexit.With(sysexit.Data, fmt.Errorf("persona %q: %w", text.Line(p.Name, 40), err))
+	}
+	for name, value := range clear {
 		if err := s.Set(p.SecretName(name), value); err != nil {
 			return err
 		}
-	}
-	if err := p.check(); err != nil {
-		return sysexit.With(sysexit.Data, fmt.Errorf("persona %q: %w", text.Line(p.Name, 40), err))
 	}
 	b, err := Marshal(p)
 	if err != nil {
@@ -213,6 +214,9 @@ func Effective(p *Persona, cfg config.Agent, s *secret.Store,
 		if name, value, _ := strings.Cut(kv, "="); name == a.KeyEnv && a.Agent == "api" {
 			a.KeyValue, src.Key, src.From["key"] = value, "secret "+p.SecretName(name), "persona"
 		}
+	}
+	if a.BaseURL != cfg.BaseURL && src.From["base_url"] == "persona" && src.Key == "" {
+		a.KeyEnv, a.KeyFile = "", "" // a key goes to no server but the one that it was configured for
 	}
 	switch {
 	case a.Agent != "api" || src.Key != "":
