@@ -198,6 +198,10 @@ func (j *Judge) One(ctx context.Context, s lens.Subject) (*discussion.Discussion
 		return nil, sysexit.With(sysexit.TempFail, fmt.Errorf("discussion %s: %w", d.ID, err))
 	}
 	defer own.End()
+	// Another process may have ended the discussion before this one had the lock.
+	if last, n, err := j.earlier(s); err != nil || n != attempts {
+		return last, err
+	}
 	t, err := j.table(s)
 	if err != nil {
 		return nil, err

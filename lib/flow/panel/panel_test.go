@@ -242,6 +242,32 @@ func TestOneProcess(t *testing.T) {
 	}
 }
 
+// TestEndedMeanwhile: a discussion that another process ended, after this one looked for it and before it
+// had the lock, is returned and not recorded again.
+func TestEndedMeanwhile(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	j, _ := judge(t, t.TempDir())
+	s, err := j.subject([]byte(`{"finding":{"path":"a.go","lines":"1","signal":"TODO"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, asked := j.Now, 0
+	j.Now = func() time.Time {
+		if asked++; asked == 1 {
+			if _, err := j.One(context.Background(), s); err != nil {
+				t.Error(err)
+			}
+		}
+		return now()
+	}
+	if _, err := j.One(context.Background(), s); err != nil {
+		t.Fatal(err)
+	}
+	if _, n, err := j.earlier(s); n != 1 || err != nil {
+		t.Errorf("%d discussions, %v, want 1", n, err)
+	}
+}
+
 // TestHostile: what a subject says reaches a prompt inside a fence alone, and no id or file name.
 func TestHostile(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
