@@ -226,12 +226,21 @@ func (s *supervisor) live(ctx context.Context, i int, isReady func()) (ended str
 			text.Timestamp(time.Now()), ""
 	})
 	go s.awaitReady(p, i, isReady)
-	select {
-	case <-p.ended:
-	case <-ctx.Done():
-		p.stop(patience)
+	every := time.NewTicker(time.Minute)
+	defer every.Stop()
+	for {
+		select {
+		case <-p.ended:
+		case <-ctx.Done():
+			p.stop(patience)
+		case <-every.C:
+			if err := shorten(s.Home, log, logDir+"/"+st.Name+".log"); err != nil {
+				s.Say("stage %s: %v", st.Name, err)
+			}
+			continue
+		}
+		return p.outcome()
 	}
-	return p.outcome()
 }
 
 // awaitReady marks a stage as up when it holds its lock, or, if its lock is unknown, when it has run for a
@@ -266,20 +275,32 @@ func (s *supervisor) holdsLock(pid int, lock string) bool {
 	return holder == pid || errors.Is(err, errors.ErrUnsupported) && s.Home.Exists(lock)
 }
 
-// maxLog is the size, in bytes, above which a stage's log is rotated when the stage starts.
+// maxLog is the size of a stage's log, in bytes, above which shorten moves it away.
 const maxLog = 8 << 20
 
 // openLog opens logs/<stage>.log, the stage's standard error.
 func openLog(h *durable.Home, stage string) (*os.File, error) {
 	name := logDir + "/" + stage + ".log"
-	if info, err := h.Root().Stat(name); err == nil && info.Size() > maxLog {
-		if err := h.Move(name, name+".1"); err != nil {
-			return nil, err
-		}
-	}
 	f, err := h.Root().OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, sysexit.With(sysexit.IO, fmt.Errorf("open %s: %w", filepath.Base(name), err))
 	}
+	if err := shorten(h, f, name); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
 	return f, nil
+}
+
+// shorten copies a log above maxLog to <name>.1 and empties it. The stage appends to the same file, so it
+// goes on at the beginning; a line that it writes in between is lost.
+func shorten(h *durable.Home, log *os.File, name string) error {
+	info, err := log.Stat()
+	if err != nil || info.Size() <= maxLog {
+		return err
+	}
+	text, err := h.Root().ReadFile(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(h.Swap(name+".1", text), log.Truncate(0))
 }

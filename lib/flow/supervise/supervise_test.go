@@ -19,6 +19,38 @@ import (
 	"tri/lib/base/sysexit"
 )
 
+// A log above maxLog is emptied while its stage has it open, and what it held is beside it.
+func TestShorten(t *testing.T) {
+	h, err := durable.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	if err := h.MkdirAll(logDir); err != nil {
+		t.Fatal(err)
+	}
+	log, err := openLog(h, "watch")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	name, long := logDir+"/watch.log", strings.Repeat("x", maxLog+1)
+	if _, err := log.WriteString(long); err != nil {
+		t.Fatal(err)
+	}
+	if err := shorten(h, log, name); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := log.WriteString("more\n"); err != nil {
+		t.Fatal(err)
+	}
+	now, err := h.Root().ReadFile(name)
+	before, err2 := h.Root().ReadFile(name + ".1")
+	if string(now) != "more\n" || string(before) != long || err != nil || err2 != nil {
+		t.Errorf("%d and %d bytes, %v, %v", len(now), len(before), err, err2)
+	}
+}
+
 // patient is how long a test waits for what must come; only a failure takes it.
 const patient = 30 * time.Second
 
