@@ -125,7 +125,7 @@ func command(name, args, usage string, do func(*cli.Call, *desk) error, flags ..
 		cli.String("codebase", "`NAME` or folder of a codebase (default the first of the configuration)"),
 		cli.As("decide as"), cli.Bool("json", "write records"))
 	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Run: func(c *cli.Call) error {
-		home, cfg, err := config.Home(durable.Open, c.String("home"), c.String("config"))
+		home, cfg, err := config.Home(durable.OpenHome, c.String("home"), c.String("config"))
 		if err != nil {
 			return err
 		}

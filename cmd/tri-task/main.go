@@ -112,7 +112,7 @@ func command(name, args, usage string, do func(*cli.Call, *desk) error, flags ..
 		cli.Home("use the home"), cli.Config(), cli.As("decide as"), cli.Bool("json", "write records"))
 	p := cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Stays: name == "tail",
 		Run: func(c *cli.Call) error {
-			home, cfg, err := config.Home(durable.Open, c.String("home"), c.String("config"))
+			home, cfg, err := config.Home(durable.OpenHome, c.String("home"), c.String("config"))
 			if err != nil {
 				return err
 			}
@@ -131,7 +131,7 @@ func command(name, args, usage string, do func(*cli.Call, *desk) error, flags ..
 }
 
 func complete(c *cli.Call) error {
-	home, err := durable.Open("")
+	home, err := durable.OpenHome("")
 	if err != nil {
 		return err
 	}
