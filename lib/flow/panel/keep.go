@@ -201,11 +201,12 @@ func (k *Keeper) Key(do, name string) error {
 		return err
 	}
 	if do == "remove" {
+		secret := p.SecretName(variable)
 		if p.Model == nil || p.Model.Env[variable] == "" {
-			return k.Secrets.Remove(p.SecretName(variable))
+			return k.Secrets.Remove(secret)
 		}
 		delete(p.Model.Env, variable)
-		if err := k.Secrets.Remove(p.SecretName(variable)); err != nil && k.Secrets.Has(p.SecretName(variable)) {
+		if err := k.Secrets.Remove(secret); err != nil && k.Secrets.Has(secret) {
 			return err
 		}
 		return k.put(p, variable+" removed")
