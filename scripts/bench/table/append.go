@@ -29,7 +29,7 @@ func (b *bench) durable() error {
 		return err
 	}
 	defer bare.Close()
-	line := []byte(message(1, "m1", "how many partitions should I make, and how large should each be?", 0))
+	line := []byte(message("m1", "how many partitions should I make, and how large should each be?", 0))
 	give := func(int64) ([]byte, error) { return line, nil }
 	synced := func() error {
 		_, err := bare.Write(line)

@@ -1,11 +1,11 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // dispatch measures the dispatcher beside closed threads: how long it takes to
@@ -19,24 +19,25 @@ func (b *bench) dispatch() error {
 	}
 	for _, n := range sizes {
 		dir := filepath.Join(b.work, "dispatch")
-		home, code, none, some := filepath.Join(dir, "home"), filepath.Join(dir, "code"),
-			filepath.Join(dir, "none"), filepath.Join(dir, "some")
-		if err := errors.Join(threads(home, n), codebase(code), os.WriteFile(none, nil, 0o600),
-			os.WriteFile(some, []byte(remarks(events, n)), 0o600)); err != nil {
+		home, code := filepath.Join(dir, "home"), filepath.Join(dir, "code")
+		if err := codebase(code); err != nil {
+			return err
+		}
+		if err := b.threads(home, code, n); err != nil {
 			return err
 		}
 		start, each := b.sized("start", seconds, n, "threads"),
 			b.sized("event in a closed thread", seconds, n, "threads")
 		memory := b.sized("memory", bytesOf, n, "threads")
-		for range b.rounds {
+		for round := range b.rounds {
 			var t [2]took
-			for i, file := range []string{none, some} {
-				if err := forget(home); err != nil {
+			for i := range t {
+				if err := remark(filepath.Join(home, classifiedLog), i*events, n, round); err != nil {
 					return err
 				}
 				var err error
 				if t[i], err = process(nil, b.ours("tri-dispatch"), "--once", "--home", home, "--codebase",
-					code, file); err != nil {
+					code, filepath.Join(home, classifiedLog)); err != nil {
 					return err
 				}
 			}
@@ -51,25 +52,27 @@ func (b *bench) dispatch() error {
 	return nil
 }
 
-// forget takes away what the dispatcher of the round before has read.
-func forget(home string) error {
-	for _, name := range []string{"dispatch.ndjson", "dispatch.json"} {
-		if err := os.RemoveAll(filepath.Join(home, name)); err != nil {
-			return err
-		}
+// remark appends n classified events in closed threads, which ask nothing.
+func remark(log string, n, closed, round int) error {
+	f, err := os.OpenFile(log, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
 	}
-	return nil
-}
-
-// remarks are classified events in closed threads, which ask nothing.
-func remarks(n, closed int) string {
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
 	var b strings.Builder
 	for i := range n {
-		line := message(i, fmt.Sprint("r", i), "that was it", int64(b.Len()))
-		line = strings.Replace(line, `"thread_id":null`,
-			fmt.Sprintf(`"thread_id":%q`, closedID(i*7919%closed)), 1)
+		line := inThread(message(fmt.Sprintf("r%d-%d", round, i), "that was it", info.Size()+int64(b.Len())),
+			closedID(i*7919%closed))
 		b.WriteString(strings.TrimSuffix(line, "}\n"))
-		b.WriteString(`,"is_bot_mention":false,"is_question":false,"is_ack_or_emoji":false,"is_internal_chatter":false,"mentions_thread_with_inflight":false,"classification":"ambient","classifier_confidence":0.8,"classifier_version":"x","classified_at":"2026-11-21T10:00:00Z","reasons":["nothing-asked"]}` + "\n")
+		fmt.Fprintf(&b, `,"is_bot_mention":false,"is_question":false,"is_ack_or_emoji":false,`+
+			`"is_internal_chatter":false,"mentions_thread_with_inflight":false,"classification":"ambient",`+
+			`"classifier_confidence":0.8,"classifier_version":"x","classified_at":%q,"reasons":["nothing-asked"]}`+"\n",
+			time.Now().UTC().Format(time.RFC3339))
 	}
-	return b.String()
+	_, err = f.WriteString(b.String())
+	return err
 }

@@ -7,11 +7,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
-	"tri/lib/base/durable"
 	"tri/lib/record/event"
-	"tri/lib/record/thread"
 )
 
 // draft measures the time from a line appended to events.ndjson to its draft offered
@@ -42,10 +41,13 @@ const drafting = "tri-classify | tri-dispatch"
 
 func drafts(g *group, b *bench, dir string, closed, samples int) error {
 	home, code := filepath.Join(dir, "home"), filepath.Join(dir, "code")
-	if err := errors.Join(threads(home, closed), codebase(code)); err != nil {
+	if err := codebase(code); err != nil {
 		return err
 	}
-	log, out := filepath.Join(home, "events.ndjson"), filepath.Join(home, "events-classified.ndjson")
+	if err := b.threads(home, code, closed); err != nil {
+		return err
+	}
+	log, out := filepath.Join(home, eventLog), filepath.Join(home, classifiedLog)
 	for _, argv := range [][]string{
 		{b.ours("tri-classify"), "--follow", "--out", out, log},
 		{b.ours("tri-dispatch"), "--home", home, "--codebase", code, out},
@@ -74,44 +76,60 @@ func drafts(g *group, b *bench, dir string, closed, samples int) error {
 	return nil
 }
 
-// threads makes a home with closed threads and logs that are empty. Nothing is
-// synced: it can be made again.
-func threads(home string, closed int) error {
-	h, err := durable.Open(home)
-	if err != nil {
+// threads makes a home with closed threads: each was opened by a question whose asker said
+// "never mind" at once, so that nothing was investigated. It is not synced: it can be made again.
+func (b *bench) threads(home, code string, closed int) error {
+	if err := os.MkdirAll(home, 0o700); err != nil {
 		return err
 	}
-	defer h.Close()
+	var events strings.Builder
 	for n := range closed {
-		t := thread.Thread{Key: event.Key("local", "dev", closedID(n)), Status: thread.Closed,
-			PendingMessageIDs: []string{}}
-		b, err := t.Marshal()
-		if err != nil {
-			return err
-		}
-		path := filepath.Join(home, thread.ClosedPath(t.Key))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700),
-			os.WriteFile(path, b, 0o600)); err != nil {
-			return err
+		id, who := closedID(n), fmt.Sprintf(`"id":"u%d"`, n)
+		for i, text := range []string{fmt.Sprintf("where is RetryLimit%03d set?", n%100), "never mind"} {
+			line := message(fmt.Sprint(id, strings.Repeat("w", i)), text, int64(events.Len()))
+			line = strings.Replace(line, `"id":"ana"`, who, 1)
+			if i > 0 {
+				line = inThread(line, id)
+			}
+			events.WriteString(line)
 		}
 	}
 	for name, text := range map[string]string{
-		"events.ndjson": "", "events-classified.ndjson": "",
+		eventLog: events.String(), classifiedLog: "",
 		"config.yaml": "budget: {investigations_per_day: 0, investigations_per_person_per_day: 0}\n",
 	} {
 		if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o600); err != nil {
 			return err
 		}
 	}
-	return nil
+	out := filepath.Join(home, classifiedLog)
+	if _, err := process(nil, b.ours("tri-classify"), "--out", out, filepath.Join(home, eventLog)); err != nil {
+		return err
+	}
+	_, err := process(nil, b.ours("tri-dispatch"), "--once", "--home", home, "--codebase", code, out)
+	if err != nil {
+		return err
+	}
+	left, err := filepath.Glob(filepath.Join(home, "closed", "*", "*.json"))
+	if len(left) != closed {
+		err = errors.Join(err, fmt.Errorf("%d of %d threads were closed", len(left), closed))
+	}
+	return err
 }
+
+const eventLog, classifiedLog = "events.ndjson", "events-classified.ndjson"
 
 // closedID is the id of the first message of a closed thread.
 func closedID(n int) string { return fmt.Sprint("c", n) }
 
+// inThread returns a message that answers in the thread of another.
+func inThread(line, id string) string {
+	return strings.Replace(line, `"thread_id":null`, fmt.Sprintf(`"thread_id":%q`, id), 1)
+}
+
 // codebase makes one of 100 files.
 func codebase(dir string) error {
-	if err := os.Mkdir(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
 	for n := range 100 {
@@ -137,7 +155,7 @@ func ask(home, log string, n int) (time.Duration, error) {
 		return 0, err
 	}
 	id := fmt.Sprint("q", n)
-	line := message(n, id, fmt.Sprintf("where is RetryLimit%03d set?", n%100), info.Size())
+	line := message(id, fmt.Sprintf("where is RetryLimit%03d set?", n%100), info.Size())
 	decisions := filepath.Join(home, "decisions.ndjson")
 	key := []byte(`"key":"` + event.Key("local", "dev", id) + `"`)
 	began := time.Now()

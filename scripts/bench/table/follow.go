@@ -74,13 +74,14 @@ func appendEvent(log string, n int) (began time.Time, err error) {
 	}
 	defer f.Close()
 	began = time.Now()
-	_, err = f.WriteString(message(n, fmt.Sprint("f", n), "where is the limit of retries set?", 0))
+	_, err = f.WriteString(message(fmt.Sprint("f", n), "where is the limit of retries set?", 0))
 	return began, err
 }
 
 // message is a line of a log: a message of chat dev.
-func message(n int, id, content string, seq int64) string {
-	return fmt.Sprintf(`{"seq":%d,"platform":"local","chat_id":"dev","chat_name":"dev","message_id":%q,"create_time":"2026-11-21T10:%02d:%02dZ","msg_type":"text","content":%q,"thread_id":null,"sender":{"id":"ana","type":"user"},"mentions":[]}`+"\n", seq, id, n/60%60, n%60, content)
+func message(id, content string, seq int64) string {
+	return fmt.Sprintf(`{"seq":%d,"platform":"local","chat_id":"dev","chat_name":"dev","message_id":%q,"create_time":%q,"msg_type":"text","content":%q,"thread_id":null,"sender":{"id":"ana","type":"user"},"mentions":[]}`+"\n", seq, id,
+		time.Now().UTC().Format(time.RFC3339), content)
 }
 
 // follower is a program that follows a log, and what it prints.
