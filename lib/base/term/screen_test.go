@@ -3,6 +3,7 @@ package term
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -20,8 +21,8 @@ func TestScreen(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := &screen{File: f}
-			for rest := c.in; rest != ""; rest = rest[min(size, len(rest)):] {
-				if n, err := s.Write([]byte(rest[:min(size, len(rest))])); n != min(size, len(rest)) || err != nil {
+			for part := range slices.Chunk([]byte(c.in), size) {
+				if n, err := s.Write(part); n != len(part) || err != nil {
 					t.Fatal(n, err)
 				}
 			}
