@@ -34,6 +34,7 @@ type bench struct {
 	runs   atomic.Int64
 	say    strings.Builder
 	shadow bool
+	chat   string // of the events to come
 
 	mention bool // the events to come mention us
 	quotes  string
@@ -56,14 +57,14 @@ func newBench(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { log.Close() })
-	return &bench{t: t, home: h, cfg: cfg, log: log}
+	return &bench{t: t, home: h, cfg: cfg, log: log, chat: "dev"}
 }
 
 // add appends an event; a root with "~" before it was inferred.
 func (b *bench) add(id, sender, root, class, text string) {
 	seq := b.size
 	e := event.Classified{Event: event.Event{
-		Seq: &seq, Platform: "local", ChatID: "dev", ChatName: "dev", MessageID: id,
+		Seq: &seq, Platform: "local", ChatID: b.chat, ChatName: b.chat, MessageID: id,
 		CreateTime: "2026-11-21T10:00:00Z",
 		MsgType:    "text", Content: text, Sender: event.Sender{ID: sender, Type: "user"},
 		Mentions: []string{},
@@ -151,7 +152,7 @@ func (b *bench) run() {
 
 func (b *bench) thread(id string) *thread.Thread {
 	b.t.Helper()
-	t, err := thread.Load(b.home, event.Key("local", "dev", id))
+	t, err := thread.Load(b.home, event.Key("local", b.chat, id))
 	if err != nil {
 		b.t.Fatal(err)
 	}

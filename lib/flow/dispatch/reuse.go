@@ -15,18 +15,26 @@ import (
 	"tri/lib/judge/questiontype"
 	"tri/lib/record/decision"
 	"tri/lib/record/draft"
+	"tri/lib/record/memory"
 	"tri/lib/record/outbox"
 	"tri/lib/record/run"
 	"tri/lib/record/thread"
 	"tri/lib/record/verdict"
 )
 
+// question is the words of one, and who may read its answer.
+type question struct {
+	audience
+	words string
+}
+
 // answer is an answer that a person approved and that was posted.
 type answer struct {
-	words, codebase string // of the question
-	runID           string // the run that found it
-	key             string
-	cycle           int
+	question
+	n     int64  // of its offer
+	runID string // the run that found it
+	key   string
+	cycle int
 
 	text, at, by string
 }
@@ -35,8 +43,10 @@ type answer struct {
 type reuse struct {
 	quiet
 	Options
-	asked map[asked]*answer  // offers, by cycle
-	given map[string]*answer // posted answers, by codebase and words
+	memory  *memory.Fold
+	asked   map[asked]*answer    // offers, by cycle
+	given   map[question]*answer // posted answers
+	refused map[question]int64   // the last decision against a draft
 }
 
 type asked struct {
@@ -44,13 +54,18 @@ type asked struct {
 	cycle int
 }
 
-func newReuse(d *Dispatcher) *reuse {
-	return &reuse{Options: d.Options, asked: map[asked]*answer{}, given: map[string]*answer{}}
+func newReuse(d *Dispatcher, m *memory.Fold) *reuse {
+	return &reuse{Options: d.Options, memory: m, asked: map[asked]*answer{}, given: map[question]*answer{},
+		refused: map[question]int64{}}
 }
 
 // recorded keeps an offer. Its question can be recognized again only if it is self-contained: a single
 // message that needs no context.
 func (a *reuse) recorded(r *decision.Record, counts bool) {
+	if was := a.asked[asked{r.Key, r.Cycle}]; counts && was != nil &&
+		(r.Kind == decision.Dismiss || r.Kind == decision.Redo) {
+		a.refused[was.question] = r.N
+	}
 	if !counts || r.Kind != decision.Offer {
 		return
 	}
@@ -58,7 +73,8 @@ func (a *reuse) recorded(r *decision.Record, counts bool) {
 	if r.Meta == nil || r.Target == nil {
 		return
 	}
-	was := &answer{codebase: r.Codebase, runID: r.Meta.InvestigatorTaskID, key: r.Key, cycle: r.Cycle}
+	was := &answer{n: r.N, runID: r.Meta.InvestigatorTaskID, key: r.Key, cycle: r.Cycle}
+	was.audience = audience{Codebase: r.Codebase, Platform: r.Target.Platform, ChatID: r.Target.ChatID}
 	a.asked[asked{r.Key, r.Cycle}] = was
 	if len(r.Sources) != 3 || decision.Sum(r.Sources[2]) != r.Target.QuestionSHA256 {
 		return // not summary, notes and exactly one message
@@ -77,7 +93,7 @@ func (a *reuse) posted(r *outbox.Reply) {
 	given := *was // a copy: a run may be reading the original
 	given.text, given.at, given.by = r.ReplyText, r.PostedAt, r.ApprovedBy
 	if given.words != "" {
-		a.given[given.codebase+"\x00"+given.words] = &given
+		a.given[given.question] = &given
 	}
 }
 
@@ -105,7 +121,26 @@ func (a *reuse) answered(j job, t *thread.Thread) *answer {
 	if !ok {
 		return nil
 	}
-	return a.given[t.Codebase+"\x00"+words]
+	was := a.given[question{audienceOf(t), words}]
+	if was == nil || was.n < a.refused[was.question] || a.forgotten(was) {
+		return nil
+	}
+	return was
+}
+
+// forgotten reports whether the team's memory has an answer and does not use it.
+func (a *reuse) forgotten(was *answer) (out bool) {
+	if err := a.memory.Words(a.Home); err != nil {
+		a.Say("%s: the answer is not reused: %v", was.key, err)
+		return true
+	}
+	for _, e := range a.memory.Entries() {
+		if e.Text == was.text && e.Platform == was.Platform && e.ChatID == was.ChatID &&
+			e.Codebase == was.Codebase {
+			out = e.Out != "" // the latest counts
+		}
+	}
+	return out
 }
 
 // errAnew means that the earlier answer cannot be reused: the question is investigated.

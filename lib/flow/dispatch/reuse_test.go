@@ -15,6 +15,7 @@ import (
 	"tri/lib/record/decision"
 	"tri/lib/record/draft"
 	"tri/lib/record/event"
+	"tri/lib/record/memory"
 	"tri/lib/record/outbox"
 	"tri/lib/record/run"
 	"tri/lib/record/thread"
@@ -46,7 +47,7 @@ func newLibrary(t *testing.T, asked, approver string) *library {
 	}
 	l.reply(outbox.Reply{Key: th.Key, Cycle: th.Cycle, DraftSHA256: th.DraftSHA256, Outcome: outbox.Posted,
 		PostedMessageID: "77", PostedAt: "2026-11-20T09:00:00Z", ReplyText: *th.DraftPending,
-		ApprovedBy: approver})
+		ApprovedBy: approver, ReadBy: []string{approver}, Platform: "local", ChatID: "dev"})
 	l.start()
 	return l
 }
@@ -178,6 +179,26 @@ func TestNotAnsweredBefore(t *testing.T) {
 		}},
 		"corrected": {change: func(l *library) {
 			l.add("3", "cid", "1", event.Ambient, "no, that is wrong, it is 6")
+		}},
+		"another chat": {change: func(l *library) { l.chat = "board" }},
+		"forgotten": {change: func(l *library) {
+			policy := decision.PolicyOf(l.cfg)
+			all, err := memory.Read(l.home, policy)
+			if err != nil || len(all) != 1 {
+				l.t.Fatal(all, err)
+			}
+			if err := memory.Say(l.home, policy,
+				memory.Word{Kind: memory.Forget, By: "boss", ID: all[0].ID}); err != nil {
+				l.t.Fatal(err)
+			}
+		}},
+		"dismissed": {change: func(l *library) {
+			l.add("4", "ben", "", event.Actionable, retried)
+			l.start()
+			if l.thread("4").InvestigatorReturn.Before == nil {
+				l.t.Fatal("not answered before")
+			}
+			l.decide(decision.Dismiss, "4", "")
 		}},
 		"the run is gone": {change: func(l *library) {
 			if err := os.RemoveAll(l.home.Path("runs")); err != nil {

@@ -50,12 +50,13 @@ type subscriber interface {
 
 // attach wires the subscribers, in the order in which they are called.
 func (d *Dispatcher) attach() {
+	hints := newHints(d)
 	d.subscribers = []subscriber{
 		newHold(d),
 		newInbox(d),
-		newReuse(d),
+		newReuse(d, hints.memory),
 		newSpending(d),
-		newHints(d),
+		hints,
 		newReactor(d),
 		newNotices(d),
 		newAuto(d),
