@@ -341,7 +341,7 @@ func (i *inbox) remind(now time.Time) error {
 	for _, e := range i.list.Due(now) {
 		// A card of a known name is not shown again: a kill between the two appends doubles nothing.
 		err := notify.Ask(i.Home, notify.Signal{
-			ID: todo.Signal(e.ID), At: text.Timestamp(now), Kind: notify.Card, By: "tri-dispatch",
+			ID: e.Signal(), At: text.Timestamp(now), Kind: notify.Card, By: "tri-dispatch",
 			Platform: i.Config.Gate.Chat.Platform, ChatID: i.Config.Gate.Chat.ChatID,
 			Title: "Reminder for " + e.By, Text: text.Cut(e.Text, maxCardQuestion),
 		})

@@ -218,7 +218,7 @@ func TestRefusedReminder(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.show(&board{fail: []error{fmt.Errorf("not a member: %w", chat.ErrRefused)}},
-		notify.Signal{ID: todo.Signal("t-1"), Kind: notify.Card, Text: "call"})
+		notify.Signal{ID: (&todo.Entry{Line: todo.Line{ID: "t-1"}}).Signal(), Kind: notify.Card, Text: "call"})
 	missed, err := l.Missed(w.home, start.Add(time.Hour))
 	if err != nil || !strings.Contains(missed["t-1"], "not a member") {
 		t.Errorf("%q %v", missed, err)

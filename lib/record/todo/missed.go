@@ -2,14 +2,20 @@ package todo
 
 import (
 	"cmp"
+	"fmt"
 	"time"
 
 	"tri/lib/base/durable"
 	"tri/lib/record/notify"
 )
 
-// Signal is the id of the signal that shows a reminder.
-func Signal(entry string) string { return "due-" + entry }
+// Signal is the id of the signal that shows a reminder, another one each time.
+func (e *Entry) Signal() string {
+	if e.before == 0 {
+		return "due-" + e.ID
+	}
+	return fmt.Sprintf("due-%s-%d", e.ID, e.before)
+}
 
 // grace is how long a card may take.
 const grace = 2 * time.Minute
@@ -27,7 +33,7 @@ func (l *List) Missed(h *durable.Home, now time.Time) (map[string]string, error)
 	missed := map[string]string{}
 	for _, e := range l.Open("") {
 		at, err := time.Parse(time.RFC3339, e.Due)
-		d := done[Signal(e.ID)]
+		d := done[e.Signal()]
 		switch {
 		case err != nil || at.After(now.Add(-grace)) || d.Outcome == notify.Shown:
 		case d.Outcome != "":

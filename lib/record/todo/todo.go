@@ -56,6 +56,8 @@ type Entry struct {
 	Line
 	DoneAt string `json:"done_at,omitempty"`
 	Told   bool   `json:"told,omitempty"`
+
+	before int // how often it was shown at earlier times
 }
 
 // List is the fold of the log: all entries, the oldest first.
@@ -128,7 +130,9 @@ func (l *List) apply(line Line) {
 		l.Entries = append(l.Entries, Entry{Line: line})
 	case e == nil:
 	case line.Kind == Add:
-		e.Told = e.Told && e.Due == line.Due
+		if e.Told && e.Due != line.Due {
+			e.Told, e.before = false, e.before+1
+		}
 		e.Text, e.Due = line.Text, line.Due
 	case line.Kind == Done:
 		e.DoneAt = cmp.Or(e.DoneAt, line.At)

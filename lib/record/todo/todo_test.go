@@ -118,8 +118,8 @@ func TestMissed(t *testing.T) {
 		lines = append(lines, Line{ID: id, Kind: Told})
 	}
 	l := add(t, h, append(lines, Line{ID: "t-done", Kind: Done, At: "2026-01-01T08:00:00Z"})...)
-	if err := notify.Tell(h, notify.Done{ID: Signal("t-shown"), Outcome: notify.Shown},
-		notify.Done{ID: Signal("t-refused"), Outcome: notify.Refused, Why: "not a member"}); err != nil {
+	if err := notify.Tell(h, notify.Done{ID: "due-t-shown", Outcome: notify.Shown},
+		notify.Done{ID: "due-t-refused", Outcome: notify.Refused, Why: "not a member"}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := l.Missed(h, now)
@@ -137,6 +137,11 @@ func TestMissed(t *testing.T) {
 	l.apply(Line{ID: "t-refused", Kind: Done, At: "2026-01-01T09:00:00Z"})
 	if got, _ := l.Missed(h, now); got["t-refused"] != "" {
 		t.Error("it is done")
+	}
+	l = add(t, h, Line{ID: "t-shown", Kind: Add, Text: "call",
+		Due: now.Add(-5 * time.Minute).Format(time.RFC3339)}, Line{ID: "t-shown", Kind: Told})
+	if got, _ := l.Missed(h, now); got["t-shown"] != "tri-reply has not answered" {
+		t.Errorf("its time was changed after it was shown: %v", got)
 	}
 }
 
