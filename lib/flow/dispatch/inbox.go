@@ -170,7 +170,7 @@ func (i *inbox) complete(n *thread.Noted, line todo.Line, t *thread.Thread) (*th
 	if i.list.Has(n.RunID) { // before a kill
 		return i.input(t, n), nil
 	}
-	if i.list.Has(line.MessageID) {
+	if i.list.Has(t.Key+" "+line.MessageID) || i.list.Has(line.By+" "+line.MessageID) {
 		n.Badge, n.Why = "edited", "the message was carried out before its edit"
 		return i.input(t, n), nil
 	}
@@ -179,7 +179,7 @@ func (i *inbox) complete(n *thread.Noted, line todo.Line, t *thread.Thread) (*th
 		n.Badge, n.Why = "nothing found", "no open entry of the asker is meant"
 		return i.input(t, n), nil
 	}
-	line.ID, line.Kind, line.Run = e.ID, todo.Done, n.RunID
+	line.ID, line.Kind, line.Run, line.Key = e.ID, todo.Done, n.RunID, t.Key
 	if err := i.list.Append(i.Home, line); err != nil {
 		return nil, err
 	}

@@ -241,6 +241,35 @@ func TestListEdited(t *testing.T) {
 	}
 }
 
+// TestSameMessageID: a message of the same id in another chat, is carried out too; an edit of
+// one that an earlier version carried out is not.
+func TestSameMessageID(t *testing.T) {
+	b := newInboxBench(t)
+	b.cfg.WatchedChats = append(b.cfg.WatchedChats, config.Chat{Platform: "local", ChatID: "two", Inbox: true})
+	b.add("1", "ana", "", event.Ambient, "add milk to my list")
+	b.add("2", "ana", "", event.Ambient, "add bread to my list")
+	b.add("50", "ana", "", event.Ambient, "check off milk")
+	b.chat = "two"
+	b.add("1", "ana", "", event.Ambient, "add rice to my list")
+	b.run()
+	b.add("50", "ana", "", event.Ambient, "check off rice")
+	b.run()
+	l, err := todo.Read(b.home)
+	if err != nil || len(l.Open("")) != 1 || l.Open("")[0].Text != "bread" {
+		t.Fatalf("%+v, %v", l.Open(""), err)
+	}
+	old := todo.Line{ID: l.Entries[0].ID, Kind: todo.Undone}
+	if err := l.Append(b.home, old, todo.Line{ID: old.ID, Kind: todo.Done, By: "local:ana",
+		MessageID: "3"}); err != nil {
+		t.Fatal(err)
+	}
+	b.add("3", "ana", "", event.Ambient, "check off bread")
+	b.run()
+	if th := b.thread("3"); th.Badge != "edited" {
+		t.Errorf("%s %s", th.Status, th.Badge)
+	}
+}
+
 // TestSaidThen: a time that a reminder names counts from when it was written.
 func TestSaidThen(t *testing.T) {
 	b := newInboxBench(t)

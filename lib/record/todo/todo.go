@@ -45,7 +45,7 @@ type Line struct {
 	By        string `json:"by"` // platform:sender, or the name of who said it at a terminal
 	Text      string `json:"text,omitempty"`
 	Due       string `json:"due,omitempty"`        // RFC 3339: a reminder
-	Key       string `json:"key,omitempty"`        // of the item that added it
+	Key       string `json:"key,omitempty"`        // of the item that added it, or of a done: that asked for it
 	MessageID string `json:"message_id,omitempty"` // of an add or done: the message that asked for it
 	Run       string `json:"run,omitempty"`        // of a done: the run that it was appended instead of
 	N         int64  `json:"n,omitempty"`          // of the decision that it carries out
@@ -64,7 +64,7 @@ type Entry struct {
 type List struct {
 	Entries []Entry
 	N       int64           // of the last decision that it has
-	runs    map[string]bool // Run and MessageID of its lines of the kind Done
+	runs    map[string]bool // of its lines of the kind Done: see Has
 	off     int64           // bytes of the log that it has
 }
 
@@ -123,7 +123,7 @@ func (l *List) apply(line Line) {
 		if l.runs == nil {
 			l.runs = map[string]bool{}
 		}
-		l.runs[line.Run], l.runs[line.MessageID] = true, true
+		l.runs[line.Run], l.runs[cmp.Or(line.Key, line.By)+" "+line.MessageID] = true, true
 	}
 	switch {
 	case line.Kind == Add && e == nil:
@@ -143,7 +143,8 @@ func (l *List) apply(line Line) {
 	}
 }
 
-// Has reports whether a line of the kind Done was appended instead of a run, or because of a message.
+// Has reports whether a line of the kind Done was appended instead of a run, or because of a message: by
+// is the key of its item and its id. Old lines have no key: the person in its place.
 func (l *List) Has(by string) bool { return by != "" && l.runs[by] }
 
 // Get returns the entry of an id, nil if there is none.
