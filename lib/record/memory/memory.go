@@ -88,29 +88,32 @@ type Entry struct {
 	Kept     bool        `json:"kept,omitempty"` // by a person, after it was proposed or quarantined
 	// Out says why the entry is not used: proposed, forgotten or superseded.
 	Out string `json:"out,omitempty"`
+
+	outAt time.Time // when it was superseded
+	older string    // the id without the chat, which entries had once
 }
 
-// identify sets e's id, and returns the one without the chat, which entries had once.
-func (e *Entry) identify() (older string) {
+// identify sets e's ids.
+func (e *Entry) identify() {
 	h := sha256.New()
 	id := func() string { return "m-" + hex.EncodeToString(h.Sum(nil))[:12] }
 	fmt.Fprintf(h, "%s\x00%s", e.Codebase, e.Text)
 	for _, r := range e.Refs {
 		fmt.Fprintf(h, "\x00%s %s", r.Kind, r.Ref)
 	}
-	older = id()
+	e.older = id()
 	if e.ChatID != "" { // what one chat may see is no other's
 		fmt.Fprintf(h, "\x00in %s %s", e.Platform, e.ChatID)
 	}
 	e.ID = id()
-	return older
 }
 
-// Fold computes the entries from the records of a home, in the order of their logs. Decisions come before
-// the replies and words that refer to them.
+// Fold computes the entries from the records of a home, each log in its order. Decisions come before the
+// replies that refer to them, words at any time.
 type Fold struct {
 	offers  map[string]*decision.Record // by thread and cycle
 	entries map[string]*Entry
+	words   map[string][]Word // of people on an entry, which may not be there yet
 	older   map[string]*Entry // the first of each id without the chat
 	order   []string
 	answers map[string]*Entry // the latest to a question of a chat, and in a thread
@@ -120,7 +123,7 @@ type Fold struct {
 // NewFold returns an empty fold.
 func NewFold() *Fold {
 	return &Fold{offers: map[string]*decision.Record{}, entries: map[string]*Entry{},
-		older: map[string]*Entry{}, answers: map[string]*Entry{}}
+		words: map[string][]Word{}, older: map[string]*Entry{}, answers: map[string]*Entry{}}
 }
 
 func place(key string, cycle int) string { return fmt.Sprintf("%s %d", key, cycle) }
@@ -179,8 +182,9 @@ func (f *Fold) Reply(r *outbox.Reply) {
 		names = append(names, at+asked)
 	}
 	for _, name := range names {
-		if old := f.answers[name]; old != nil && old != added && old.Out == "" {
+		if old := f.answers[name]; old != nil && old != added {
 			old.Out = superseded + added.ID
+			old.outAt, _ = time.Parse(time.RFC3339, r.PostedAt)
 		}
 		f.answers[name] = added
 	}
@@ -230,44 +234,50 @@ func (f *Fold) Word(w *Word) {
 		f.add(e)
 		return
 	}
-	e := cmp.Or(f.entries[w.ID], f.older[w.ID])
-	if e == nil {
-		return
+	f.words[w.ID] = append(f.words[w.ID], *w)
+}
+
+// heed applies what people have said of an entry. What they forgot remains so until they keep it, whatever is
+// approved or superseded; what they kept is not used any more once a later answer supersedes it.
+func (f *Fold) heed(e *Entry) {
+	words := f.words[e.ID]
+	if f.older[e.older] == f.entries[e.ID] && f.entries[e.older] == nil {
+		words = slices.Concat(f.words[e.older], words)
 	}
-	switch w.Kind {
-	case Keep:
-		e.Kept, e.Out = true, ""
-		if !slices.Contains(e.By, w.By) {
+	forgotten := ""
+	for _, w := range words {
+		if w.Kind == Forget {
+			forgotten = "forgotten by " + w.By
+			continue
+		}
+		forgotten, e.Kept, e.Core = "", true, e.Core || w.Kind == Promote
+		if w.Kind == Keep && !slices.Contains(e.By, w.By) {
 			e.By = append(slices.Clone(e.By), w.By)
 		}
-	case Promote:
-		e.Core, e.Kept, e.Out = true, true, ""
-	case Forget:
-		e.Out = "forgotten by " + w.By
+		if at, _ := time.Parse(time.RFC3339, w.At); !at.Before(e.outAt) {
+			e.Out = ""
+		}
 	}
+	e.Out = cmp.Or(forgotten, e.Out)
 }
 
 // add adds an entry and returns it; nil if there is one with the same text and refs in its chat.
 func (f *Fold) add(e Entry) *Entry {
-	older := e.identify()
+	e.identify()
 	if f.entries[e.ID] != nil {
 		return nil
 	}
 	f.entries[e.ID] = &e
-	f.older[older] = cmp.Or(f.older[older], &e)
+	f.older[e.older] = cmp.Or(f.older[e.older], &e)
 	f.order = append(f.order, e.ID)
 	return &e
 }
 
 // renew takes from an answer that was approved again what is new: its receipts, from when they are and who
-// read it. What a person forgot remains forgotten.
+// read it.
 func (f *Fold) renew(e Entry) *Entry {
 	e.identify()
 	old := f.entries[e.ID]
-	e.Core, e.Kept = old.Core, old.Kept
-	if !strings.HasPrefix(old.Out, superseded) {
-		e.Out = old.Out
-	}
 	*old = e
 	f.order = append(slices.DeleteFunc(f.order, func(id string) bool { return id == e.ID }), e.ID)
 	return old
@@ -280,6 +290,7 @@ func (f *Fold) Entries() []Entry {
 	all := make([]Entry, len(f.order))
 	for i, id := range f.order {
 		all[i] = *f.entries[id]
+		f.heed(&all[i])
 	}
 	return all
 }

@@ -448,3 +448,38 @@ func TestReceiptsRenewed(t *testing.T) {
 		t.Errorf("approved again: %q", got)
 	}
 }
+
+// TestOrder: whenever people's words are read, their times say whether an entry is used.
+func TestOrder(t *testing.T) {
+	for kept, out := range map[string]string{
+		"2026-11-02T10:00:00Z": "superseded by ", "2026-11-04T10:00:00Z": "",
+	} {
+		var ids []string
+		w := newWorld(t, 3)
+		for read := 3; read >= 0; read-- { // the first time, to learn the ids
+			w.fold = memory.NewFold()
+			for i, said := range []string{"Three.", "Four.", "Five."} {
+				if i == read {
+					w.judge(ids, kept)
+				}
+				w.answer(i, "dev", []string{"what is the limit?", "what else?"}[i%2], said, "ana")
+			}
+			all := w.fold.Entries()
+			if read == 3 {
+				ids = []string{all[0].ID, all[1].ID}
+				w.judge(ids, kept)
+				all = w.fold.Entries()
+			}
+			if cut, _, _ := strings.Cut(all[0].Out, "m-"); cut != out || !all[0].Kept ||
+				all[1].Out != "forgotten by ana" || all[2].Out != "" {
+				t.Errorf("kept at %s, read before answer %d: %+v", kept, read, all)
+			}
+		}
+	}
+}
+
+// judge keeps the first of two entries, and forgets the other.
+func (w *world) judge(ids []string, at string) {
+	w.fold.Word(&memory.Word{Kind: memory.Keep, By: "ana", ID: ids[0], At: at})
+	w.fold.Word(&memory.Word{Kind: memory.Forget, By: "ana", ID: ids[1], At: at})
+}
