@@ -93,7 +93,7 @@ func (m *Manager) begin(r Request) error {
 		return err
 	}
 	if last.Starts >= maxStarts {
-		return m.publishFailed(id)
+		return m.publishFailed(id, nil)
 	}
 	if err := errors.Join(m.ask(r), m.reserve(&r)); err != nil {
 		return err

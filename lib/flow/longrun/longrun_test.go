@@ -117,6 +117,23 @@ func TestRunnerKilled(t *testing.T) {
 	}
 }
 
+// TestNotStartedAgain: a run whose runner was killed and cannot be started again has failed; the process
+// waiting for it continues.
+func TestNotStartedAgain(t *testing.T) {
+	d := manager(t, config.None)
+	r := ask("1", "wait")
+	begin(t, d, r)
+	d.Program = d.Home.Path("gone")
+	if err := syscall.Kill(runner(t, d, r.RunID).PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	res, err := d.Wait(soon(t), r.RunID)
+	if err != nil || res == nil || res.Status != run.Failed || res.Failure.Kind != agent.ToolError ||
+		!strings.Contains(res.Error, "gone: no such file") {
+		t.Fatalf("%+v %v", res, err)
+	}
+}
+
 // TestHangup: neither the end of its terminal nor that of who started it reaches a
 // run.
 func TestHangup(t *testing.T) {

@@ -154,7 +154,7 @@ func (m *Manager) close(id string) (*run.Result, error) {
 		running, err = run.Held(m.Home, id)
 	}
 	if err == nil && x == nil && !running {
-		if err = m.publishFailed(id); err == nil {
+		if err = m.publishFailed(id, nil); err == nil {
 			x, err = run.Load(m.Home, id)
 		}
 	}

@@ -13,13 +13,14 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/agent/supervise"
+	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
 	"tri/lib/record/draft"
 	"tri/lib/record/run"
 )
 
 // Wait implements dispatch.Long: it returns when a run of the pipeline has ended. A run whose runner died
-// without a result is started again.
+// without a result is started again, and has failed if it cannot be.
 func (m *Manager) Wait(ctx context.Context, id string) (*run.Result, error) {
 	for res, err := range m.ends(ctx, id) {
 		if err != nil {
@@ -39,7 +40,11 @@ func (m *Manager) Wait(ctx context.Context, id string) (*run.Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, err := m.Begin(*r); err != nil {
+		_, err = m.Begin(*r)
+		if status, _ := sysexit.Of(err); err != nil && status == sysexit.Unavailable {
+			err = m.publishFailed(id, fmt.Errorf("start a long run again: %w", err))
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -110,7 +115,7 @@ func (m *Manager) checked(res *run.Result) *run.Result {
 }
 
 // publishFailed publishes the end of a run that died too often, or that is not restarted.
-func (m *Manager) publishFailed(id string) error {
+func (m *Manager) publishFailed(id string, why error) error {
 	r, err := m.request(id)
 	if err != nil {
 		return err
@@ -134,6 +139,9 @@ func (m *Manager) publishFailed(id string) error {
 	}
 	if run.IsCancelled(m.Home, id) {
 		res.Failure = &run.Failure{Kind: agent.Killed, Message: supervise.ErrAbandon.Error()}
+	}
+	if why != nil {
+		res.Failure = &run.Failure{Kind: agent.ToolError, Message: why.Error()}
 	}
 	res.Error = res.Failure.Message
 	own, err := run.Begin(m.Home, id)
