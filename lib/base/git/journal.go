@@ -256,17 +256,15 @@ func (j *journal) write(rec record) error {
 
 // bind writes the seal of a journal durably.
 func (j *journal) bind(text []byte) error {
-	f, err := os.Create(j.seal)
-	if err != nil {
-		return err
+	err := os.WriteFile(j.seal, []byte(sum(text)), 0o600)
+	for _, name := range []string{j.seal, filepath.Dir(j.seal)} {
+		f, e := os.Open(name)
+		if e == nil {
+			e = errors.Join(f.Sync(), f.Close())
+		}
+		err = errors.Join(err, e)
 	}
-	_, err = f.WriteString(sum(text))
-	err = errors.Join(err, f.Sync(), f.Close())
-	dir, e := os.Open(filepath.Dir(j.seal))
-	if e != nil {
-		return errors.Join(err, e)
-	}
-	return errors.Join(err, dir.Sync(), dir.Close())
+	return err
 }
 
 // move changes the checkout. Deletions come first: a folder may replace a file, and a file a

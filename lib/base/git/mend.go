@@ -59,12 +59,10 @@ func (j *journal) undo(rec record) (*Mended, error) {
 	m := &Mended{Patch: rec.Patch}
 	var foreign []string
 	for _, st := range rec.Steps {
-		if badPath(st.Path) != "" || j.linked(st.Path) {
-			foreign = append(foreign, st.Path)
-			continue
-		}
 		now, err := j.stands(st)
 		switch {
+		case badPath(st.Path) != "", j.linked(st.Path):
+			foreign = append(foreign, st.Path)
 		case err != nil:
 			return m, err
 		case now == isNew:

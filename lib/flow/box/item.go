@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"tri/lib/agent"
@@ -63,14 +64,13 @@ func (b *Box) once(ctx context.Context, req Request) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range runs {
-		switch s := r.State.Status; {
-		case r.Meta.For != req.For:
-		case s == run.Active, s == run.Crashed, s == run.Stalled:
-			return b.Resume(ctx, r.Meta.RunName, "")
-		default:
-			return r, nil
-		}
+	i := slices.IndexFunc(runs, func(r *Run) bool { return r.Meta.For == req.For })
+	if i < 0 {
+		return b.Start(ctx, req)
 	}
-	return b.Start(ctx, req)
+	switch runs[i].State.Status {
+	case run.Active, run.Crashed, run.Stalled:
+		return b.Resume(ctx, runs[i].Meta.RunName, "")
+	}
+	return runs[i], nil
 }
