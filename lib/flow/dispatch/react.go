@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"tri/lib/base/config"
@@ -22,10 +23,13 @@ type reactor struct {
 	store  *store
 	now    func() time.Time
 	stands map[message][]string // emoji requested and not removed
-	keys   map[message]string   // keys of the messages' threads
-	runs   map[string]bool      // started by this process
-	latest message              // of the last signal: the signals after it may be missing
+	marks  map[message]last
+	runs   map[string]bool // started by this process
+	latest message         // of the last signal: the signals after it may be missing
 }
+
+// last is the key of a message's thread, and the state that the last request shows, "" if that removes one.
+type last struct{ key, state string }
 
 // message identifies a message on a platform.
 type message struct{ platform, chatID, id string }
@@ -44,7 +48,7 @@ const (
 func newReactor(d *Dispatcher) *reactor {
 	r := &reactor{
 		Reactions: d.Config.Gate.Reactions, store: d.store, now: d.Now,
-		stands: map[message][]string{}, keys: map[message]string{}, runs: map[string]bool{},
+		stands: map[message][]string{}, marks: map[message]last{}, runs: map[string]bool{},
 	}
 	r.Enabled = r.Enabled && !d.Shadow
 	return r
@@ -66,19 +70,21 @@ func (r *reactor) open() error {
 
 func (r *reactor) asked(s *notify.Signal) {
 	at := message{s.Platform, s.ChatID, s.MessageID}
+	state := ""
 	left := slices.DeleteFunc(r.stands[at], func(e string) bool { return e == s.Emoji })
 	if s.On {
 		left = append(left, s.Emoji)
+		state = s.ID[strings.LastIndexByte(s.ID, '-')+1:]
 	}
 	if len(r.stands[r.latest]) == 0 {
 		delete(r.stands, r.latest)
-		delete(r.keys, r.latest)
+		delete(r.marks, r.latest)
 	}
-	r.stands[at], r.keys[at], r.latest = left, s.Key, at
+	r.stands[at], r.marks[at], r.latest = left, last{s.Key, state}, at
 }
 
 // begun requests the reactions that an interrupted process did not get to: those of open threads, and
-// those of closed threads whose message shows something other than their end.
+// those of closed threads whose message shows something other than their end, by whatever emoji.
 func (r *reactor) begun(ts []*thread.Thread) error {
 	if !r.Enabled {
 		return nil
@@ -87,17 +93,17 @@ func (r *reactor) begun(ts []*thread.Thread) error {
 	for _, t := range ts {
 		open[t.Key] = true
 	}
-	ends := []string{*r.Answered, *r.Noted, *r.Skipped}
+	ends := []string{stateAnswered, stateNoted, stateSkipped}
 	for at, stands := range r.stands {
-		key := r.keys[at]
-		if open[key] || len(stands) == 1 && slices.Contains(ends, stands[0]) {
+		m := r.marks[at]
+		if open[m.key] || len(stands) == 1 && slices.Contains(ends, m.state) {
 			continue
 		}
-		t, err := r.store.load(key)
+		t, err := r.store.load(m.key)
 		if err != nil {
 			return err
 		}
-		if t.OriginalMessageID == at.id {
+		if t.OriginalMessageID == at.id && (len(stands) != 1 || m.state != r.state(t)) {
 			ts = append(ts, t)
 		}
 	}

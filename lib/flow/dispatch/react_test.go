@@ -125,6 +125,28 @@ func TestReactionsOff(t *testing.T) {
 	}
 }
 
+// TestReactionsKept: a change of the configuration asks for nothing on the messages of closed threads.
+func TestReactionsKept(t *testing.T) {
+	b := reacting(t)
+	b.add("1", "ana", "", event.Actionable, "why does it fail?")
+	b.add("2", "ana", "", event.Actionable, "what is it?")
+	b.run()
+	b.decide("approve", "1", "")
+	b.decide("dismiss", "2", "")
+	b.run()
+	b.posted("1")
+	b.run()
+	before, err := b.home.ReadFile(notify.LogName)
+	other := "🎉"
+	b.cfg.Gate.Reactions.Answered, b.cfg.Gate.Reactions.Skipped = &other, &other
+	b.run()
+	after, err2 := b.home.ReadFile(notify.LogName)
+	if err := errors.Join(err, err2); err != nil || !bytes.Contains(before, []byte("✅")) ||
+		len(after) != len(before) {
+		t.Errorf("%v, asked for\n%s", err, after[len(before):])
+	}
+}
+
 // TestReactionStates: each state has its reaction, and the one of an earlier configuration is replaced.
 func TestReactionStates(t *testing.T) {
 	b := reacting(t)
