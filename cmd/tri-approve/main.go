@@ -116,6 +116,7 @@ func command(name, args, usage string, do func(*cli.Call, *approve.Terminal) err
 		cli.Home("use the home"), cli.Config(), cli.As("decide as"), cli.Bool("json", "write records"))
 	stays := name == "tui" || name == "web" || name == "chat"
 	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Stays: stays,
+		Complete: func(c *cli.Call) error { return approve.WriteIDs(c.Out, args) },
 		Run: func(c *cli.Call) error {
 			home, cfg, err := config.Home(durable.OpenHome, c.String("home"), c.String("config"))
 			if err != nil {

@@ -3,7 +3,9 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"tri/lib/base/cli"
@@ -53,6 +55,14 @@ from there. Events of other sources are only printed, except with --log or --hom
 		cli.Bool("print-manifest", "print the app manifest that the platform accepts, and exit"),
 		cli.Bool("json", "write records to a terminal, too"),
 		cli.String("rejects", "append refused records of stdin and files to `FILE`"),
+	},
+	Complete: func(c *cli.Call) error {
+		if len(c.Args) > 0 {
+			return nil // the shell offers files
+		}
+		names := append(sources.Names(), "export", "stdin", config.PlatformSweep)
+		_, err := fmt.Fprintln(c.Out, strings.Join(names, "\n"))
+		return err
 	},
 	Run: run,
 }

@@ -163,6 +163,10 @@ func complete(ctx context.Context, p Program, words []string, in io.Reader, out,
 	default:
 		words[i] = "-" // the start of an option
 	}
+	if n := len(words); n > 0 && words[n-1] == "--schema" {
+		_, err := fmt.Fprintln(out, strings.Join(p.Schemas, "\n"))
+		return err
+	}
 	known := len(words) > 0 && (strings.HasPrefix(words[0], "-") ||
 		slices.ContainsFunc(p.Commands, func(c Program) bool { return c.Name == words[0] }))
 	if p.Complete != nil && !known {

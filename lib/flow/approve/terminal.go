@@ -9,8 +9,11 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"time"
 	"unicode/utf8"
 
+	"tri/lib/base/config"
+	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/term"
 	"tri/lib/base/text"
@@ -39,6 +42,26 @@ var (
 
 // errQuiet is a refusal that has already been reported.
 var errQuiet = sysexit.With(sysexit.No, errors.New(""))
+
+// WriteIDs writes the ids of the items of the default home, a line each, for the completion of a command
+// whose arguments begin with an id.
+func WriteIDs(out io.Writer, args string) error {
+	if !strings.HasPrefix(args, "id") {
+		return nil
+	}
+	home, cfg, err := config.Home(durable.OpenHome, "", "")
+	if err != nil {
+		return err
+	}
+	defer home.Close()
+	g := Gate{Home: home, Config: cfg, Policy: decision.PolicyIn(home.Dir(), ""), Now: time.Now}
+	items, err := g.Items()
+	for _, it := range items {
+		_, failed := fmt.Fprintln(out, it.ID)
+		err = errors.Join(err, failed)
+	}
+	return err
+}
 
 // List prints the waiting items; with all, also those that can be undone or are being posted.
 func (t *Terminal) List(all bool) error {
