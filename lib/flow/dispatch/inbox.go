@@ -88,7 +88,7 @@ type inbox struct {
 	store *store
 	list  todo.List
 	acts  []todo.Line // of decisions, that the list may not have
-	// read is how far actions.ndjson has been read, and no the reactions that decline, of the last ones.
+	// read is how far actions.ndjson has been read, and no the reactions that decline and wait for a post.
 	read int64
 	no   []event.Action
 	// posts are what was posted, by message.
@@ -102,7 +102,8 @@ type post struct {
 	id    string
 }
 
-const maxNo = 1000
+// maxWait is how long a reaction waits for the post that it is on to be known. Most are on no post.
+const maxWait = time.Hour
 
 func newInbox(d *Dispatcher) *inbox {
 	return &inbox{Options: d.Options, store: d.store, posts: map[message]post{}}
@@ -274,7 +275,7 @@ func (i *inbox) tick(now time.Time) (ins []thread.Input, err error) {
 		var a event.Action
 		if json.Unmarshal(line, &a) == nil && !a.Removed &&
 			slices.Contains(declines, strings.TrimRight(a.Name, "\ufe0f")) {
-			i.no = append(i.no[max(0, len(i.no)+1-maxNo):], a)
+			i.no = append(i.no, a)
 		}
 		return nil
 	})
@@ -287,7 +288,7 @@ func (i *inbox) tick(now time.Time) (ins []thread.Input, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if wait {
+		if at, _ := time.Parse(time.RFC3339, a.At); wait && now.Sub(at) < maxWait {
 			left = append(left, a)
 		}
 		if in != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -307,22 +308,49 @@ func TestDeclined(t *testing.T) {
 	} {
 		a := event.Action{ID: tt.who + tt.emoji + tt.on, Platform: "local", ChatID: "dev", MessageID: tt.on,
 			Name: tt.emoji, Removed: tt.removed, Sender: event.Sender{ID: tt.who, Type: "user"}}
-		line, err := json.Marshal(a)
-		if err != nil {
-			t.Fatal(err)
-		}
-		log, err := b.home.OpenLog("actions.ndjson")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := log.Append(func(int64) ([]byte, error) { return append(line, '\n'), nil }); err != nil {
-			t.Fatal(err)
-		}
-		log.Close()
+		others := slices.Repeat([]event.Action{{ID: "other", Platform: "local", ChatID: "dev", MessageID: "x",
+			At: time.Now().Format(time.RFC3339), Name: "👎"}}, 1000)
+		b.react(append([]event.Action{a}, others...)...)
 		b.tick()
 		if th := b.thread("1"); th.Status != tt.want {
 			t.Errorf("%+v: %s %s", tt, th.Status, th.CloseReason)
 		}
+	}
+}
+
+// TestDeclinesWait: a reaction waits an hour for its post to be known.
+func TestDeclinesWait(t *testing.T) {
+	b := newInboxBench(t)
+	now := time.Now()
+	b.react(event.Action{ID: "1", Name: "👎", At: now.Add(-59 * time.Minute).Format(time.RFC3339)},
+		event.Action{ID: "2", Name: "👎", At: now.Add(-61 * time.Minute).Format(time.RFC3339)})
+	i := newInbox(&Dispatcher{Options: b.options()})
+	for _, want := range []int{1, 0} {
+		if _, err := i.tick(now); err != nil || len(i.no) != want {
+			t.Errorf("%+v %v, want %d", i.no, err, want)
+		}
+		now = now.Add(2 * time.Minute)
+	}
+}
+
+// react appends what people did to messages.
+func (b *bench) react(all ...event.Action) {
+	b.t.Helper()
+	var lines []byte
+	for _, a := range all {
+		line, err := json.Marshal(a)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		lines = append(append(lines, line...), '\n')
+	}
+	log, err := b.home.OpenLog("actions.ndjson")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer log.Close()
+	if _, err := log.Append(func(int64) ([]byte, error) { return lines, nil }); err != nil {
+		b.t.Fatal(err)
 	}
 }
 
