@@ -61,6 +61,12 @@ func TestEarlierHome(t *testing.T) {
 		}
 		rebuilt(t, run)
 	})
+	t.Run("its badges", func(t *testing.T) { // as a17b434 has them; they are read in today's words
+		run := open(t)
+		run(`sed -i 's/"badge": "disagreement"/"badge": "✓ validated"/' home/open/* home/closed/*/*`)
+		run(dispatch + " && tri-report verify")
+		rebuilt(t, run)
+	})
 	t.Run("rebuilt at once", func(t *testing.T) {
 		run := open(t)
 		before := run("cat home/open/* home/closed/*/*")

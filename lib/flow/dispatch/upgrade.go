@@ -49,6 +49,12 @@ func upgrade(h *durable.Home, j *journal.Journal, m *mark, found bool) error {
 		if m.Journal, err = j.Append(ins[:n]); err != nil {
 			return err
 		}
+		for _, in := range ins[:n] { // as this version writes them
+			next, _ := thread.Apply(thread.Thread{}, in)
+			if err := next.Save(h); err != nil {
+				return err
+			}
+		}
 		ins = ins[n:]
 	}
 	return m.save(h)
