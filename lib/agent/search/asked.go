@@ -54,6 +54,7 @@ var kinds = []struct {
 	{asksDefault, lazyregexp.New(`(?i)\bhow (?:long|many|big|large|high|often) is (.+?)(?: by default)?$`)},
 	{asksConfig, lazyregexp.New(`(?i)\bhow (?:do|can|could|would|should) (?:i|we|you|one) (?:configure|set|change|adjust|override|customi[sz]e|increase|decrease|raise|lower|specify|pass|tune|turn o(?:n|ff)|enable|disable) (.+)$`)},
 	{asksConfig, lazyregexp.New(`(?i)\bhow is (.+?) (?:configured|set|changed|enabled|disabled)$`)},
+	{asksWhere, lazyregexp.New(`\b[Ww]hat (?:does|do|is) (?:the |an? )?(?:(?:func|function|method|type|struct|class|interface) )?([A-Z]\w+(?:\.\w+)*(?:\(\))?) (?:do|for)\b`)},
 	{asksWhere, lazyregexp.New(`(?i)\b(?:which|what) (?:file|module|package) (?:is )?(?:defines?|declares?|implements?|contains?|has|holds) (.+)$`)},
 	{asksWhere, lazyregexp.New(`(?i)\b(?:which|what) (?:file|module|package) is (.+?) (?:in|defined in|declared in|implemented in)$`)},
 	{asksWhere, lazyregexp.New(`(?i)\bwhere(?: can (?:i|we) find| do (?:i|we|you) find|'s| is| are| was| does| do) (.+?)(?: (?:(?:get |gets )?(?:defined|declared|implemented|located|written)|live|lives|come from|sit|sits))?$`)},
@@ -78,7 +79,7 @@ const foreignName = "`?([\\w.]+(?:\\(\\))?)`?(?: \\p{L}+){0,2}$"
 
 var (
 	askedIn  = lazyregexp.New(`(?i)\s+(?:in (?:the|this|our) (?:code|codebase|repo|repository|source|project|library)|in (?:go|python|rust|java|typescript|javascript)|at all|exactly|actually|here|please|anyway|again|then|now)$`)
-	articles = lazyregexp.New(`(?i)^(?:(?:the|an?|our|your|my|function|method|class|type|struct|enum|interface|trait|constant|const|variable|field|option|options|parameter|param|argument|flag|setting|error|exception|message|value of|value for|property|attribute)\s+)+`)
+	articles = lazyregexp.New(`(?i)^(?:(?:the|an?|our|your|my|func|function|method|class|type|struct|enum|interface|trait|constant|const|variable|field|option|options|parameter|param|argument|flag|setting|error|exception|message|value of|value for|property|attribute)\s+)+`)
 	nouns    = lazyregexp.New(`(?i)\s+(?:function|method|class|type|struct|enum|interface|trait|constant|variable|field|option|parameter|param|argument|flag|setting|error|exception|property|attribute|value)s?$`)
 	spelling = lazyregexp.New(`^[\w$.:#-]+$`)
 )

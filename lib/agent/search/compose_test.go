@@ -94,6 +94,7 @@ func TestCompose(t *testing.T) {
 	c := New()
 	for _, tt := range []struct{ question, say string }{
 		{"where is takeOne defined?", "`takeOne` is in pool/pool.go:30."},
+		{"what does the type Mode do?", "`Mode` is in pool/pool.go:9."},
 		{"hey, where do we find the Pool struct", "`Pool` is in pool/pool.go:17."},
 		{"What is the default of MaxOpen?",
 			"`MaxOpen` is `DefaultMaxOpen` at first (pool/pool.go:25), and `DefaultMaxOpen` is `12` (pool/pool.go:28)."},
