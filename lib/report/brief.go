@@ -247,7 +247,7 @@ func (b *Brief) replies(h *durable.Home, _ *config.Config, _, from time.Time) er
 				b.Automatic++
 				it.Note = "automatic, read by no person"
 			}
-			it.Question, err = asked(h, r.Key)
+			it.Question, err = asked(h, &r)
 			b.Answered = append(b.Answered, it)
 		} else {
 			it.Note = r.Outcome + ": " + r.Why
@@ -257,13 +257,18 @@ func (b *Brief) replies(h *durable.Home, _ *config.Config, _, from time.Time) er
 	})
 }
 
-// asked returns the first message of a thread; "" if there is no thread.
-func asked(h *durable.Home, key string) (string, error) {
-	t, err := thread.Load(h, key)
-	if err != nil || t == nil || len(t.Messages) == 0 {
+// asked returns the message that a reply answers; "" if its thread does not have it.
+func asked(h *durable.Home, r *outbox.Reply) (string, error) {
+	t, err := thread.Load(h, r.Key)
+	if err != nil || t == nil {
 		return "", err
 	}
-	return t.Messages[0].Content, nil
+	for _, m := range slices.Concat(t.Messages, t.Context) {
+		if m.MessageID == r.ReplyToMessageID {
+			return m.Content, nil
+		}
+	}
+	return "", nil
 }
 
 // failures collects the runs that ended without a result.

@@ -385,3 +385,25 @@ func TestBriefTellsAlerts(t *testing.T) {
 		t.Errorf("want %q in\n%s", want, b.String())
 	}
 }
+
+// TestBriefNamesWhatWasAnswered: an answer stands with its own question, whatever reopened its thread.
+func TestBriefNamesWhatWasAnswered(t *testing.T) {
+	h, err := durable.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	th := &thread.Thread{Key: "local.dev.1", Status: thread.Investigating, Cycle: 2,
+		Messages: []thread.Message{{MessageID: "5", Content: "which port?"}},
+		Context:  []thread.Message{{MessageID: "1", Content: "how many retries?"}}}
+	line, err := json.Marshal(outbox.Reply{Key: th.Key, Cycle: 1, ReplyToMessageID: "1", PostedAt: at(-1),
+		Outcome: outbox.Posted, ReplyText: "Five."})
+	err = errors.Join(err, th.Save(h), os.WriteFile(h.Path(repliesLog), append(line, '\n'), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := Morning(h, config.Default(), noon, instant(at(-10)).Add(-time.Hour))
+	if len(b.Answered) != 1 || b.Answered[0].Question != "how many retries?" {
+		t.Errorf("%+v", b.Answered)
+	}
+}
