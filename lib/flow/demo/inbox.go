@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -202,8 +203,22 @@ func (d *demo) item(said string) (*thread.Thread, error) {
 	return nil, nil
 }
 
-// approve approves the draft of an item, and waits for its post.
+// approve waits until the draft of an item is offered, approves it, and waits for its post.
 func (d *demo) approve(ctx context.Context, t *thread.Thread) error {
+	for open := false; !open; {
+		list, err := d.run(ctx, pipe{steps: [][]string{{"tri-approve", "list", "--json"}}})
+		if err != nil {
+			return err
+		}
+		items, err := decode[struct{ Key, Kind string }]("tri-approve", list)
+		if err != nil {
+			return err
+		}
+		open = slices.Contains(items, struct{ Key, Kind string }{t.Key, "draft"})
+		if err := sleep(ctx, 100*time.Millisecond); err != nil {
+			return sysexit.With(sysexit.TempFail, fmt.Errorf("%s: %w", t.Key, err))
+		}
+	}
 	if _, err := d.run(ctx, pipe{steps: [][]string{{"tri-approve", "approve", t.Key, "--yes"}}}); err != nil {
 		return err
 	}
