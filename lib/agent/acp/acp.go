@@ -52,6 +52,7 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 		return nil, err
 	}
 	p.Baptizes, p.Servers, p.Since, p.Linger = true, true, program.CostSince, linger
+	p.UseModels()
 	return &Client{p, cfg.Steer}, nil
 }
 

@@ -4,7 +4,6 @@ package exec
 
 import (
 	"context"
-	"slices"
 
 	"tri/lib/agent"
 	"tri/lib/agent/proc"
@@ -23,19 +22,6 @@ var (
 	_ agent.Abler = (*Client)(nil)
 )
 
-// models are the usual names of a key and of the address that it is for. A command that is given both gets
-// a token and a door, as other agents do.
-var models = []program.Model{
-	{Key: "OPENAI_API_KEY", Header: program.Bearer, Base: "OPENAI_BASE_URL",
-		Usual: "https://api.openai.com/v1"},
-	{Key: "ANTHROPIC_API_KEY", Header: program.XAPIKey, Base: "ANTHROPIC_BASE_URL",
-		Usual: "https://api.anthropic.com"},
-	{Key: "ANTHROPIC_AUTH_TOKEN", Header: program.Bearer, Base: "ANTHROPIC_BASE_URL",
-		Usual: "https://api.anthropic.com"},
-	{Key: "GEMINI_API_KEY", Header: program.GoogleKey, Base: "GOOGLE_GEMINI_BASE_URL",
-		Usual: "https://generativelanguage.googleapis.com"},
-}
-
 // New takes the program from cfg.Command.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
 	p, err := program.New(cfg, sandbox, "exec")
@@ -43,9 +29,7 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 		return nil, err
 	}
 	p.Forgets, p.Tools = true, nil
-	p.Models = slices.DeleteFunc(slices.Clone(models), func(m program.Model) bool {
-		return !slices.Contains(p.Env, m.Base)
-	})
+	p.UseModels()
 	return &Client{p}, nil
 }
 

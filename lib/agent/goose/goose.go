@@ -43,6 +43,11 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 		return nil, err
 	}
 	p.Servers = true
+	p.Models = []program.Model{
+		{Key: "OPENAI_API_KEY", Header: program.Bearer, Base: "OPENAI_HOST", Usual: "https://api.openai.com"},
+		{Key: "ANTHROPIC_API_KEY", Header: program.XAPIKey, Base: "ANTHROPIC_HOST",
+			Usual: "https://api.anthropic.com"},
+	}
 	return &Client{p}, nil
 }
 

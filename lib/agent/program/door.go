@@ -42,6 +42,23 @@ const (
 	GoogleKey = "X-Goog-Api-Key"
 )
 
+// models are the usual names of a key and of the address that it is for.
+var models = []Model{
+	{Key: "OPENAI_API_KEY", Header: Bearer, Base: "OPENAI_BASE_URL",
+		Usual: "https://api.openai.com/v1"},
+	{Key: "ANTHROPIC_API_KEY", Header: XAPIKey, Base: "ANTHROPIC_BASE_URL",
+		Usual: "https://api.anthropic.com"},
+	{Key: "ANTHROPIC_AUTH_TOKEN", Header: Bearer, Base: "ANTHROPIC_BASE_URL",
+		Usual: "https://api.anthropic.com"},
+	{Key: "GEMINI_API_KEY", Header: GoogleKey, Base: "GOOGLE_GEMINI_BASE_URL",
+		Usual: "https://generativelanguage.googleapis.com"},
+}
+
+// UseModels sets the models of a program that may be any: those whose key and address it is given.
+func (p *Program) UseModels() {
+	p.Models = slices.DeleteFunc(slices.Clone(models), func(m Model) bool { return !slices.Contains(p.Env, m.Base) })
+}
+
 // door is the proxy to one model.
 type door struct {
 	Model
