@@ -54,7 +54,8 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 	}
 	p.Forgets = true
 	p.Models = []program.Model{
-		{Key: "OPENAI_API_KEY", Header: program.Bearer, Base: "OPENAI_API_BASE", Usual: "https://api.openai.com/v1"},
+		{Key: "OPENAI_API_KEY", Header: program.Bearer, Base: "OPENAI_API_BASE",
+			Usual: "https://api.openai.com/v1"},
 		{Key: "ANTHROPIC_API_KEY", Header: program.XAPIKey, Base: "ANTHROPIC_API_BASE",
 			Usual: "https://api.anthropic.com"},
 	}

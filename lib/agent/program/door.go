@@ -56,7 +56,9 @@ var models = []Model{
 
 // UseModels sets the models of a program that may be any: those whose key and address it is given.
 func (p *Program) UseModels() {
-	p.Models = slices.DeleteFunc(slices.Clone(models), func(m Model) bool { return !slices.Contains(p.Env, m.Base) })
+	p.Models = slices.DeleteFunc(slices.Clone(models), func(m Model) bool {
+		return !slices.Contains(p.Env, m.Base)
+	})
 }
 
 // door is the proxy to one model.
