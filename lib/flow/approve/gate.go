@@ -365,7 +365,7 @@ func (g *Gate) Find(name string, kinds ...string) (*Item, error) {
 		return nil, sysexit.Hint(sysexit.With(sysexit.Usage,
 			fmt.Errorf("%q names %d items: %s", name, len(found), ids(found))), "give more of one of them")
 	case len(other) > 0:
-		err := sysexit.With(sysexit.No, fmt.Errorf("%q is %s; that is for %s", name, other[0].state(),
+		err := sysexit.With(sysexit.No, fmt.Errorf("%q is %s; the command applies to: %s", name, other[0].state(),
 			strings.Join(kinds, ", ")))
 		return nil, sysexit.Hint(err, other[0].next())
 	}
