@@ -77,16 +77,18 @@ func (p *pool) stopLost() error {
 	for _, id := range slices.DeleteFunc(ids, func(id string) bool {
 		return !run.IsID(id) || p.running[id]
 	}) {
-		if held, err := run.Held(p.Home, id); err != nil {
-			return err
-		} else if !held {
+		o, key, unread := run.Asked(p.Home, id) // cheaper than Held, and most runs have no order
+		if unread == nil && (o == nil || o.By != run.Dispatcher) {
 			continue
 		}
-		o, key, err := run.Asked(p.Home, id)
+		held, err := run.Held(p.Home, id)
+		if err == nil && held {
+			err = unread
+		}
 		if err != nil {
 			return err
 		}
-		if o == nil || o.By != run.Dispatcher {
+		if !held {
 			continue
 		}
 		p.running[id] = true
