@@ -63,9 +63,16 @@ func (m *Manager) tmux(id string, argv []string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	c := exec.CommandContext(ctx, "tmux", args...)
-	c.Dir, c.Env = m.Home.Dir(), withoutTmux()
-	out, err := c.CombinedOutput()
+	var out []byte
+	var err error
+	for range 10 {
+		c := exec.CommandContext(ctx, "tmux", args...)
+		c.Dir, c.Env = m.Home.Dir(), withoutTmux()
+		if out, err = c.CombinedOutput(); err == nil || !strings.Contains(string(out), "server exited") {
+			break
+		}
+		time.Sleep(50 * time.Millisecond) // the server is ending with its last session
+	}
 	if err != nil && strings.Contains(string(out), "duplicate session") {
 		return nil // the session was started by a process killed just after this step
 	}
