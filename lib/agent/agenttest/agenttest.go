@@ -52,6 +52,8 @@ type Suite struct {
 	Plain bool
 	// Open says that the program takes no permissions: only the sandbox confines it.
 	Open bool
+	// Far says that the program runs on another machine, which a word may reach after its death.
+	Far bool
 
 	sandbox string // the current setting
 }

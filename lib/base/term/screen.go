@@ -11,8 +11,9 @@ import (
 // screen is a terminal that gets no character of another's text that acts on it: those that are not
 // ASCII are written as in JSON, \u202e. ASCII control characters are the program's own: JSON has none
 // raw, and other text passes through text.Visible.
+// The file is not embedded: io.Copy and io.WriteString would take its methods instead of Write.
 type screen struct {
-	*os.File
+	f    *os.File
 	rest []byte // the beginning of a character that the next Write completes
 }
 
@@ -21,16 +22,21 @@ func Screen(f *os.File) io.Writer {
 	if !Is(f) {
 		return f
 	}
-	return &screen{File: f}
+	return &screen{f: f}
 }
 
 // File returns the file behind a writer of Screen, which a child process needs itself, else end.
 func File(end io.Writer) io.Writer {
 	if s, ok := end.(*screen); ok {
-		return s.File
+		return s.f
 	}
 	return end
 }
+
+// Fd, Read and Close are what a library asks of a terminal.
+func (s *screen) Fd() uintptr                { return s.f.Fd() }
+func (s *screen) Read(p []byte) (int, error) { return s.f.Read(p) }
+func (s *screen) Close() error               { return s.f.Close() }
 
 func (s *screen) Write(p []byte) (int, error) {
 	b := append(s.rest, p...)
@@ -44,7 +50,7 @@ func (s *screen) Write(p []byte) (int, error) {
 		}
 	}
 	s.rest = append([]byte(nil), b[whole:]...)
-	if _, err := s.File.WriteString(text.Escape(string(b[:whole]))); err != nil {
+	if _, err := s.f.WriteString(text.Escape(string(b[:whole]))); err != nil {
 		return 0, err
 	}
 	return len(p), nil

@@ -1,6 +1,7 @@
 package term
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,7 +21,7 @@ func TestScreen(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := &screen{File: f}
+			s := &screen{f: f}
 			for part := range slices.Chunk([]byte(c.in), size) {
 				if n, err := s.Write(part); n != len(part) || err != nil {
 					t.Fatal(n, err)
@@ -34,5 +35,16 @@ func TestScreen(t *testing.T) {
 				t.Errorf("%q by %d: %q %v, want %q", c.in, size, got, err, c.want)
 			}
 		}
+	}
+}
+
+// No method of the file is a way around Write: io.Copy and io.WriteString look for these.
+func TestScreenHasOneWay(t *testing.T) {
+	var s any = &screen{}
+	if _, ok := s.(io.ReaderFrom); ok {
+		t.Error("screen has ReadFrom")
+	}
+	if _, ok := s.(io.StringWriter); ok {
+		t.Error("screen has WriteString")
 	}
 }

@@ -40,7 +40,7 @@ func Visible(s string) string {
 }
 
 // Escape returns s with the characters beyond ASCII that Visible would escape written as in JSON: as
-// \u202e, or as a surrogate pair. An invalid byte becomes \ufffd.
+// \u202e, or as a surrogate pair. An invalid byte becomes U+FFFD.
 func Escape(s string) string {
 	if strings.IndexFunc(s, func(r rune) bool { return r >= 0x7f }) < 0 {
 		return s

@@ -132,25 +132,32 @@ func TestWord(t *testing.T) {
 	}
 }
 
-// TestSweep: a job removes what a killed worker left, and nothing of a job that another worker runs.
-func TestSweep(t *testing.T) {
+// newWorker returns a worker with one codebase, and what makes an order for it.
+func newWorker(t *testing.T) (*Worker, func(id string) *remote.Order) {
+	t.Helper()
 	here := repository(t, "x")
 	h, err := durable.MakeHome(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &Worker{Home: h, Config: &config.Config{Codebases: []config.Codebase{{Name: "api", Path: here}}}}
 	commit, err := exec.Command("git", "-C", here, "rev-parse", "HEAD").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	order := func(id string) *remote.Order {
-		return &remote.Order{ID: id, Codebase: "api", Commit: strings.TrimSpace(string(commit))}
-	}
+	return &Worker{Home: h, Config: &config.Config{Codebases: []config.Codebase{{Name: "api", Path: here}}}},
+		func(id string) *remote.Order {
+			return &remote.Order{ID: id, Codebase: "api", Commit: strings.TrimSpace(string(commit))}
+		}
+}
+
+// TestSweep: a job removes what a killed worker left, and nothing of a job that another worker runs.
+func TestSweep(t *testing.T) {
+	w, order := newWorker(t)
 	if _, err := w.prepare(t.Context(), order("running")); err != nil {
 		t.Fatal(err)
 	}
-	gitIn(t, here, "worktree", "add", "-q", h.Path("work/killed/code"))
+	here := w.Config.Codebases[0].Path
+	gitIn(t, here, "worktree", "add", "-q", w.Home.Path("work/killed/code"))
 	at, err := w.prepare(t.Context(), order("next"))
 	if err != nil {
 		t.Fatal(err)
@@ -158,7 +165,7 @@ func TestSweep(t *testing.T) {
 	if err := at.remove(); err != nil {
 		t.Error(err)
 	}
-	names, err := h.List(folder)
+	names, err := w.Home.List(folder)
 	if err != nil || !slices.Equal(names, []string{"running"}) {
 		t.Errorf("left: %q, %v", names, err)
 	}
@@ -170,22 +177,12 @@ func TestSweep(t *testing.T) {
 
 // TestSlots: jobs that begin at once in the slots of one worker each keep their folder.
 func TestSlots(t *testing.T) {
-	here := repository(t, "x")
-	h, err := durable.MakeHome(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &Worker{Home: h, Config: &config.Config{Codebases: []config.Codebase{{Name: "api", Path: here}}}}
-	commit, err := exec.Command("git", "-C", here, "rev-parse", "HEAD").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	w, order := newWorker(t)
 	var wg sync.WaitGroup
 	for slot := range 3 {
 		wg.Go(func() {
 			for n := range 15 {
-				at, err := w.prepare(t.Context(), &remote.Order{ID: fmt.Sprintf("%d-%d", slot, n), Codebase: "api",
-					Commit: strings.TrimSpace(string(commit))})
+				at, err := w.prepare(t.Context(), order(fmt.Sprintf("%d-%d", slot, n)))
 				if err != nil {
 					t.Errorf("slot %d, job %d: %v", slot, n, err)
 					continue

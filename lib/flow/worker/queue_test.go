@@ -51,7 +51,7 @@ func TestConformanceQueue(t *testing.T) {
 	agenttest.Run(t, agenttest.Suite{
 		Make:  overQueue("exec", agent.Ability{}),
 		Say:   func(text string) string { return text + "\n" },
-		Plain: true, Open: true,
+		Plain: true, Open: true, Far: true,
 	})
 }
 

@@ -141,6 +141,6 @@ func TestConformanceExec(t *testing.T) {
 	agenttest.Run(t, agenttest.Suite{
 		Make:  over("exec", agent.Ability{}),
 		Say:   func(text string) string { return text + "\n" },
-		Plain: true, Open: true,
+		Plain: true, Open: true, Far: true,
 	})
 }

@@ -210,16 +210,31 @@ func Effective(p *Persona, cfg config.Agent, s *secret.Store,
 	if env, err = p.environ(s); err != nil {
 		return a, src, nil, err
 	}
+	p.key(&a, &src, env, a.BaseURL == cfg.BaseURL || src.From["base_url"] != "persona", getenv)
+	src.Agent, src.Model, src.BaseURL = a.Agent, a.Model, ""
+	if a.Agent == "api" {
+		src.API, src.BaseURL = a.API, a.BaseURL
+	}
+	return a, src, env, nil
+}
+
+// key finds the key of an API agent: the persona's own, or if the server is the configuration's, that
+// of the environment or of a file. A key goes to no server but the one that it was configured for.
+func (p *Persona) key(a *config.Agent, src *Source, env []string, configured bool,
+	getenv func(string) string) {
+	if a.Agent != "api" {
+		return
+	}
 	for _, kv := range env {
-		if name, value, _ := strings.Cut(kv, "="); name == a.KeyEnv && a.Agent == "api" {
+		if name, value, _ := strings.Cut(kv, "="); name == a.KeyEnv {
 			a.KeyValue, src.Key, src.From["key"] = value, "secret "+p.SecretName(name), "persona"
+			return
 		}
 	}
-	if a.BaseURL != cfg.BaseURL && src.From["base_url"] == "persona" && src.Key == "" {
-		a.KeyEnv, a.KeyFile = "", "" // a key goes to no server but the one that it was configured for
+	if !configured {
+		a.KeyEnv, a.KeyFile = "", ""
 	}
 	switch {
-	case a.Agent != "api" || src.Key != "":
 	case a.KeyEnv != "" && getenv(a.KeyEnv) != "":
 		src.Key, src.From["key"] = "env "+a.KeyEnv, "environment"
 	case a.KeyFile != "":
@@ -227,11 +242,6 @@ func Effective(p *Persona, cfg config.Agent, s *secret.Store,
 	default:
 		src.Key = "none"
 	}
-	src.Agent, src.Model, src.BaseURL = a.Agent, a.Model, ""
-	if a.Agent == "api" {
-		src.API, src.BaseURL = a.API, a.BaseURL
-	}
-	return a, src, env, nil
 }
 
 // environ returns the persona's variables with the values of their secrets.
