@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 	"tri/lib/base/term"
 	"tri/lib/base/text"
 	"tri/lib/judge/claims"
+	"tri/lib/judge/safety"
 	"tri/lib/record/persona"
 	"tri/lib/record/run"
 )
@@ -143,13 +146,24 @@ func (k *Keeper) Edit(word, active string) error {
 	return k.put(next, "written")
 }
 
-// Import adds a persona that another program, or export, wrote. It is inactive.
+// Import adds a persona that another program, or export, wrote. It is inactive, and what it has that we have
+// not is kept and named.
 func (k *Keeper) Import(b []byte) error {
 	p, err := persona.Import(b, run.UUID, k.Now())
 	if err != nil {
 		return err
 	}
-	return k.put(p, "imported, inactive")
+	unused := slices.Sorted(maps.Keys(p.Unused))
+	for _, path := range unused {
+		if safety.HoldsKey(p.Unused[path]) {
+			return sysexit.With(sysexit.Data, fmt.Errorf("import persona: %s: holds a key", text.Line(path, 200)))
+		}
+	}
+	if err := k.put(p, "imported, inactive"); err != nil || len(unused) == 0 {
+		return err
+	}
+	k.Say("kept in unused, without effect: %s", text.Line(strings.Join(unused, ", "), 300))
+	return nil
 }
 
 // Remove moves a persona to the archive.

@@ -3,6 +3,7 @@ package persona
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 
@@ -20,8 +21,9 @@ var aliases = map[string]string{
 	"baseUrl": "base_url",
 }
 
-// Import reads a persona that another program exported: an object, or a row whose layers are text. What it
-// cannot hold is refused with its place. The persona is inactive; id makes an id where there is none.
+// Import reads a persona that another program exported: an object, or a row whose layers are text. A field
+// that we do not have is kept in Unused, unless its name is close to one of ours. The persona is inactive; id
+// makes an id where there is none.
 func Import(b []byte, id func() string, now time.Time) (*Persona, error) {
 	var all map[string]any
 	if len(b) > MaxFile {
@@ -53,6 +55,7 @@ func Import(b []byte, id func() string, now time.Time) (*Persona, error) {
 	for _, at := range []string{"created_at", "updated_at"} {
 		all[at] = text.Timestamp(now)
 	}
+	setAside(all)
 	plain, err := json.Marshal(all)
 	if err != nil {
 		return nil, fmt.Errorf("import persona: %w", err)
@@ -63,6 +66,24 @@ func Import(b []byte, id func() string, now time.Time) (*Persona, error) {
 	}
 	p.fill()
 	return p, nil
+}
+
+// setAside moves what another program has and we have not, such as replies to each other, to unused. Of a
+// model's configuration it moves nothing: a key could be in it.
+func setAside(all map[string]any) {
+	unused, _ := all["unused"].(map[string]any)
+	if unused == nil {
+		unused = map[string]any{}
+	}
+	unknown(all, reflect.TypeFor[Persona](), "", func(in map[string]any, key, path, near string) {
+		if near == "" && !strings.HasPrefix(path, "model_config.") {
+			unused[path] = in[key]
+			delete(in, key)
+		}
+	})
+	if len(unused) > 0 {
+		all["unused"] = unused
+	}
 }
 
 func renamed(all map[string]any) map[string]any {

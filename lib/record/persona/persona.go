@@ -36,8 +36,10 @@ type Persona struct {
 	Lenses    []Lens   `json:"lenses"`
 	Model     *Model   `json:"model_config"`           // nil: the validator's
 	Override  *string  `json:"system_prompt_override"` // replaces the compiled prompt, not its rules
-	CreatedAt string   `json:"created_at"`             // RFC 3339, as the next
-	UpdatedAt string   `json:"updated_at"`
+	// Unused are fields of another program by their path, such as cascade: Import keeps them, nothing reads them.
+	Unused    map[string]json.RawMessage `json:"unused,omitempty"`
+	CreatedAt string                     `json:"created_at"` // RFC 3339, as the next
+	UpdatedAt string                     `json:"updated_at"`
 }
 
 // Soul says who the persona is.
@@ -182,14 +184,23 @@ func strict(b []byte, v any) error {
 	if err := json.Unmarshal(b, &all); err != nil {
 		return err
 	}
-	if err := errors.Join(unknown(all, reflect.TypeOf(v), "")...); err != nil {
+	var faults []error
+	unknown(all, reflect.TypeOf(v), "", func(_ map[string]any, _, path, near string) {
+		err := fmt.Errorf("%s: unknown key", text.Line(path, 200))
+		if near != "" {
+			err = fmt.Errorf("%w; did you mean %q?", err, near)
+		}
+		faults = append(faults, err)
+	})
+	if err := errors.Join(faults...); err != nil {
 		return err
 	}
 	return json.Unmarshal(b, v)
 }
 
-// unknown reports the keys of an object that its type does not have, each with its path.
-func unknown(v any, t reflect.Type, at string) (faults []error) {
+// unknown calls do for each key of an object that its type does not have, with its path and the name of the
+// type that is close to it.
+func unknown(v any, t reflect.Type, at string, do func(in map[string]any, key, path, near string)) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -197,12 +208,12 @@ func unknown(v any, t reflect.Type, at string) (faults []error) {
 	case []any:
 		for i, item := range v {
 			if t.Kind() == reflect.Slice {
-				faults = append(faults, unknown(item, t.Elem(), fmt.Sprintf("%s[%d]", at, i))...)
+				unknown(item, t.Elem(), fmt.Sprintf("%s[%d]", at, i), do)
 			}
 		}
 	case map[string]any:
 		if t.Kind() != reflect.Struct {
-			return nil
+			return
 		}
 		fields := map[string]reflect.Type{}
 		for f := range t.Fields() {
@@ -212,17 +223,12 @@ func unknown(v any, t reflect.Type, at string) (faults []error) {
 		for _, key := range slices.Sorted(maps.Keys(v)) {
 			path := strings.TrimPrefix(at+"."+key, ".")
 			if fields[key] == nil {
-				err := fmt.Errorf("%s: unknown key", text.Line(path, 200))
-				if near := sysexit.Nearest(key, slices.Collect(maps.Keys(fields))); near != "" {
-					err = fmt.Errorf("%w; did you mean %q?", err, near)
-				}
-				faults = append(faults, err)
+				do(v, key, path, sysexit.Nearest(key, slices.Collect(maps.Keys(fields))))
 				continue
 			}
-			faults = append(faults, unknown(v[key], fields[key], path)...)
+			unknown(v[key], fields[key], path, do)
 		}
 	}
-	return faults
 }
 
 var (
