@@ -29,8 +29,11 @@ var program = cli.Program{
   tri-report audit                 label dropped messages: misses per 100`,
 	Schemas: []string{"label"}, Commands: []cli.Program{
 		command("why", "message_id",
-			"print the history of a message; chat:id if several chats have the id",
+			"print the history of a message, chat:id if several chats have the id; or a discussion of personas",
 			func(c *cli.Call, d *sample.Desk) (printer, error) {
+				if all, err := report.Discuss(d.Home, d.Config, c.Args[0]); err != nil || len(all) > 0 {
+					return all, err
+				}
 				return report.Why(d.Home, d.Config, c.Args[0], classify.InWords)
 			}),
 		command("thread", "key", "print the history of a thread, named by its key or by one of its messages",

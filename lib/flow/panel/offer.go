@@ -1,7 +1,6 @@
 package panel
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -24,14 +23,10 @@ func (k *Keeper) Offer() error {
 	if err := decision.NewTail(k.Home).Next(func(r decision.Record) error {
 		state.Add(r)
 		return nil
-	}); err != nil || !k.Home.Exists(discussion.LogName) {
+	}); err != nil {
 		return err
 	}
-	return k.Home.Lines(discussion.LogName, 0, func(line []byte) error {
-		d := new(discussion.Discussion)
-		if err := json.Unmarshal(line, d); err != nil {
-			return sysexit.With(sysexit.Data, fmt.Errorf("read %s: %w", discussion.LogName, err))
-		}
+	return discussion.Each(k.Home, func(d *discussion.Discussion) error {
 		r := d.Offer(config.PlatformForge, forge.Project)
 		if r == nil || state.Standing(r.Key) != nil {
 			return nil

@@ -308,14 +308,7 @@ func (j *Judge) inactive(trigger string) error {
 
 // earlier returns the last recorded discussion of the same bytes, and how many there are.
 func (j *Judge) earlier(s lens.Subject) (last *discussion.Discussion, n int, err error) {
-	if !j.Home.Exists(discussion.LogName) {
-		return nil, 0, nil
-	}
-	err = j.Home.Lines(discussion.LogName, 0, func(line []byte) error {
-		d := new(discussion.Discussion)
-		if err := json.Unmarshal(line, d); err != nil {
-			return sysexit.With(sysexit.Data, fmt.Errorf("read %s: %w", discussion.LogName, err))
-		}
+	err = discussion.Each(j.Home, func(d *discussion.Discussion) error {
 		if d.TriggerType == s.Trigger && d.TriggerRef == s.Ref && d.SubjectSHA256 == s.SHA256 {
 			last, n = d, n+1
 		}

@@ -6,11 +6,14 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"tri/lib/base/config"
+	"tri/lib/base/durable"
+	"tri/lib/base/sysexit"
 	"tri/lib/record/draft"
 	"tri/lib/record/persona"
 	"tri/lib/record/verdict"
@@ -271,6 +274,20 @@ func Propose(d Discussion, title string, issue int) *Proposal {
 	}
 	return &Proposal{Kind: kind, Issue: issue, Title: title,
 		Text: strings.Join(append(slices.Clone(last.Reasons), d.Objections()...), "\n")}
+}
+
+// Each calls do with every recorded discussion, oldest first.
+func Each(h *durable.Home, do func(*Discussion) error) error {
+	if !h.Exists(LogName) {
+		return nil
+	}
+	return h.Lines(LogName, 0, func(line []byte) error {
+		d := new(Discussion)
+		if err := json.Unmarshal(line, d); err != nil {
+			return sysexit.With(sysexit.Data, fmt.Errorf("read %s: %w", LogName, err))
+		}
+		return do(d)
+	})
 }
 
 // Objections returns what was said, a line each, named by persona and lens.

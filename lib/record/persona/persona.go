@@ -34,9 +34,11 @@ type Persona struct {
 	Style     Style    `json:"style"`
 	Skill     Skill    `json:"skill"`
 	Lenses    []Lens   `json:"lenses"`
-	Model     *Model   `json:"model_config"`           // nil: the validator's
-	Override  *string  `json:"system_prompt_override"` // replaces the compiled prompt, not its rules
-	// Unused are fields of another program by their path, such as cascade: Import keeps them, nothing reads them.
+	Model     *Model   `json:"model_config"` // nil: the validator's
+	// Override replaces the compiled prompt, not its rules.
+	Override *string `json:"system_prompt_override"`
+	// Unused are fields of another program by their path, such as cascade. Import keeps them; nothing reads
+	// them.
 	Unused    map[string]json.RawMessage `json:"unused,omitempty"`
 	CreatedAt string                     `json:"created_at"` // RFC 3339, as the next
 	UpdatedAt string                     `json:"updated_at"`
