@@ -43,8 +43,9 @@ record lacks.
 		cli.String("keep", "keep prompts and transcripts below `DIR`"),
 		cli.String("rejects", "append refused records to `FILE`"),
 	},
-	Stays: true, // so that a signal ends the agent too
-	Run:   run,
+	Values: config.Values("investigator"),
+	Stays:  true, // so that a signal ends the agent too
+	Run:    run,
 }
 
 func run(c *cli.Call) error {

@@ -46,7 +46,8 @@ the evidence or in the question. Status 0: every return passed; 1: some did not.
 		cli.String("keep", "keep prompts and transcripts below `DIR`"),
 		cli.String("rejects", "append refused records to `FILE`"),
 	},
-	Run: judge,
+	Values: config.Values("validator"),
+	Run:    judge,
 }
 
 func judge(c *cli.Call) error {

@@ -56,6 +56,7 @@ from there. Events of other sources are only printed, except with --log or --hom
 		cli.Bool("json", "write records to a terminal, too"),
 		cli.String("rejects", "append refused records of stdin and files to `FILE`"),
 	},
+	Values: config.Values("chat", "tail"),
 	Complete: func(c *cli.Call) error {
 		if len(c.Args) > 0 {
 			return nil // the shell offers files

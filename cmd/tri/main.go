@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tri/lib/base/cli"
+	"tri/lib/base/config"
 	"tri/lib/base/durable"
 	"tri/lib/base/subcommand"
 	"tri/lib/base/term"
@@ -52,7 +53,7 @@ like tri-health. Without a terminal, or with --yes, the defaults apply.`,
 		cli.String("history", "keep a classified copy of the export `FILE` for the reports"),
 		cli.Bool("yes", "do not ask; use the defaults"),
 		cli.Bool("force", "replace an existing configuration")},
-	Run: initialize}
+	Values: config.Values("investigator"), Run: initialize}
 
 func initialize(c *cli.Call) error {
 	home, err := durable.MakeHome(c.String("home"))
@@ -113,7 +114,7 @@ people answered then, and the draft with its verdict. Nothing is posted.
 		cli.StringOr("codebase", "answer from the code in `DIR`", "."),
 		cli.StringOr("agent", "investigate with `NAME`", "search"),
 		cli.Int("limit", "draft at most `N` answers", 40)},
-	Run: func(c *cli.Call) error {
+	Values: config.Values("investigator"), Run: func(c *cli.Call) error {
 		return demo.Try(c.Context, demo.Trial{
 			Options: demo.Options{Dir: c.String("dir"), Codebase: c.String("codebase"), Bin: subcommand.Dir(),
 				Terminal: term.Is(c.Out), Out: c.Out, Err: c.Err},

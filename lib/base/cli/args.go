@@ -163,8 +163,8 @@ func complete(ctx context.Context, p Program, words []string, in io.Reader, out,
 	default:
 		words[i] = "-" // the start of an option
 	}
-	if n := len(words); n > 0 && words[n-1] == "--schema" {
-		_, err := fmt.Fprintln(out, strings.Join(p.Schemas, "\n"))
+	if values, asked := valuesOf(p, words); asked {
+		_, err := io.WriteString(out, strings.Join(append(values, ""), "\n"))
 		return err
 	}
 	known := len(words) > 0 && (strings.HasPrefix(words[0], "-") ||
@@ -185,6 +185,32 @@ func complete(ctx context.Context, p Program, words []string, in io.Reader, out,
 	return app(p, in, out, errw).RunContext(ctx, line)
 }
 
+// valuesOf returns the known values of the flag that the last word is, and whether it is one that takes
+// a value. Of a flag whose values are unknown, there are none: the shell offers files.
+func valuesOf(p Program, words []string) (values []string, asked bool) {
+	if len(words) == 0 || !strings.HasPrefix(words[len(words)-1], "-") {
+		return nil, false
+	}
+	flags, known := append(slices.Clone(p.Flags), commonFlags(p)...), p.Values
+	if i := slices.IndexFunc(p.Commands, func(c Program) bool { return c.Name == words[0] }); i >= 0 {
+		flags, known = p.Commands[i].Flags, p.Commands[i].Values
+	}
+	switch last := words[len(words)-1]; {
+	case last == "--schema":
+		return p.Schemas, true
+	case !takesValue(flags, last):
+		return nil, false
+	case last == "--completion":
+		return shells, true
+	case known != nil:
+		return known(strings.TrimLeft(last, "-")), true
+	}
+	return nil, true
+}
+
+// shells are those for which completion prints a script.
+var shells = []string{"bash", "zsh", "fish"}
+
 // completion prints a shell script that requests completions from the program itself.
 func completion(out io.Writer, p Program, shell string) error {
 	fn := "_" + strings.ReplaceAll(p.Name, "-", "_")
@@ -199,7 +225,7 @@ func completion(out io.Writer, p Program, shell string) error {
 		_, err := fmt.Fprintf(out, fishCompletion, p.Name)
 		return err
 	}
-	return Usagef("no completion for %q; there is: bash zsh fish", shell)
+	return Usagef("no completion for %q; there is: %s", shell, strings.Join(shells, " "))
 }
 
 const bashCompletion = `%s() {

@@ -59,6 +59,8 @@ type Program struct {
 	// Complete writes completions for Args, one word a line, if Args does not begin with a command
 	// of Commands; of a command, for its first argument. Nil: the program's commands and options are offered.
 	Complete func(*Call) error
+	// Values returns the known values of a flag, for completion; it may be nil.
+	Values func(flag string) []string
 }
 
 // Call is one invocation.

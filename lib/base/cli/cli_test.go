@@ -185,18 +185,24 @@ func TestHelpWidth(t *testing.T) {
 func TestCompletes(t *testing.T) {
 	for _, tt := range []struct{ line, want string }{
 		{"", "sub\n"}, {"-", "--out\n"}, {"--", "--out\n"}, {"file", ""}, {"-- file", ""}, {"-- file --", ""},
-		{"sub --", "--help\n"},
+		{"sub --", "--help\n"}, {"--completion", "bash\nzsh\nfish\n"}, {"--word", "word 1\nword 2\n"},
+		{"file --word", "word 1\n"}, {"sub --note", "note 3\n"}, {"--out", ""},
 	} {
 		var got, words []string
 		var out, errw strings.Builder
-		status := Run(program(&got, &words, nil),
+		values := program(&got, &words, nil)
+		values.Values = func(flag string) []string {
+			return map[string][]string{"word": {"word 1", "word 2"}}[flag]
+		}
+		values.Commands[0].Values = func(flag string) []string { return []string{flag + " 3"} }
+		status := Run(values,
 			slices.Concat([]string{"tri-x"}, strings.Fields(tt.line), []string{asksWords}), nil, &out, &errw)
 		if status != 0 || len(got) > 0 || errw.Len() > 0 || !strings.Contains(out.String(), tt.want) ||
 			tt.want == "" && strings.HasPrefix(tt.line, "--") && out.Len() > 0 {
 			t.Errorf("%q: status %d, run with %q, stdout %q, stderr %q", tt.line, status, got, out.String(),
 				errw.String())
 		}
-		p := program(&got, &words, nil)
+		p := values
 		p.Complete = func(c *Call) error {
 			_, err := io.WriteString(c.Out, "own "+strings.Join(c.Args, " "))
 			return err
@@ -264,7 +270,7 @@ func TestFirstContact(t *testing.T) {
 		{many, "ask what -h", 0, "usage: tri-x ask", ""},
 		{many, "nonsense -h", 64, "", `unknown command "nonsense"`},
 		{many, "-h", 0, "usage: tri-x", ""},
-		{many, "", 64, "", "a command is missing; there are:\n  ask        asks\n  go         goes\n"},
+		{many, "", 64, "", "a command is missing; there are:\n  ask         asks\n  go          goes\n"},
 		{many, "aks x", 64, "", `hint: did you mean "tri-x ask"?`},
 		{many, "foo x", 64, "", "hint: tri-x -h lists the commands"},
 		{many, "ask", 64, "", "ask: the task is missing\ntri-x: hint: usage: tri-x ask [option ...] task"},

@@ -15,10 +15,11 @@ func wantCommand(p Program, word string) error {
 	var names, lines []string
 	for _, c := range p.Commands {
 		names = append(names, c.Name)
-		lines = append(lines, fmt.Sprintf("\n  %-10s %s", c.Name, c.Usage))
+		lines = append(lines, fmt.Sprintf("  %-10s  %s", c.Name, c.Usage))
 	}
 	if word == "" {
-		return sysexit.Hint(Usagef("a command is missing; there are:%s", strings.Join(lines, "")),
+		list := wrapHelp("Commands:\n" + strings.Join(lines, "\n"))
+		return sysexit.Hint(Usagef("a command is missing; there are:%s", strings.TrimPrefix(list, "Commands:")),
 			fmt.Sprintf("%s COMMAND -h shows how one is used", p.Name))
 	}
 	err := Usagef("unknown command %q", word)

@@ -64,6 +64,23 @@ func theRule() (*rule, error) {
 	return r, nil
 }
 
+// Values returns what completes the value of a flag that is named as a field of a section: the values
+// that the schema allows.
+func Values(section ...string) func(flag string) []string {
+	return func(flag string) []string {
+		r, err := theRule()
+		if err != nil {
+			return nil // Parse reports it
+		}
+		for _, name := range append(section, flag) {
+			if r = r.Properties[name]; r == nil {
+				return nil
+			}
+		}
+		return slices.DeleteFunc(r.Enum, func(value string) bool { return value == "" })
+	}
+}
+
 // check validates a value against its rule. where is its name: team.approvers.0.
 func (f *faults) check(n *yaml.Node, r *rule, where string) {
 	got := typeOf(n)

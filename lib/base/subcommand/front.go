@@ -2,7 +2,6 @@
 package subcommand
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -32,8 +31,9 @@ var aliases = map[string][]string{"up": {"supervise", "run", "--detach"}, "down"
 // failure.
 func Exec(args []string) error {
 	if len(args) == 0 {
-		return sysexit.Hint(sysexit.With(sysexit.Usage, errors.New("a command is missing")),
-			"tri help lists them; tri demo shows what this is")
+		return sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("a command is missing; there are:\n%s\n"+
+			"and the tools:%s", strings.TrimRight(begin(), "\n"), toolNames())),
+			"tri help describes the tools; tri COMMAND -h shows how one is used")
 	}
 	if longer, ok := aliases[args[0]]; ok {
 		args = slices.Concat(longer, args[1:])
@@ -146,6 +146,34 @@ var purposes = []struct{ name, does string }{
 	{"health", "find problems and print how to fix them"},
 }
 
+// begin lists the commands that a new user needs, one a line.
+func begin() string {
+	var b strings.Builder
+	for _, c := range []struct{ name, does string }{
+		{"demo", "show the whole path on this machine, in a minute"},
+		{"try", "draft answers to the questions of an exported history"},
+		{"init", "ask a few questions and write a configuration"},
+		{"up", "start the pipeline"},
+		{"logs", "show the messages of its stages"},
+		{"down", "end it"},
+	} {
+		fmt.Fprintf(&b, "  tri %-12s %s\n", c.name, c.does)
+	}
+	return b.String()
+}
+
+// toolNames lists the short names of the tools, eight a line.
+func toolNames() string {
+	var b strings.Builder
+	for i, p := range purposes {
+		if i%8 == 0 {
+			b.WriteString("\n ")
+		}
+		b.WriteString(" " + p.name)
+	}
+	return b.String()
+}
+
 // Help shows the usage of the program args[0]. Without an argument it lists the programs: the
 // toolkit's in pipe order, then others.
 func Help(w io.Writer, args []string) error {
@@ -161,17 +189,7 @@ func Help(w io.Writer, args []string) error {
 	}
 	there := names()
 	var b strings.Builder
-	b.WriteString("Begin:\n")
-	for _, c := range []struct{ name, does string }{
-		{"demo", "show the whole path on this machine, in a minute"},
-		{"try", "draft answers to the questions of an exported history, in shadow"},
-		{"init", "ask a few questions and write a configuration"},
-		{"up", "start the pipeline"},
-		{"logs", "show the messages of its stages"},
-		{"down", "end it"},
-	} {
-		fmt.Fprintf(&b, "  tri %-12s %s\n", c.name, c.does)
-	}
+	b.WriteString("Begin:\n" + begin())
 	b.WriteString("\nThe tools, in the order of the pipe:\n")
 	for _, p := range purposes {
 		missing := ""

@@ -35,6 +35,9 @@ func TestFill(t *testing.T) {
 		{`{"text":"why?"}`,
 			`{"text":"why?","platform":"text","chat_id":"stdin","message_id":"7","create_time":"2023-11-14T22:13:20Z",` +
 				`"content":"why?","sender":{"id":"unknown","type":"user"}` + others},
+		{`{"is":1,"to":"b","txt":"why?"}`,
+			`{"is":1,"to":"b","txt":"why?","platform":"text","chat_id":"stdin","message_id":"7",` +
+				`"create_time":"2023-11-14T22:13:20Z","content":"why?","sender":{"id":"unknown","type":"user"}` + others},
 		{`{"content":"a\n","user":"a\"b","ts":12.50,"channel":"dev"} `,
 			`{"content":"a\n","user":"a\"b","ts":12.50,"channel":"dev","platform":"text","chat_id":"dev","message_id":"12.50",` +
 				`"create_time":"2023-11-14T22:13:20Z","sender":{"id":"a\"b","type":"user"}` + others},
