@@ -45,7 +45,7 @@ beginning of a run's name or id. The task - is read from standard input.
 			cli.Bool("panel", "let the personas of tri-panel(1) review it, and write the discussion")),
 		task(box.Benchmark, "measure something, in a copy that is discarded"),
 		task(box.Ops, "inspect a system with the commands in box.ops_commands"),
-		command("resume", "name [words]", "continue an interrupted run",
+		command("resume", "name [words]", "continue an interrupted run, or add words to a running one",
 			func(c *cli.Call, b *box.Box) error {
 				words := strings.Join(c.Args[1:], " ")
 				return b.Work(func() (*box.Run, error) { return b.Resume(c.Context, c.Args[0], words) })

@@ -123,7 +123,7 @@ func investigates(home *durable.Home, inv *investigate.Investigator, words *voic
 	return func(ctx context.Context, t *thread.Thread, hints []dispatch.Hint,
 		r *run.Run) (*draft.Return, error) {
 		if t.Intent == thread.CodeChange {
-			return box.Patch(ctx, t, r.ID, b)
+			return box.Patch(ctx, t, r, b)
 		}
 		earlier, err := investigate.Continues(home, t)
 		if err != nil {

@@ -1,6 +1,7 @@
 package steer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -32,6 +33,7 @@ const (
 type legs struct {
 	a       *Agent
 	task    agent.Task
+	dir     string
 	native  bool // the program takes words
 	own     bool // the leg resumes the session that the caller named
 	arrived chan run.Word
@@ -60,19 +62,21 @@ type legs struct {
 
 // open reads what earlier attempts left in the run's folder.
 func (a *Agent) open(t agent.Task) (*legs, error) {
-	l := &legs{a: a, task: t, native: agent.Abilities(a.Agent).Steers != "", arrived: make(chan run.Word),
-		saved: a.Now(), stamps: newStamper(t.Codebase, a.Now)}
+	l := &legs{a: a, task: t, dir: cmp.Or(a.Dir, t.Dir), native: agent.Abilities(a.Agent).Steers != "",
+		arrived: make(chan run.Word), saved: a.Now(), stamps: newStamper(t.Codebase, a.Now)}
 	var err error
-	if l.words, err = run.Words(t.Dir); err != nil {
+	if l.words, err = run.Words(l.dir); err != nil {
 		return nil, err
 	}
-	ears, err := run.Hearing(t.Dir)
+	ears, err := run.Hearing(l.dir)
 	if err != nil {
 		return nil, err
 	}
-	c, err := run.LoadCheckpoint(t.Dir)
-	if err != nil {
-		return nil, err
+	var c *run.Checkpoint
+	if a.Dir == "" {
+		if c, err = run.LoadCheckpoint(l.dir); err != nil {
+			return nil, err
+		}
 	}
 	if c != nil && c.Asked != nil && agent.Abilities(a.Agent).Rejoins {
 		l.rejoin(c, ears)
@@ -86,7 +90,7 @@ func (a *Agent) open(t agent.Task) (*legs, error) {
 	} else {
 		l.leg, l.why = max(l.leg, c.Leg), "the process that ran it was ended"
 	}
-	l.again = l.leg > 0
+	l.again = l.leg > 0 && a.Dir == ""
 	if c != nil && !t.Fork {
 		l.session, l.read, l.tools, l.said, l.earlier, l.again = c.SessionID, c.Read, c.Tools, c.Said,
 			c.Usage, true
@@ -233,7 +237,7 @@ func (l *legs) note(how string, ids ...string) {
 	l.ears = append(l.ears, lines...)
 	if l.log == nil {
 		var err error
-		l.log, err = run.OpenHeard(l.task.Dir)
+		l.log, err = run.OpenHeard(l.dir)
 		l.fail(err)
 	}
 	if l.lost == nil {
@@ -256,11 +260,11 @@ func (l *legs) save() {
 		total = l.earlier.Plus(total)
 	}
 	c := run.Checkpoint{
-		At: text.Timestamp(l.saved), RunID: filepath.Base(l.task.Dir), Leg: l.leg, SessionID: l.session,
+		At: text.Timestamp(l.saved), RunID: filepath.Base(l.dir), Leg: l.leg, SessionID: l.session,
 		Turns: total.Turns, Usage: &total, Read: l.read, Tools: l.tools, Said: l.said,
 		Heard: run.Answered(l.ears), Asked: l.asked,
 	}
-	l.fail(c.Save(l.task.Dir))
+	l.fail(c.Save(l.dir))
 }
 
 // fail keeps the first error of a file of the run that could not be written.

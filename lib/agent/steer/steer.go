@@ -43,6 +43,9 @@ type Options struct {
 	Prompts *prompt.Set      // nil: the built-in templates
 	Burst   time.Duration    // 0: Burst
 	Now     func() time.Time // nil: time.Now
+	// Dir is the folder of the three files; "" is Task.Dir. A caller that sets it continues what was
+	// interrupted by itself: no earlier checkpoint is read, and a program that died stays dead.
+	Dir string
 }
 
 // Agent is an agent that can be told things. It is safe for concurrent use by runs in different
@@ -88,7 +91,7 @@ func (a *Agent) Ability() agent.Ability {
 // Run runs the task in as many legs as it takes. Without a folder nothing can be said to it.
 // Task.Words and Task.Heard are set here.
 func (a *Agent) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
-	if t.Dir == "" {
+	if cmp.Or(a.Dir, t.Dir) == "" {
 		return a.Agent.Run(ctx, t)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -99,7 +102,7 @@ func (a *Agent) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 	}
 	followed := make(chan error, 1)
 	go func() {
-		err := run.FollowWords(ctx, t.Dir, len(l.words), func(w run.Word) error {
+		err := run.FollowWords(ctx, l.dir, len(l.words), func(w run.Word) error {
 			select {
 			case l.arrived <- w:
 			case <-ctx.Done():
@@ -143,13 +146,14 @@ func (l *legs) run(ctx context.Context) (agent.Result, error) {
 		case t.Fork && errors.Is(err, agent.ErrNoResume):
 			l.unfork()
 			continue
-		case t.Resume && errors.Is(err, agent.ErrNoResume) && !l.own:
+		case t.Resume && errors.Is(err, agent.ErrNoResume) && !l.own && !(l.task.Resume && l.a.Dir != ""):
 			l.session, l.leg, l.asked = "", l.leg-1, nil // the same leg, in a new session
 			continue
 		case errors.Is(err, agent.ErrNoSteer) && l.native:
 			l.native, l.leg, l.asked = false, l.leg-1, nil
 			continue
-		case err != nil && agent.FailureKind(err) == agent.Killed && crashes < MaxCrashes:
+		case err != nil && agent.FailureKind(err) == agent.Killed && crashes < MaxCrashes &&
+			l.a.Dir == "":
 			crashes++
 			l.next("its program died: " + err.Error())
 			continue

@@ -56,6 +56,10 @@ type Box struct {
 	New func(cfg config.Agent, sandbox string) (agent.Agent, error)
 	Now func() time.Time
 
+	// Told is the folder of a run whose words (words.ndjson) reach the agent; "": the run's own, of which the
+	// operator is the writer.
+	Told string
+
 	// Pays is the home whose budget pays for runs. If it is nil, cost is not counted.
 	Pays *Payer
 

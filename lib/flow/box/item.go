@@ -19,10 +19,10 @@ import (
 
 // Patch makes the change of code that an item of an inbox asks for, as a fix whose patch waits for a merge.
 // The return is in the words of code alone: that there is a patch, and of how many files. The error is
-// agent.ErrNothing if nothing was changed. The caller has set its budget aside. Asked again with the same
-// id, after a kill, it takes or continues the fix that it began.
-func Patch(ctx context.Context, t *thread.Thread, id string, options Box) (ret *draft.Return, err error) {
-	options.Out, options.Err = io.Discard, io.Discard
+// agent.ErrNothing if nothing was changed. The caller has set its budget aside. Asked again for the same
+// run, after a kill, it takes or continues the fix that it began. What is said to the run reaches the agent.
+func Patch(ctx context.Context, t *thread.Thread, r *run.Run, options Box) (ret *draft.Return, err error) {
+	options.Out, options.Err, options.Told = io.Discard, io.Discard, r.Dir()
 	b, err := Open(ctx, t.Codebase, options)
 	if err != nil {
 		return nil, err
@@ -35,14 +35,14 @@ func Patch(ctx context.Context, t *thread.Thread, id string, options Box) (ret *
 	for _, n := range t.Notes {
 		task = append(task, "An operator adds: "+n.Text)
 	}
-	r, err := b.once(ctx, Request{Type: Fix, Task: strings.Join(task, "\n\n"), For: id})
+	made, err := b.once(ctx, Request{Type: Fix, Task: strings.Join(task, "\n\n"), For: r.ID})
 	if err != nil {
 		return nil, err
 	}
-	if s := r.State.Status; s != run.Review && s != run.Proposed && s != run.Merged {
-		return nil, fmt.Errorf("run %s changed no file: %w", idOf(r.Meta.RunName), agent.ErrNothing)
+	if s := made.State.Status; s != run.Review && s != run.Proposed && s != run.Merged {
+		return nil, fmt.Errorf("run %s changed no file: %w", idOf(made.Meta.RunName), agent.ErrNothing)
 	}
-	patch, err := b.home.ReadFile("runs/" + r.Meta.RunName + "/changes.patch")
+	patch, err := b.home.ReadFile("runs/" + made.Meta.RunName + "/changes.patch")
 	if err != nil {
 		return nil, err
 	}
@@ -50,11 +50,11 @@ func Patch(ctx context.Context, t *thread.Thread, id string, options Box) (ret *
 	return &draft.Return{
 		Confidence: draft.Low, ConfidenceReason: "no one has read the patch",
 		SummaryForOrchestrator: fmt.Sprintf("A patch of %s waits: tri-box merge %s.", text.Count(n, "file"),
-			idOf(r.Meta.RunName)),
+			idOf(made.Meta.RunName)),
 		DraftReply:    fmt.Sprintf("A patch for this is ready (%s). It is used when a person has read and merged it.", text.Count(n, "file")),
 		DraftLanguage: cmp.Or(t.Lang, "en"), EvidenceRefs: []draft.Ref{}, OpenQuestions: []string{},
 		InvestigatorRound: 1,
-		ResearchNotes:     "Run " + r.Meta.RunName + " in " + b.Checkout + ".", Usage: r.State.Usage,
+		ResearchNotes:     "Run " + made.Meta.RunName + " in " + b.Checkout + ".", Usage: made.State.Usage,
 	}, nil
 }
 

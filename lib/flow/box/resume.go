@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
+	"time"
 
 	"tri/lib/agent"
 	"tri/lib/base/durable"
@@ -16,13 +18,21 @@ import (
 )
 
 // Resume continues an interrupted run or, with further words of the operator, a finished one. The run is
-// allowed exactly what it was allowed at first.
+// allowed exactly what it was allowed at first. A run that is under way is told the words, and the Run is
+// nil; if it ends before its agent has them, it is continued.
 func (b *Box) Resume(ctx context.Context, word, words string) (*Run, error) {
 	name, err := b.Find(word)
 	if err != nil {
 		return nil, err
 	}
 	l, s, err := b.reopen(name, words)
+	if errors.Is(err, durable.ErrLocked) && words != "" {
+		if heard, err := b.tell(ctx, name, words); heard || err != nil {
+			return nil, err
+		}
+		l, s, err = b.reopen(name, words)
+		words = "" // the run's log has them
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -92,6 +102,40 @@ func (b *Box) take(name string) (*live, run.State, error) {
 		return nil, s, errors.Join(err, lock.Unlock())
 	}
 	return &live{Box: b, name: name, meta: m, right: matrix[m.Type], lock: lock}, s, nil
+}
+
+// tell tells a run that is under way something, and reports whether its agent has it before the run ends.
+func (b *Box) tell(ctx context.Context, name, words string) (bool, error) {
+	m, err := b.Meta(name)
+	if err != nil {
+		return false, err
+	}
+	if m.For != "" {
+		return false, sysexit.Hint(sysexit.With(sysexit.TempFail,
+			fmt.Errorf("run %s is under way for an inbox", name)), "tri-task tell adds to what was asked for there")
+	}
+	w := run.Word{ID: run.WordID(name, words, run.UUID()), Kind: run.Append, By: "operator", Text: words}
+	if _, err := run.Tell(b.home, name, b.Now(), w); err != nil {
+		return false, err
+	}
+	b.Say("run %s is under way: it is told", idOf(name))
+	for ctx.Err() == nil {
+		lock, held := b.home.TryLock("runs/" + name + "/lock")
+		if held == nil {
+			held = lock.Unlock()
+		} else if !errors.Is(held, durable.ErrLocked) {
+			return false, held
+		}
+		ears, err := run.Hearing(b.dir(name))
+		if err != nil || slices.Contains(run.Answered(ears), w.ID) {
+			return err == nil, err
+		}
+		if held == nil {
+			return false, nil
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return false, ctx.Err()
 }
 
 // next makes another attempt: in the agent's own session if possible, otherwise from the beginning with

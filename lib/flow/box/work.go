@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tri/lib/agent"
+	"tri/lib/agent/steer"
 	"tri/lib/agent/supervise"
 	"tri/lib/base/prompt"
 	"tri/lib/base/sysexit"
@@ -47,8 +48,13 @@ func (l *live) work(ctx context.Context, t agent.Task) error {
 	if err != nil {
 		return err
 	}
+	steered, err := steer.Wrap(l.agent, steer.Options{Prompts: l.Prompts, Now: l.Now,
+		Dir: cmp.Or(l.Told, l.dir(l.name))})
+	if err != nil {
+		return err
+	}
 	limit := l.Config.Box.Limits.Of(l.meta.Type)
-	a := supervise.Wrap(l.agent, supervise.Options{
+	a := supervise.Wrap(steered, supervise.Options{
 		Limits: supervise.Limits{Wall: limit.Time(), Turns: *limit.Turns, Tokens: *limit.Tokens,
 			CostUSD: *limit.CostUSD,
 			Stall:   time.Duration(agentOf(l.Config).StallMin * float64(time.Minute))},
