@@ -135,6 +135,11 @@ var shorthands = strings.NewReplacer(
 	"{te}", `(?:て|で)(?:おいて|みて)?(?:もらえ|もらい|ください|下さい|くだ|くれ|ほし|欲し|いただ|頂|お願い|ね|よ|[。、！!？?\s]|$)`,
 	"{end}", `\s*(?:[?!.,;:)？！。，、]|$)`,
 	"{gap}", `(?:[^.?!。？！]|\.[^ ]){0,60}`,
+	"{list}", `(?:(?:my|our|the team's|today's)(?: \pL+)? lists?|(?:my|our|the|this|that|a)(?: \pL+)? `+
+		`(?:to[- ]?do|task|shopping|grocery|groceries|chores?|errands?|packing|wish|bucket|reminder|reading)s? `+
+		`?(?:wish)?list|(?:my|our|the) (?:(?:open|current|remaining|pending|next) )?(?:to[- ]?do'?s|to[- ]?do|`+
+		`tasks|backlog|reminders|shopping|list of things to do)|`+
+		`(?:the |this |that )?list(?:\s*[?!.,;:)]|\s*$| please| today| for today| again))`,
 	"{thing}", `(?:[\pL\pN_./#'’-]+ ){1,4}`,
 )
 
