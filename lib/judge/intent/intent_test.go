@@ -59,6 +59,7 @@ func TestJudge(t *testing.T) {
 		{"add the host to the allow list", Other},
 		{"change your voice to a lower one", Other},
 		{"book a table for 3 at the station", Other},
+		{"please book a train ticket to the conference for tomorrow", Other},
 		{"port apa yang dipakai server ini", Question},
 		// What speaks of a list, a bug or a reminder orders nothing.
 		{"the list has 3 entries", Other},
@@ -69,6 +70,23 @@ func TestJudge(t *testing.T) {
 	} {
 		if got := Judge(Message{Text: tt.text}); got.Name != tt.name {
 			t.Errorf("%q: %+v, want %s", tt.text, got, tt.name)
+		}
+	}
+}
+
+// TestNoCode: what orders a change without a word of code is close to other, so that a person is asked first;
+// a word of code takes it away from there.
+func TestNoCode(t *testing.T) {
+	for text, close := range map[string]bool{
+		"change the lights in the hall to green":     true,
+		"switch the heating to low":                  true,
+		"change the colour of the button to green":   false,
+		"change the timeout of the client to 10s":    false,
+		"set the default of the picker to next week": false,
+	} {
+		got := Judge(Message{Text: text})
+		if got.Name != CodeChange || (got.Margin < 4) != close {
+			t.Errorf("%q: %+v, close %v", text, got, close)
 		}
 	}
 }

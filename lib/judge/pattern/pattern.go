@@ -137,7 +137,7 @@ var shorthands = strings.NewReplacer(
 	"{gap}", `(?:[^.?!。？！]|\.[^ ]){0,60}`,
 	"{list}", `(?:(?:my|our|the team's|today's)(?: \pL+)? lists?|(?:my|our|the|this|that|a)(?: \pL+)? `+
 		`(?:to[- ]?do|task|shopping|grocery|groceries|chores?|errands?|packing|wish|bucket|reminder|reading)s? `+
-		`?(?:wish)?list|(?:my|our|the) (?:(?:open|current|remaining|pending|next) )?(?:to[- ]?do'?s|to[- ]?do|`+
+		`?(?:wish)?list|(?:to[- ]?do|shopping|grocery|chores?|task) list|(?:my|our|the) (?:(?:open|current|remaining|pending|next) )?(?:to[- ]?do'?s|to[- ]?do|`+
 		`tasks|backlog|reminders|shopping|list of things to do)|`+
 		`(?:the |this |that )?list(?:\s*[?!.,;:)]|\s*$| please| today| for today| again))`,
 	"{thing}", `(?:[\pL\pN_./#'’-]+ ){1,4}`,
