@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,14 +59,24 @@ func PrintList(w io.Writer, tasks []*Task, now time.Time) error {
 // Print writes a task as text.
 func (t *Task) Print(w io.Writer, now time.Time) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s: %s\n", t.ID(), t.State, text.Line(t.Why, 0))
-	fmt.Fprintf(&b, "%s asked in %s (%s), %s ago; %s\n", text.Line(t.Who, 0), text.Line(t.ChatName, 0),
+	fmt.Fprintf(&b, "%s  %s", t.ID(), t.State)
+	if t.Why != "" {
+		fmt.Fprintf(&b, ": %s", text.Line(t.Why, 0))
+	}
+	fmt.Fprintf(&b, "\n%s asked in %s (%s), %s ago; %s\n", text.Line(t.Who, 0), text.Line(t.ChatName, 0),
 		text.Line(t.Platform, 0),
 		term.Age(history.Instant(t.StartedAt), now), text.Line(t.TaskID, 0))
 	if t.Parent != nil {
 		fmt.Fprintf(&b, "beside %s\n", text.Line(*t.Parent, 0))
 	}
 	b.WriteString(indented(t.Spec))
+	for i, n := range slices.Concat(t.thread.Notes, t.thread.PendingNotes) {
+		state := ""
+		if i >= len(t.thread.Notes) {
+			state = ", not answered yet"
+		}
+		fmt.Fprintf(&b, "%s%s: %s\n", text.Line(n.By, 0), state, text.Line(n.Text, 0))
+	}
 	if n := len(t.Waits); n > 0 {
 		fmt.Fprintf(&b, "waiting for the next round: %s\n", text.Line(strings.Join(t.Waits, ", "), 0))
 	}
@@ -158,7 +169,7 @@ func (t *Task) named(name string) bool {
 		return true
 	}
 	for _, id := range t.MessageIDs {
-		if id == name {
+		if id == name && !t.thread.ByOperator() { // that one's are of the task that it is beside
 			return true
 		}
 	}

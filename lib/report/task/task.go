@@ -176,7 +176,7 @@ func (v *View) of(t *thread.Thread, cost *float64) (*Task, error) {
 // state returns the state of an item as far as its record tells, and the reason. Whether the run that is due
 // has begun is not in it.
 func state(t *thread.Thread) (state, why string) {
-	if n := len(t.StatusHistory); n > 0 {
+	if n := len(t.StatusHistory); n > 1 || t.Parent != "" { // the first is: it was asked
 		why = t.StatusHistory[n-1].Why
 	}
 	switch broke, _ := t.Broke(); {
@@ -221,9 +221,17 @@ func (v *View) running(task *Task) error {
 		return nil
 	}
 	task.CancellationToken = id
-	s, err := run.LoadState(v.Home.Path(run.Folder(v.Home, *id)))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // it has not begun
+	dir := run.Folder(v.Home, *id)
+	s, err := run.LoadState(v.Home.Path(dir))
+	if errors.Is(err, fs.ErrNotExist) { // it has not begun, or its agent works in a box
+		if v.Home.Exists(dir + "/lock") {
+			held, err := run.Held(v.Home, *id)
+			if held {
+				task.State = Running
+			}
+			return err
+		}
+		return nil
 	}
 	if err != nil {
 		return err

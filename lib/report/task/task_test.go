@@ -127,6 +127,24 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// TestHeld: a run whose agent works elsewhere, as a fix does, is running while its lock is held.
+func TestHeld(t *testing.T) {
+	v, id := view(t), "i-1"
+	v.put(t, thread.Thread{Key: "local.dev.1", Status: thread.Investigating, InvestigatorTaskID: &id})
+	own, err := run.Begin(v.Home, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{Running, Pending} {
+		if task, err := v.Find("local.dev.1"); err != nil || task.State != want {
+			t.Errorf("%v, %+v, want %s", err, task, want)
+		}
+		if err := own.End(); err != nil && want == Running {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestDead: a run whose process is gone is not shown as running.
 func TestDead(t *testing.T) {
 	v, id := view(t), "i-1"
