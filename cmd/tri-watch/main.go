@@ -32,7 +32,7 @@ var program = cli.Program{
   PLATFORM ...     only these: mattermost, slack, …; tri-chat(7) lists all
   local [DIR]      a chat in a folder: each file is a room, each line a message
   tail FILE ...    logs of chat clients, followed: irssi, WeeChat, ZNC, a bot's
-  sweep            findings of configured commands in codebases
+  sweep            findings of configured commands in codebases, failing checks
   export PATH      a Slack, Discord, Telegram or Mattermost export
   stdin, FILE ...  events from another program; with --text, plain lines
 Events of a live chat are stored durably in events.ndjson of the home, and printed

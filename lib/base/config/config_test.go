@@ -72,6 +72,7 @@ func TestFaultsAreNamed(t *testing.T) {
 		{"zzz: 1\n", `:1: unknown key "zzz"`},
 		{"sweep:\n- {name: A b, command: [x]}\n", `:2: sweep[0].name: "A b": want a to z, 0 to 9 and -`},
 		{"sweep:\n- {name: a, command: [], codebase: x}\n", ":2: sweep[0].command: needs a program"},
+		{"sweep:\n- {name: a, command: [x], checks: true}\n", ":2: sweep[0].checks: checks needs no command and no age"},
 		{"sweep:\n- {name: a, command: [x], codebase: x}\n", `:2: sweep[0]: no codebase is called "x"`},
 		{"codebases: [{name: x, path: x}]\nsweep:\n- {name: a, command: [x]}\n",
 			":3: sweep[0]: needs classifier.bot_id"},

@@ -10,16 +10,18 @@ import (
 // PlatformSweep is the platform of the findings of sweeps. It is no chat: nothing is posted to it.
 const PlatformSweep = "sweep"
 
-// Sweep is a command that the operator has run on a codebase at intervals, in the sandbox. A line of its
-// output that names a file and a line is a finding.
+// Sweep is what the operator has looked at in a codebase at intervals: by a command in the sandbox, of whose
+// output each line that names a file and a line is a finding, or by the forge's failing checks.
 type Sweep struct {
 	Name     string   `yaml:"name"`
 	Command  []string `yaml:"command"`
-	Kind     string   `yaml:"kind"`     // of SweepKinds; default concern
-	Codebase string   `yaml:"codebase"` // name of one of Codebases; default: the first
-	EveryH   float64  `yaml:"every_h"`  // hours between two runs; default 24
-	Most     int      `yaml:"most"`     // new findings of one run; default 3
-	Read     []string `yaml:"read"`     // further files and folders that the command may read
+	Kind     string   `yaml:"kind"`      // of SweepKinds; default concern
+	Codebase string   `yaml:"codebase"`  // name of one of Codebases; default: the first
+	EveryH   float64  `yaml:"every_h"`   // hours between two runs; default 24
+	Most     int      `yaml:"most"`      // new findings of one run; default 3
+	Read     []string `yaml:"read"`      // further files and folders that the command may read
+	MinAgeD  float64  `yaml:"min_age_d"` // only lines that were last changed this many days ago
+	Checks   bool     `yaml:"checks"`    // in place of a command: the failing checks of the target branch
 }
 
 // SweepKinds has what is asked about a finding of each kind.
@@ -59,7 +61,10 @@ func (c *Config) fillSweep() {
 func (c *Config) compileSweep(f *faults) {
 	seen := map[string]bool{}
 	for i, s := range c.Sweep {
-		if len(s.Command) == 0 || s.Command[0] == "" {
+		switch {
+		case s.Checks && (len(s.Command) > 0 || s.MinAgeD > 0):
+			f.add(errors.New("checks needs no command and no age"), "sweep", i, "checks")
+		case !s.Checks && (len(s.Command) == 0 || s.Command[0] == ""):
 			f.add(errors.New("needs a program"), "sweep", i, "command")
 		}
 		switch {

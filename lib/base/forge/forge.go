@@ -197,17 +197,9 @@ func (c *Client) Open(ctx context.Context, r Request) (*Pull, error) {
 
 func (c *Client) open(ctx context.Context, r Request) (*Pull, error) {
 	if r.Into == "" {
-		r.Into = c.into
-	}
-	if r.Into == "" {
-		var project struct {
-			Branch string `json:"default_branch"`
-		}
-		if err := c.api.Read(ctx, c.forge.branch(), &project); err != nil {
+		var err error
+		if r.Into, err = c.target(ctx); err != nil {
 			return nil, err
-		}
-		if r.Into = project.Branch; r.Into == "" {
-			return nil, sysexit.Hint(fmt.Errorf("%s has no default branch", c.Project), "set forge.into")
 		}
 	}
 	if pull, err := c.forge.find(ctx, r.Branch); err != nil || pull != nil {
@@ -222,6 +214,21 @@ func (c *Client) open(ctx context.Context, r Request) (*Pull, error) {
 		}
 	}
 	return pull, err
+}
+
+// target returns the branch to merge into: the configured one, or the project's default.
+func (c *Client) target(ctx context.Context) (string, error) {
+	if c.into != "" {
+		return c.into, nil
+	}
+	var project struct {
+		Branch string `json:"default_branch"`
+	}
+	err := c.api.Read(ctx, c.forge.branch(), &project)
+	if err == nil && project.Branch == "" {
+		err = sysexit.Hint(fmt.Errorf("%s has no default branch", c.Project), "set forge.into")
+	}
+	return project.Branch, err
 }
 
 // explain adds to a refusal what a person can do about it.

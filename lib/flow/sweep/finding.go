@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -9,9 +10,11 @@ import (
 	"time"
 
 	"tri/lib/base/config"
+	"tri/lib/base/forge"
 	"tri/lib/base/lazyregexp"
 	"tri/lib/base/text"
 	"tri/lib/judge/codebase"
+	"tri/lib/judge/evidence"
 	"tri/lib/judge/safety"
 	"tri/lib/record/event"
 )
@@ -20,16 +23,19 @@ import (
 const (
 	maxLine  = 4 << 10
 	maxShown = 300
+	maxCheck = 1000   // characters of what a check says
 	maxRead  = 10_000 // lines of one run that name a place
 )
 
-// finding is a line of output that names a line of the codebase.
+// finding is a line of output that names a line of the codebase, or a failing check.
 type finding struct {
-	id   string // the same as long as the file, its line's text and the words of the report are
-	path string
-	line int
-	said string // by the command
-	code string // the line
+	id    string // the same as long as the file, its line's text and the words of the report are
+	told  string // the id under which it is remembered: of a check, the same for every commit
+	path  string // "" of a check
+	line  int
+	where string // as people read it
+	said  string // by the command
+	code  string // the line
 }
 
 // reader collects the findings of an output.
@@ -81,6 +87,7 @@ func (r *reader) line(raw []byte) {
 	words := digits.ReplaceAllString(m[3], "")
 	sum := sha256.Sum256([]byte(strings.Join([]string{r.sweep, name, code, words}, "\x00")))
 	f := finding{id: hex.EncodeToString(sum[:8]), path: name, line: n, said: m[3], code: code}
+	f.told, f.where = f.id, fmt.Sprintf("%s:%d", name, n)
 	if !r.seen[f.id] {
 		r.seen[f.id] = true
 		r.found = append(r.found, f)
@@ -101,11 +108,15 @@ func (s *Source) event(c *config.Sweep, f finding, at time.Time) event.Event {
 	e := event.Event{
 		Platform: config.PlatformSweep, ChatID: c.Codebase, ChatName: c.Codebase, MessageID: f.id,
 		ThreadID: &f.id, CreateTime: text.Timestamp(at), MsgType: "text",
-		Content:  fmt.Sprintf("%s at %s:%d. %s", c.Name, f.path, f.line, config.SweepKinds[c.Kind]),
+		Content:  fmt.Sprintf("%s at %s. %s", c.Name, f.where, config.SweepKinds[c.Kind]),
 		Sender:   event.Sender{ID: "sweep", Type: "user", Name: fmt.Sprintf("sweep %s, %s", c.Name, c.Kind)},
 		Mentions: []string{s.cfg.BotName()},
 	}
-	said := text.Cut(strings.TrimSpace(f.said), maxShown)
+	limit := maxShown
+	if f.path == "" {
+		limit = maxCheck
+	}
+	said := text.Cut(strings.TrimSpace(f.said), limit)
 	if code := text.Line(strings.TrimSpace(f.code), maxShown); code != said {
 		said = strings.TrimSpace(said + "\n" + code) // grep -n reports the line itself
 	}
@@ -114,4 +125,43 @@ func (s *Source) event(c *config.Sweep, f finding, at time.Time) event.Event {
 	}
 	e.Forward(c.Name, said)
 	return e
+}
+
+// failing returns the failing checks of the newest commit of the codebase's forge, as findings.
+func (s *Source) failing(ctx context.Context, c *config.Sweep) (found []finding, err error) {
+	client, err := forge.Of(ctx, s.cfg.Forge, s.cfg.Folder(c.Codebase), s.http)
+	if err != nil {
+		return nil, err
+	}
+	commit, all, err := client.Failing(ctx)
+	for _, check := range all {
+		name := text.Line(check.Name, 100)
+		of := sha256.Sum256([]byte(c.Name + "\x00" + check.Name))
+		at := sha256.Sum256([]byte(c.Name + "\x00" + check.Name + "\x00" + commit))
+		found = append(found, finding{id: hex.EncodeToString(at[:8]), told: hex.EncodeToString(of[:8]),
+			where: fmt.Sprintf("check %q of commit %.10s", name, commit),
+			said:  text.Visible(check.Said + "\n" + check.URL)})
+	}
+	return found, err
+}
+
+// old reports whether a finding's line was last changed long enough ago. One whose age is unknown was not.
+func (s *Source) old(ctx context.Context, c *config.Sweep, f *finding,
+	dated map[string]map[string]time.Time) bool {
+	if c.MinAgeD == 0 {
+		return true
+	}
+	lines, ok := dated[f.path]
+	if !ok {
+		if repo, err := evidence.OpenRepo(s.cfg.Folder(c.Codebase)); err == nil {
+			lines, _ = repo.Dated(ctx, f.path) // of a file that is not committed no line has a time
+		}
+		dated[f.path] = lines
+	}
+	at, ok := lines[strings.TrimSpace(f.code)]
+	if !ok || s.now().Sub(at).Hours() < 24*c.MinAgeD {
+		return false
+	}
+	f.where += ", unchanged since " + at.Format(time.DateOnly)
+	return true
 }

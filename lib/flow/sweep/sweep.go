@@ -1,6 +1,6 @@
-// Package sweep looks at codebases unasked: it runs the operator's commands at intervals, in the sandbox, and
-// passes what they report as messages to the bot. A line of output that names a file and a line of the
-// codebase is a finding; a run without one says nothing.
+// Package sweep looks at codebases unasked: at intervals it runs the operator's commands, in the sandbox, or
+// reads the forge's failing checks, and passes what they report as messages to the bot. A line of output that
+// names a file and a line of the codebase is a finding; a run without one says nothing.
 package sweep
 
 import (
@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,6 +41,7 @@ type Source struct {
 	once bool // end when what was due has run
 	now  func() time.Time
 	run  func(context.Context, proc.Spec) (proc.Exit, error)
+	http *http.Client // of the forge; nil: the usual one
 }
 
 var _ chat.Source = (*Source)(nil)
@@ -113,7 +115,13 @@ func (s *Source) left(c *config.Sweep, last state) time.Duration {
 // is that of the handler, or of ctx.
 func (s *Source) sweep(ctx context.Context, c *config.Sweep, last state, to chat.Handler) (state, error) {
 	next := state{At: s.now().UTC()}
-	found, err := s.findings(ctx, c, to)
+	look := s.findings
+	if c.Checks {
+		look = func(ctx context.Context, c *config.Sweep, _ chat.Handler) ([]finding, error) {
+			return s.failing(ctx, c)
+		}
+	}
+	found, err := look(ctx, c, to)
 	if ctx.Err() != nil {
 		return next, ctx.Err()
 	}
@@ -123,17 +131,18 @@ func (s *Source) sweep(ctx context.Context, c *config.Sweep, last state, to chat
 	}
 	var events []event.Event
 	room := max(1, maxTold/len(s.cfg.Sweep))
+	dated := map[string]map[string]time.Time{}
 	for _, f := range found {
-		if slices.Contains(next.Told, f.id) || len(next.Told) >= room {
+		if slices.Contains(next.Told, f.told) || len(next.Told) >= room {
 			continue
 		}
-		if !slices.Contains(last.Told, f.id) {
-			if len(events) == c.Most {
+		if !slices.Contains(last.Told, f.told) {
+			if len(events) == c.Most || !s.old(ctx, c, &f, dated) {
 				continue // at the next run
 			}
 			events = append(events, s.event(c, f, next.At))
 		}
-		next.Told = append(next.Told, f.id)
+		next.Told = append(next.Told, f.told)
 	}
 	if len(events) == 0 {
 		return next, nil

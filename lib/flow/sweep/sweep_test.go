@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -250,5 +253,103 @@ func TestUnchanged(t *testing.T) {
 	}
 	if w.runs != runs || len(w.events) != 2 {
 		t.Errorf("%d runs, %d messages", w.runs, len(w.events))
+	}
+}
+
+// TestAge: only what was last changed long enough ago is a finding, however it was indented since; a line
+// that is not committed, and a codebase without a history, have none.
+func TestAge(t *testing.T) {
+	w := newWorld(t)
+	w.out = []string{"a.go:3: TODO: one", "b/b.go:2: TODO: two", "new.go:1: TODO: three"}
+	w.cfg.Sweep[0].MinAgeD = 100
+	if got := w.sweep(t); len(got) != 0 {
+		t.Errorf("without a history: %v", got)
+	}
+	dir := w.cfg.Codebases[0].Path
+	git := func(at string, args ...string) {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@b.test"},
+			args...)...)
+		cmd.Env = append(os.Environ(), "GIT_AUTHOR_DATE="+at, "GIT_COMMITTER_DATE="+at)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v\n%s", args, err, out)
+		}
+	}
+	write := func(name, body string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(body), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	git("", "init", "-q")
+	git("2026-01-02T00:00:00Z", "add", "a.go")
+	git("2026-01-02T00:00:00Z", "commit", "-qm", "one")
+	write("a.go", "package a\n\n\t\t// TODO: one\nvar x = 6\n")
+	git("2026-11-20T00:00:00Z", "add", "a.go", "b")
+	git("2026-11-20T00:00:00Z", "commit", "-qm", "two")
+	write("new.go", "// TODO: three\n")
+	// Neither program of the repository's settings runs, nor does a file of commits to leave out hide an age.
+	git("", "config", "diff.x.textconv", "touch "+filepath.Join(dir, "ran"))
+	git("", "config", "blame.ignoreRevsFile", "/nonexistent")
+	write(".gitattributes", "*.go diff=x\n")
+	w.at = w.at.Add(25 * time.Hour)
+	got := w.sweep(t)
+	if len(got) != 1 || !strings.HasPrefix(got[0].Content, "todo at a.go:3, unchanged since 2026-01-02. ") {
+		t.Errorf("%v", got)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "ran")); err == nil {
+		t.Error("a program of the repository ran")
+	}
+	w.at = w.at.Add(100 * 24 * time.Hour) // now the second is old, too; the first was told
+	if got := w.sweep(t); len(got) != 1 || !strings.Contains(got[0].Content, "b.go:2, unchanged since 2026-11-20") {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestChecks: a failing check is told once while it fails, whatever commits follow, and again when it failed
+// anew; a forge that does not answer makes nothing new.
+func TestChecks(t *testing.T) {
+	w := newWorld(t)
+	commit, checks, down := strings.Repeat("a", 40), "", false
+	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		switch {
+		case down:
+			http.Error(out, "{}", http.StatusBadGateway)
+		case strings.HasSuffix(r.URL.Path, "/status"):
+			fmt.Fprintf(out, `{"sha":%q,"statuses":[%s]}`, commit, checks)
+		default:
+			fmt.Fprint(out, `{"default_branch":"main"}`)
+		}
+	}))
+	defer server.Close()
+	t.Setenv("TRI_TEST_FORGE", "t0ken")
+	w.cfg.Forge = config.Forge{Kind: "gitea", URL: server.URL, Project: "ana/shop", TokenEnv: "TRI_TEST_FORGE"}
+	w.http = server.Client()
+	w.cfg.Sweep[0] = config.Sweep{Name: "ci", Checks: true, Kind: "concern", Codebase: "shop", EveryH: 24, Most: 3}
+	const broken = `{"status":"failure","context":"te\u001bst","description":"a.go:3: undefined: x\n\u202eodd"}`
+	key := `{"status":"failure","context":"leak","description":"ghp_` + `a8Kd03LmZq92XcVb71NnTy64RwEe5UuIoPpQ"}`
+	for i, step := range []struct {
+		commit, checks string
+		down           bool
+		told           int
+	}{{"a", broken, false, 1}, {"b", broken, false, 0}, {"b", broken, true, 0}, {"b", broken, false, 0},
+		{"c", "", false, 0}, {"d", broken, false, 1}, {"e", key, false, 1}} {
+		commit, checks, down = strings.Repeat(step.commit, 40), step.checks, step.down
+		got := w.sweep(t)
+		if len(got) != step.told {
+			t.Errorf("step %d: %v, said %q", i, got, w.said)
+		}
+		if i == 0 && len(got) == 1 {
+			want := "ci at check \"te<U+001B>st\" of commit aaaaaaaaaa. Is this a fault, and what follows from it?\n" +
+				"> a.go:3: undefined: x\n> <U+202E>odd"
+			if got[0].Content != want {
+				t.Errorf("%q, want %q", got[0].Content, want)
+			}
+		}
+		w.at = w.at.Add(25 * time.Hour)
+	}
+	last := w.events[len(w.events)-1].Content
+	if len(w.said) != 1 || w.events[0].Identity() == w.events[1].Identity() || strings.Contains(last, "ghp_") {
+		t.Errorf("said %q, last %q", w.said, last)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"tri/lib/base/text"
 )
@@ -69,4 +70,27 @@ func (r Repo) Changed(ctx context.Context, name string, from, to, n int) ([]stri
 		all = append(all, text.Line(line, maxSubject))
 	}
 	return all, nil
+}
+
+// Dated returns when each line of a file was last changed, but for its white space, by its trimmed text; of
+// equal lines the newest counts. A line that is not in HEAD has no time.
+func (r Repo) Dated(ctx context.Context, name string) (map[string]time.Time, error) {
+	out, err := r.run(ctx, maxLog, "blame", "-w", "--line-porcelain", "--no-ignore-revs-file",
+		"--no-textconv", "HEAD", "--", name)
+	if err != nil {
+		return nil, fmt.Errorf("history of %s: %w", name, err)
+	}
+	dated := map[string]time.Time{}
+	var at time.Time
+	for line := range strings.Lines(string(out)) {
+		if code, ok := strings.CutPrefix(line, "\t"); ok {
+			if code = strings.TrimSpace(code); dated[code].Before(at) {
+				dated[code] = at
+			}
+		} else if sec, ok := strings.CutPrefix(line, "author-time "); ok {
+			n, _ := strconv.ParseInt(strings.TrimSpace(sec), 10, 64) // 0: as old as can be
+			at = time.Unix(n, 0).UTC()
+		}
+	}
+	return dated, nil
 }
