@@ -212,7 +212,7 @@ func enoughOf(h codesearch.Hit, found codesearch.Found, bar float64) bool {
 	strength := found.Strength * h.Score / found.Hits[0].Score / bar
 	switch {
 	case found.Exact:
-		return h.Cover >= leastNamed && strength >= enoughNamed
+		return h.Cover >= leastNamed*bar && strength >= enoughNamed
 	case h.Count > 1:
 		return strength >= enough
 	}

@@ -57,6 +57,23 @@ var shop = map[string]string{
 	"node_modules/x/max.js": "const maxRetries = 7\n",
 }
 
+// TestReport answers a report by a name in it, though most of its words are of other things.
+func TestReport(t *testing.T) {
+	dir := t.TempDir()
+	files := map[string]string{"pay/refund.go": "package pay\n\n// setRefund sets a refund.\nfunc setRefund() {}\n"}
+	var said strings.Builder
+	for i := range 40 {
+		word := fmt.Sprintf("w%co%cd", 'a'+i%26, 'a'+i/26)
+		files["doc/"+word+".go"] = "package doc\n\n// " + word + " is one.\nfunc do" + word + "() {}\n"
+		fmt.Fprintf(&said, "%s ", word)
+	}
+	write(t, dir, files)
+	ret, err := ask(t, New(), dir, "setRefund is not called\n\n"+said.String()+"on Monday, again and again.")
+	if err != nil || !strings.HasPrefix(ret.EvidenceRefs[0].Ref, "pay/refund.go") {
+		t.Errorf("%+v, %v", ret, err)
+	}
+}
+
 func TestFindsAndQuotes(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, shop)

@@ -10,6 +10,7 @@ func TestKindOf(t *testing.T) {
 		"CHANGELOG.md": history, "changes/12.bugfix.rst": history,
 		".github/ISSUE_TEMPLATE/bug.md": history, "pip/_vendor/six.py": vendored,
 		"third_party/x/x.go": vendored, "docs/use.md": document,
+		"CHANGES": history, "CONTRIBUTING.md": history, "dist/node/x.cjs": vendored, "scripts/dist/x.go": source,
 		"testdata/a.go": data, "examples/a/main.go": example,
 	} {
 		if got := kindOf(name, nil); got != want {

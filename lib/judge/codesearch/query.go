@@ -28,6 +28,7 @@ type query struct {
 	names   []string // whole names, as written
 	missing []string
 	typed   []typed
+	frames  []string // files of the tracebacks of a report
 
 	number, tests, use bool // the kind of answer asked for: a number, tests, how something is used
 	report             bool // longer than maxShort words
@@ -75,7 +76,13 @@ func (x *Index) query(question string) *query {
 		if len(question) > maxQuestion {
 			question = strings.ToValidUTF8(question[:maxQuestion], "")
 		}
+		question = x.asked(question)
 		parts = sections(question)
+		for _, part := range parts {
+			if part.trace {
+				q.frames = part.frames()
+			}
+		}
 	}
 	question = clean(question)
 	q.kinds(question)

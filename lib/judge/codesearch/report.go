@@ -33,7 +33,41 @@ var (
 	indented  = regexp.MustCompile(`^(?:    |\t)\S`)
 	sentence  = regexp.MustCompile(`.+?(?:[.!?](?:\s+|$)|$)`)
 	promptSay = regexp.MustCompile(`^\s*(?:\$|>>>|\.\.\.|#) `)
+	failing   = regexp.MustCompile(`^\W*(?:panic|fatal error|error|(?:Caused by: )?[\w.$]*(?:Error|Exception))\W+\s*\w.{7,}`)
+	templates = regexp.MustCompile(`(?i)\b(?:issue_template|pull_request_template|contributing)\b`)
+	framed    = regexp.MustCompile(`([\w./\\@+-]*\w\.\w{1,5})(?::|", line )\d+`)
 )
+
+// frames returns the files of the frames of tracebacks, those next to the failure first, with '/'.
+func (s section) frames() (files []string) {
+	for _, m := range framed.FindAllStringSubmatch(s.text, -1) {
+		if file := "/" + strings.ReplaceAll(m[1], `\`, "/"); !slices.Contains(files, file) {
+			files = append(files, file)
+		}
+	}
+	if strings.Contains(s.text, "File \"") { // Python's last frame is the innermost
+		slices.Reverse(files)
+	}
+	return files
+}
+
+// asked removes the lines of a report that are in the codebase's own templates and guides for reports.
+func (x *Index) asked(question string) string {
+	template := map[string]bool{}
+	for name := range x.known {
+		if !templates.MatchString(name) {
+			continue
+		}
+		text, _ := x.text(name) // a file that has gone has no lines
+		for _, line := range strings.Split(string(text), "\n") {
+			template[strings.TrimSpace(line)] = true
+		}
+	}
+	return strings.Join(slices.DeleteFunc(strings.Split(question, "\n"), func(line string) bool {
+		line = strings.TrimSpace(line)
+		return strings.Count(line, " ") > 1 && template[line]
+	}), "\n")
+}
 
 // sections divides a report, the part with the highest weight first.
 func sections(question string) []section {
@@ -44,6 +78,8 @@ func sections(question string) []section {
 		switch {
 		case fence.MatchString(line):
 			inCode, inTrace = !inCode, false
+		case failing.MatchString(line):
+			asked.text += line + "\n"
 		case frames.MatchString(line):
 			inTrace = true
 			trace.text += line + "\n"

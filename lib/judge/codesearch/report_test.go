@@ -15,6 +15,7 @@ Python version: 3.11
 
 ` + "```" + `
 client.connect(host)
+x.RetryError: no more tries left
 ` + "```" + `
 Traceback (most recent call last):
   File "/srv/app.py", line 3, in <module>
@@ -27,7 +28,7 @@ func TestSections(t *testing.T) {
 		got[s.share] = strings.TrimSpace(s.text)
 	}
 	want := map[float64]string{
-		titleShare: "Timeout is ignored", askedShare: "Why does RetryLimit stay at three?", 1: "We upgraded.",
+		titleShare: "Timeout is ignored", askedShare: "Why does RetryLimit stay at three?\nx.RetryError: no more tries left", 1: "We upgraded.",
 		codeShare:  "client.connect(host)",
 		traceShare: "Traceback (most recent call last):\n  File \"/srv/app.py\", line 3, in <module>\n    run()",
 	}
@@ -52,5 +53,49 @@ func TestReport(t *testing.T) {
 	found, err := x.Search(t.Context(), reported+noise, 3)
 	if err != nil || len(found.Hits) == 0 || found.Hits[0].Path != "retry.go" || !found.Report {
 		t.Errorf("%+v, %v", found, err)
+	}
+}
+
+// TestFrames prefers the innermost file of a traceback that the codebase has, in both orders.
+func TestFrames(t *testing.T) {
+	body := " def send(self):\n    retry(self.connection)\n"
+	x := Texts(map[string]string{"pool/a.py": body, "pool/b.py": body, "pool/c.py": body})
+	report := "Sending retries the connection\n\n" + strings.Repeat("It happens now and then in production. ", 8)
+	for trace, want := range map[string]string{
+		"  File \"/srv/app.py\", line 3, in <module>\n  File \"/lib/pool/c.py\", line 9, in send\n" +
+			"  File \"/lib/pool/b.py\", line 1, in send\n  File \"/usr/lib/socket.py\", line 1, in send\n": "pool/b.py",
+		"    at send (/lib/pool/c.py:2:1)\n    at send (/lib/pool/b.py:2:1)\n": "pool/c.py",
+	} {
+		found, err := x.Search(t.Context(), report+"\n\n"+trace, 3)
+		if err != nil || len(found.Hits) == 0 || found.Hits[0].Path != want {
+			t.Errorf("%s: %+v, %v, want %s", trace, found.Hits, err, want)
+		}
+	}
+}
+
+// TestTemplate ignores what a report has from the codebase's own template.
+func TestTemplate(t *testing.T) {
+	line := "Provide the shell completion script and the commit."
+	x := Texts(map[string]string{".github/ISSUE_TEMPLATE.md": "- " + line + "\n", "shell.go": "package x\n\n// " +
+		"Script is the shell completion script of a commit.\nfunc Script() {}\n",
+		"wild.go": "package x\n\n// addRoute refuses conflicting wildcards.\nfunc addRoute() {}\n"})
+	filler := strings.Repeat("This is on the newest version of all. ", 8)
+	found, err := x.Search(t.Context(), "Two conflicting wildcards\n\n- "+line+"\n"+filler, 3)
+	if err != nil || len(found.Hits) == 0 || found.Hits[0].Path != "wild.go" {
+		t.Errorf("%+v, %v", found.Hits, err)
+	}
+}
+
+// TestReportWantsCode: what a short question has from a document, a report has from the code.
+func TestReportWantsCode(t *testing.T) {
+	x := Texts(map[string]string{"use.md": "# The retry limit\n\nThe retry limit stays at three calls.\n",
+		"loop.go": "package x\n\nfunc loop() {\n\tretry(limit, three, calls)\n}\n"})
+	question := "Why does the retry limit stay at three calls?"
+	for question, want := range map[string]string{question: "use.md",
+		question + "\n\n" + strings.Repeat("It was never so on Monday mornings. ", 8): "loop.go"} {
+		found, err := x.Search(t.Context(), question, 3)
+		if err != nil || len(found.Hits) == 0 || found.Hits[0].Path != want {
+			t.Errorf("%.50q: %+v, %v, want %s", question, found.Hits, err, want)
+		}
 	}
 }

@@ -24,6 +24,7 @@ const (
 	fileShare  = 0.2  // share of the whole file's score added to each of its passages
 	baseShare  = 0.75 // share of a word's weight if it is in the file's own name
 	headless   = 0.75 // factor for a passage without a declaration
+	frameBonus = 6.0  // for the innermost own file of a traceback
 	rawBonus   = 3.0  // for a path of the question that is this file's, or a name found in a line
 	callBonus  = 3.0  // for a file or declaration whose name consists of words of the question
 	callRarity = 6.0  // rarity of a word that occurs once, from which callBonus is full: some 600 passages
@@ -134,11 +135,12 @@ func (x *Index) best(q *query) []scored {
 		}
 	}
 	rest := map[string]float64{}
+	traced := q.traced(files)
 	for name, of := range files {
 		for _, gain := range of {
 			rest[name] += gain
 		}
-		rest[name] = fileShare*rest[name] + q.named(name) + x.titled(q, name)
+		rest[name] = fileShare*rest[name] + q.named(name) + traced[name] + x.titled(q, name)
 	}
 	all := make([]scored, 0, len(passages))
 	for _, p := range passages {
@@ -186,7 +188,10 @@ func bm25(tf, length, b float64) float64 {
 	return tf * (k1 + 1) / (tf + k1)
 }
 
-const worthUsed = 0.5 // of a test, which shows how something is used
+const (
+	worthUsed     = 0.5 // of a test, which shows how something is used
+	worthReported = 0.5 // of a document for a report, whose code is like that of documents
+)
 
 // worth returns the factor of a kind of file for this question.
 func (q *query) worth(kind uint8) float64 {
@@ -195,6 +200,8 @@ func (q *query) worth(kind uint8) float64 {
 		return 1
 	case k == tests && q.use:
 		return worthUsed
+	case k == document && q.report:
+		return worthReported
 	}
 	return worth[min(int(kind), len(worth)-1)]
 }
@@ -266,4 +273,20 @@ func (q *query) named(name string) float64 {
 		}
 	}
 	return score
+}
+
+// traced returns the bonus of the files that are in the tracebacks of a report, the more the nearer to the
+// failure.
+func (q *query) traced(files map[string][]float64) map[string]float64 {
+	bonus, next := map[string]float64{}, frameBonus
+	for _, frame := range q.frames {
+		last := next
+		for name := range files {
+			if strings.HasSuffix(frame, "/"+name) || strings.HasSuffix("/"+name, frame) {
+				bonus[name] = max(bonus[name], last)
+				next = last / 2
+			}
+		}
+	}
+	return bonus
 }

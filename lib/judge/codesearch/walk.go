@@ -111,15 +111,17 @@ func kindOf(name string, text []byte) fileKind {
 		in("testdata", "fixtures", "__snapshots__", "locale", "locales", "i18n", "translations"),
 		strings.Contains(base, "_data."), strings.Contains(dirs, "_data/"):
 		return data
-	case begins("changelog", "changes.", "changes-", "license", "licence", "copying", "authors",
-		"contributors", "history.", "news.", "codeowners", "code_of_conduct",
-		"release_notes", "release-notes", "releasenotes", "whatsnew"),
+	case slices.Contains([]string{"changes", "history", "news"}, base),
+		begins("changelog", "changes.", "changes-", "contributing", "license", "licence", "copying", "authors",
+			"contributors", "history.", "news.", "codeowners", "code_of_conduct",
+			"release_notes", "release-notes", "releasenotes", "whatsnew"),
 		in("changelog", "changelogs", "changes", "newsfragments", "release-notes",
 			"releasenotes", "whatsnew"),
 		in("issue_template", "pull_request_template"), begins("issue_template", "pull_request_template"):
 		return history
 	case begins("gradlew", "configure.", "install-sh", "ez_setup.", "versioneer.", "get-pip."),
 		base == "configure",
+		in("dist") && languageOf(name) == braces, // bundles
 		in("_vendor", "_vendored", "vendored", "third_party", "third-party", "extern", "external"):
 		return vendored
 	case strings.Contains(base, "_test."), begins("test_", "conftest."), strings.Contains(base, ".test."),
