@@ -33,7 +33,7 @@ var parts = []part{
 	}},
 	{"words", "kill -9 of who tells a run things, who supervises it and its agent", saidToRuns,
 		func(o *options) { o.rounds = 200 }},
-	{"crowd", "kill -9 of a dispatcher and its 8 workers over many questions at once", crowd,
+	{"crowd", "kill -9 of a dispatcher and its 8 workers over many questions; one person's flood", crowd,
 		func(o *options) { o.rounds, o.messages, o.wait = 40, 300, 5*time.Minute }},
 	{"stop", "SIGSTOP of the stages for a while, and second instances of them", stop, func(o *options) {
 		o.rounds, o.messages = 100, 80

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"tri/lib/base/sysexit"
 	"tri/lib/record/decision"
 	"tri/lib/record/draft"
 	"tri/lib/record/event"
@@ -23,30 +24,43 @@ import (
 
 // crowd has one tri-dispatch with 8 workers investigate many questions at once, and kills it and its
 // agents. An agent that finds another one at work on the same question says so. In the end each question
-// has one draft that waits, and one offer.
+// has one draft that waits, and one offer. Then one person's flood delays others at most twofold.
 func crowd(o options) error {
-	dir, err := os.MkdirTemp("", "torture-crowd")
-	if err != nil {
-		return err
-	}
-	if !o.keep {
-		defer os.RemoveAll(dir)
+	return errors.Join(crowded(o), flooded(o))
+}
+
+// crowdHome returns the folder of a home with questions and 8 workers, whose agents are at work for ms
+// milliseconds or more.
+func crowdHome(ms int, questions string) (dir string, err error) {
+	if dir, err = os.MkdirTemp("", "torture-crowd"); err != nil {
+		return "", err
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return err
+		return dir, err
 	}
 	config := fmt.Sprintf("sandbox: off\nteam: {approvers: [op]}\ncodebases: [{name: code, path: ../code}]\n"+
 		"turn: {hold_s: 0}\ndispatch: {concurrency: 8}\n"+
 		"budget: {investigations_per_day: 0, investigations_per_person_per_day: 0, per_thread: {runs: 0}, "+
 		"per_person: {runs: 0}}\n"+
-		"investigator: {agent: exec, command: [%q, words-part, claim, %q], max_rounds: 1}\n", self, dir)
+		"investigator: {agent: exec, command: [%q, words-part, claim, %q, '%d'], max_rounds: 1}\n", self, dir, ms)
 	for name, text := range map[string]string{"home/config.yaml": config, "code/code.go": "package code\n",
-		"home/events-classified.ndjson": questionsOf(o.messages), "claims/0": "", "live/0": ""} {
+		"home/events-classified.ndjson": questions, "claims/0": "", "live/0": ""} {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700),
 			os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)); err != nil {
-			return err
+			return dir, err
 		}
+	}
+	return dir, nil
+}
+
+func crowded(o options) error {
+	dir, err := crowdHome(2, questionsOf(0, 1, o.messages, 40))
+	if !o.keep {
+		defer os.RemoveAll(dir)
+	}
+	if err != nil {
+		return err
 	}
 	began, rng, killed := time.Now(), rand.New(rand.NewPCG(o.seed, 13)), [2]int{}
 	for ended := false; !ended; {
@@ -78,20 +92,93 @@ func crowd(o options) error {
 			}
 			living = false
 			_ = cmd.Wait() // the files say what became of it
+			// That a child of the one before still has its lock is no end.
+			ended = ended && cmd.ProcessState.ExitCode() != sysexit.TempFail
 		}
 	}
 	return judgeCrowd(o, dir, killed, time.Since(began))
 }
 
-// questionsOf returns questions of 40 people, each in a thread of its own.
-func questionsOf(n int) string {
+// flooded compares how long 20 people wait for an offer, alone and behind one person's 1000 questions, all
+// written at once.
+func flooded(o options) error {
+	alone, err1 := waits(o, 0)
+	behind, err2 := waits(o, 1000)
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	fmt.Printf("crowd: 20 people's offers, 8 workers: alone p50 %.1f s, p95 %.1f s; behind 1000 "+
+		"questions of one person p50 %.1f s, p95 %.1f s\n", alone[10], alone[18], behind[10], behind[18])
+	if behind[18] > 2*alone[18] {
+		return errors.New("one person's flood delays others more than twofold")
+	}
+	return nil
+}
+
+// others is the id of the first question of the 20.
+const others = 500000
+
+var othersOffer = regexp.MustCompile(`"kind":"offer"[^\n]*"key":"local\.dev\.5000\d\d"`)
+
+// waits returns for how many seconds 20 people wait, in ascending order.
+func waits(o options, flood int) ([]float64, error) {
+	dir, err := crowdHome(3000, questionsOf(0, 1, 1, 1))
+	if !o.keep {
+		defer os.RemoveAll(dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	at := len(questionsOf(0, 1, 1, 1))
+	more := questionsOf(at, 1000, flood, 1)
+	more += questionsOf(at+len(more), others, 20, 20)
+	log := filepath.Join(dir, "home/events-classified.ndjson")
+	cmd := exec.Command(filepath.Join(o.bin, "tri-dispatch"), log)
+	cmd.Env = append(os.Environ(), "TRI_HOME="+filepath.Join(dir, "home"))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	defer func() { _, _ = cmd.Process.Kill(), cmd.Wait() }() // it may have ended
+	var all []float64
+	var began time.Time
+	for end := time.Now().Add(o.wait); len(all) < 20; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			return nil, fmt.Errorf("%d of 20 have an offer after %v", len(all), o.wait)
+		}
+		text, err := os.ReadFile(filepath.Join(dir, "home/decisions.ndjson"))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, err
+		}
+		if began.IsZero() && len(text) > 0 { // it has answered the first
+			f, err := os.OpenFile(log, os.O_WRONLY|os.O_APPEND, 0o600)
+			if err != nil {
+				return nil, err
+			}
+			_, err = f.WriteString(more)
+			if err = errors.Join(err, f.Close()); err != nil {
+				return nil, err
+			}
+			began = time.Now()
+		}
+		for range len(othersOffer.FindAll(text, -1)) - len(all) {
+			all = append(all, time.Since(began).Seconds())
+		}
+	}
+	return all, nil
+}
+
+// questionsOf returns n questions of some people by turns, each in a thread of its own, with ids from first,
+// as lines from an offset on.
+func questionsOf(offset, first, n, people int) string {
 	var text []byte
 	for i := range n {
 		e := event.Classified{Classification: event.Actionable, IsQuestion: true}
-		e.Seq, e.Platform, e.ChatID, e.ChatName = new(int64(len(text))), "local", "dev", "dev"
-		e.MessageID, e.MsgType, e.Mentions = fmt.Sprint(i+1), "text", []string{}
-		e.CreateTime, e.Content = time.Now().UTC().Format(time.RFC3339), fmt.Sprintf("why is it CLAIM-%d ?", i+1)
-		e.Sender = event.Sender{ID: fmt.Sprint("asker", i%40), Type: "user"}
+		e.Seq, e.Platform, e.ChatID, e.ChatName = new(int64(offset+len(text))), "local", "dev", "dev"
+		e.MessageID, e.MsgType, e.Mentions = fmt.Sprint(first+i), "text", []string{}
+		e.CreateTime = time.Now().UTC().Format(time.RFC3339)
+		e.Content = fmt.Sprintf("why is it CLAIM-%d ?", first+i)
+		e.Sender = event.Sender{ID: fmt.Sprint("asker", first+i%people), Type: "user"}
 		line, _ := json.Marshal(e) // plain values
 		text = append(append(text, line...), '\n')
 	}
@@ -121,8 +208,8 @@ func killOne(live string, rng *rand.Rand) int {
 	return 1
 }
 
-// claim is an agent program that is alone on its question as long as it works.
-func claim(dir string) error {
+// claim is an agent program that is alone on its question as long as it works, for ms milliseconds or more.
+func claim(dir, ms string) error {
 	text, err := io.ReadAll(bufio.NewReader(os.Stdin))
 	if err != nil {
 		return err
@@ -139,12 +226,13 @@ func claim(dir string) error {
 	if err := os.WriteFile(mine, nil, 0o600); err != nil {
 		return err
 	}
-	time.Sleep(time.Duration(2+rand.IntN(80)) * time.Millisecond)
-	b, err := json.Marshal(draft.Return{Confidence: "low", ConfidenceReason: "r", SummaryForOrchestrator: "s",
+	least, err := strconv.Atoi(ms)
+	time.Sleep(time.Duration(least+rand.IntN(80)) * time.Millisecond)
+	b, err2 := json.Marshal(draft.Return{Confidence: "low", ConfidenceReason: "r", SummaryForOrchestrator: "s",
 		DraftReply: question + " .", DraftLanguage: "en", EvidenceRefs: []draft.Ref{}, OpenQuestions: []string{},
 		InvestigatorRound: 1})
 	fmt.Println(string(b))
-	return errors.Join(err, os.Remove(mine))
+	return errors.Join(err, err2, os.Remove(mine))
 }
 
 func judgeCrowd(o options, dir string, killed [2]int, took time.Duration) error {

@@ -288,7 +288,7 @@ func wordsPart(args []string) error {
 	case "agent":
 		return wordsAgent(home)
 	case "claim":
-		return claim(home)
+		return claim(home, args[2])
 	case "teller":
 		h, err := durable.Open(home)
 		if err != nil {
