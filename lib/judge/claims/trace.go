@@ -186,7 +186,7 @@ func citing(path string, line int, s safety.Sources, found []evidence.Finding) (
 		cited := []evidence.Place{{Start: f.Start, End: f.End}}
 		if i < len(s.Refs) {
 			if p, err := evidence.Parse(s.Refs[i].Ref); err == nil {
-				cited = append(cited, p)
+				cited = append(cited, p.Specific())
 			}
 		}
 		for _, p := range cited {

@@ -99,12 +99,14 @@ func TestUntraced(t *testing.T) {
 		Texts: []string{"why does FetchAll fail after 7 tries in v2?"},
 		Refs: []draft.Ref{
 			{Kind: draft.KindFile, Ref: "lib/retry.go:2", Quote: "const MaxRetries = 3"},
+			{Kind: draft.KindFile, Ref: "lib/long.go:1-300", Quote: "const Wait = 1"},
 			{Kind: draft.KindLogQuery, Ref: `{app="shop"} |= "gone"`, Quote: "status 504 after 30s"},
 		},
 	}
 	found := []evidence.Finding{
 		{Path: "lib/retry.go", Start: 2, End: 2, Lines: []string{"const MaxRetries = 3"}, Stands: true,
 			Text: "package retry\nconst MaxRetries = 3\n\n\n\n\n\n\nfunc Fetch() { sleep(99) }\n"},
+		{Path: "lib/long.go", Start: 9, End: 9, Lines: []string{"const Wait = 1"}, Stands: true, Text: "const Wait = 1"},
 		{Result: evidence.Uncheckable},
 	}
 	for text, want := range map[string]string{
@@ -115,9 +117,11 @@ func TestUntraced(t *testing.T) {
 		"It is `MaxTries`.":                                  "MaxTries",
 		"See lib/other.go.":                                  "lib/other.go",
 		"See lib/retry.go:2-4 and lib/retry.go:40.":          "lib/retry.go:40",
-		"On line 2, then line 77.":                           "line 77",
-		"Pass --retries to it.":                              "--retries",
-		"FetchAll fails after 7 tries.":                      "",
+		// what is cited as a whole covers only the lines of its quote
+		"See lib/long.go:9 and lib/long.go:200.": "lib/long.go:200",
+		"On line 2, then line 77.":               "line 77",
+		"Pass --retries to it.":                  "--retries",
+		"FetchAll fails after 7 tries.":          "",
 		// only the quote of a log has them, which code did not see
 		"It fails with status 504 after 30 s.":                      "504 30 s",
 		"1. first `MaxRetries`\n2. then `Fetch`":                    "",

@@ -18,6 +18,14 @@ type Place struct {
 	Start, End int
 }
 
+// Specific returns p, or if it is MaxLines or longer, the whole file.
+func (p Place) Specific() Place {
+	if p.End-p.Start >= MaxLines {
+		p.Start, p.End = 0, 0
+	}
+	return p
+}
+
 func (p Place) String() string {
 	switch {
 	case p.Start == 0:

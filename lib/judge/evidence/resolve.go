@@ -27,7 +27,7 @@ const (
 const (
 	MaxDrift  = 20  // a quote may be this far from its citation
 	Around    = 3   // claimed content may be this far from the cited lines
-	MaxLines  = 200 // a longer citation is unspecific
+	MaxLines  = 200 // a citation of as many or more names no place in the file
 	maxListed = 5   // missing words named in a note
 )
 
@@ -171,17 +171,18 @@ func rightBytes(root *os.Root, repo Repo, name string,
 
 // judge compares the citation with the file's lines.
 func judge(p Place, lines []string, ref draft.Ref) Finding {
-	n := len(lines)
-	if p.Start > n {
-		return Finding{Result: Fabricated, Note: fmt.Sprintf("line %d is cited, the file has %d", p.Start, n)}
+	if n := len(lines); p.End > n {
+		cited := p.End
+		if p.Start > n {
+			cited = p.Start
+		}
+		return Finding{Result: Fabricated, Note: fmt.Sprintf("line %d is cited, the file has %d", cited, n)}
 	}
+	p = p.Specific()
 	if says(ref.Quote) {
 		return judgeQuote(p, lines, ref)
 	}
-	if p.End > n {
-		return Finding{Result: Fabricated, Note: fmt.Sprintf("line %d is cited, the file has %d", p.End, n)}
-	}
-	if p.Start == 0 || p.End-p.Start >= MaxLines {
+	if p.Start == 0 {
 		return Finding{Result: Uncheckable, Note: "no line of the file is cited and nothing is quoted"}
 	}
 	f := Finding{Start: p.Start, End: p.End, Lines: lines[p.Start-1 : p.End]}
@@ -210,8 +211,8 @@ func judgeQuote(p Place, lines []string, ref draft.Ref) Finding {
 		return f
 	}
 	near := []span{at}
-	if p.Start > 0 && p.End-p.Start < MaxLines && p.Start <= len(lines) && at.distance(p) > 0 {
-		near = append(near, span{p.Start, min(p.End, len(lines))})
+	if at.distance(p) > 0 {
+		near = append(near, span{p.Start, p.End})
 	}
 	f.Stands = true
 	f.weigh(ref, p, lines, near)

@@ -172,6 +172,8 @@ func TestResolve(t *testing.T) {
 		{"end beyond the end", "lib/retry.go:18-25", "", "return", Fabricated, "the file has 19", 0},
 		{"far beyond the end, with a quote", "lib/retry.go:9999", "const MaxRetries = 3", "", Fabricated,
 			"the file has 19", 0},
+		{"end beyond the end, with a quote", "lib/retry.go:3-9999", "const MaxRetries = 3", "`MaxRetries` is 3",
+			Fabricated, "line 9999 is cited, the file has 19", 0},
 		{"empty file", "empty.txt:1", "", "x", Fabricated, "the file has 0", 0},
 		{"binary", "binary.dat:1", "", "x", Fabricated, "binary", 0},
 		{"git's own", ".git/config:2", "secret = 1234567", "", Fabricated, ".git", 0},
