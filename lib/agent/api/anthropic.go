@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -89,8 +90,14 @@ func (anthropic) message(m message, last bool) anthropicMessage {
 		blocks = append(blocks, block{Type: "tool_result", ToolUseID: r.ID,
 			Content: cmp.Or(r.Text, "(nothing)"), IsError: r.Fault})
 	}
-	if m.Text != "" || len(blocks) == 0 {
+	if m.Text != "" || len(blocks)+len(m.Calls) == 0 {
 		blocks = append(blocks, block{Type: "text", Text: cmp.Or(m.Text, "(nothing)")})
+	}
+	for _, c := range m.Calls { // another endpoint's, perhaps with an input that is no object
+		if !bytes.HasPrefix(c.Input, []byte("{")) {
+			c.Input = json.RawMessage("{}")
+		}
+		blocks = append(blocks, block{Type: "tool_use", ID: c.ID, Name: c.Name, Input: c.Input})
 	}
 	if last {
 		blocks[len(blocks)-1].CacheControl = &cacheControl{"ephemeral"}

@@ -78,6 +78,8 @@ func TestFailures(t *testing.T) {
 			agent.Abort, "no JSON object", 2},
 		{"bad key", []say{{status: 401, text: "no: " + key + many}}, sysexit.Config, agent.ToolError,
 			"(the key)", 1},
+		{"bad key in a long text", []say{{status: 401, text: many[:300-len(key)/2] + key}}, sysexit.Config,
+			agent.ToolError, "401", 1},
 		{"no such model", []say{{status: 404, text: "model: stub"}}, sysexit.Config, agent.ToolError,
 			"model: stub", 1},
 		{"bad request", []say{{status: 400, text: "too long"}}, sysexit.Unavailable, agent.ToolError,
@@ -104,7 +106,7 @@ func TestFailures(t *testing.T) {
 				if len(b.heard) != tt.asked || res.Value != nil {
 					t.Errorf("asked %d times, want %d; value %q", len(b.heard), tt.asked, res.Value)
 				}
-				if strings.Contains(fmt.Sprint(err, sysexit.Hints(err), b.events), key) {
+				if strings.Contains(fmt.Sprint(err, sysexit.Hints(err), b.events), key[:len(key)/2]) {
 					t.Errorf("the key is told: %v %v", err, b.events)
 				}
 				if last := b.events[len(b.events)-1]; last.Kind != agent.Failed {

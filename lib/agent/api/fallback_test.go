@@ -81,7 +81,9 @@ func TestFallback(t *testing.T) {
 				res.Usage.InputTokens != 246 || !res.Usage.CostAtLeast || *res.Usage.CostUSD == 0 {
 				t.Errorf("%s: %q, %v, %+v", c.name, res.Value, err, res.Usage)
 			}
+			asked := map[string]string{"anthropic": `"type":"tool_use","id":"t0"`, "openai": `"tool_calls":[{`}[other]
 			if len(second.heard) != 1 || !strings.Contains(second.heard[0], "MaxRetries") ||
+				!strings.Contains(second.heard[0], asked) ||
 				strings.Contains(second.heard[0], "c2ln") {
 				t.Errorf("%s: the second was told %q", c.name, second.heard)
 			}

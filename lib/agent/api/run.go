@@ -338,7 +338,10 @@ func (c *Client) again(err error, try int) (time.Duration, bool) {
 func (c *Client) refusal(err error) error {
 	no := (*httpapi.Error)(nil)
 	if !errors.As(err, &no) {
-		return sysexit.With(sysexit.Unavailable, agent.Fail(agent.ToolError, c.clean(err)))
+		if hidden := c.hide(err.Error()); hidden != err.Error() {
+			err = errors.New(hidden)
+		}
+		return sysexit.With(sysexit.Unavailable, agent.Fail(agent.ToolError, err))
 	}
 	var said struct {
 		Error json.RawMessage `json:"error"`
@@ -350,7 +353,7 @@ func (c *Client) refusal(err error) error {
 			text = member.Message
 		}
 	}
-	err = agent.Fail(agent.ToolError, c.clean(fmt.Errorf("status %d: %q", no.Status, brief(text))))
+	err = agent.Fail(agent.ToolError, fmt.Errorf("status %d: %q", no.Status, brief(c.hide(text))))
 	switch {
 	case no.Status == http.StatusUnauthorized || no.Status == http.StatusForbidden:
 		return sysexit.Hint(sysexit.With(sysexit.Config, err),
@@ -365,12 +368,12 @@ func (c *Client) refusal(err error) error {
 	return sysexit.With(sysexit.Unavailable, err)
 }
 
-// clean removes the key from an error.
-func (c *Client) clean(err error) error {
-	if len(c.key) < 4 || !strings.Contains(err.Error(), c.key) {
-		return err
+// hide removes the key from a text, which is cut only afterwards.
+func (c *Client) hide(text string) string {
+	if len(c.key) < 4 {
+		return text
 	}
-	return errors.New(strings.ReplaceAll(err.Error(), c.key, "(the key)"))
+	return strings.ReplaceAll(text, c.key, "(the key)")
 }
 
 func brief(text string) string {

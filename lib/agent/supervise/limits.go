@@ -8,7 +8,7 @@ import (
 	"tri/lib/base/config"
 )
 
-// Limits bound one run; 0 means no limit, except for Stall.
+// Limits bound one run, Wall and Stall each attempt of it; 0 means no limit, except for Stall.
 type Limits struct {
 	Wall    time.Duration
 	Stall   time.Duration // without an event or CPU time; 0 means DefaultStall, negative never
@@ -34,9 +34,9 @@ func (l Limits) Around(a agent.Agent, err error) (agent.Agent, error) {
 	return Wrap(a, Options{Limits: l}), nil
 }
 
-// hold stops the run if its reported usage exceeds a limit.
+// hold stops the run if what all its attempts have used exceeds a limit.
 func (w *watch) hold() {
-	u, o := w.usage, w.options
+	u, o := w.state.Usage, w.options
 	switch {
 	case o.Turns > 0 && u.Turns > o.Turns:
 		w.stop(&limit{Turns, over("turns", o.Turns)})

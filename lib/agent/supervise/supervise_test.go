@@ -245,17 +245,23 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// TestAgain: what a try before has used is counted, and no limit of this one.
+// TestAgain: a limit is of a run, so what earlier attempts have used counts.
 func TestAgain(t *testing.T) {
 	s, dir := newStage(), t.TempDir()
-	use := func(context.Context, agent.Task) (agent.Result, error) {
+	use := func(ctx context.Context, task agent.Task) (agent.Result, error) {
+		task.Watch(agent.Event{Kind: agent.Milestone, Usage: &draft.Usage{InputTokens: 10}})
+		if err := context.Cause(ctx); err != nil {
+			return agent.Result{Usage: draft.Usage{InputTokens: 10}}, err
+		}
 		return agent.Result{Usage: draft.Usage{InputTokens: 10, CostUSD: new(0.25)}}, errors.New("x")
 	}
-	for range 2 {
-		// the error is the agent's own
-		_, _ = s.wrap(use, Limits{Tokens: 15}).Run(context.Background(), agent.Task{Dir: dir})
+	for _, want := range []string{"x", "x", "tokens, 25"} {
+		_, err := s.wrap(use, Limits{Tokens: 25}).Run(context.Background(), agent.Task{Dir: dir})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
 	}
-	if st := stateOf(t, dir); st.Usage.InputTokens != 20 || *st.Usage.CostUSD != 0.5 || st.Usage.CostAtLeast {
+	if st := stateOf(t, dir); st.Usage.InputTokens != 30 || *st.Usage.CostUSD != 0.5 {
 		t.Errorf("%+v", st.Usage)
 	}
 }
