@@ -78,7 +78,7 @@ func (h *hold) typing(t *thread.Thread, until, now time.Time) time.Time {
 // lastWord returns when the asker of t last wrote in it; not later than now, whatever the platform's clock
 // says.
 func lastWord(t *thread.Thread, now time.Time) time.Time {
-	for _, m := range slices.Backward(t.Messages) {
+	for _, m := range slices.Backward(slices.Concat(t.Messages, t.Pending)) { // what came while it was held
 		if m.SenderID != t.OriginalSenderID {
 			continue
 		}

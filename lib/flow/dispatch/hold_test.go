@@ -33,7 +33,11 @@ func TestHold(t *testing.T) {
 	h := newHold(d)
 	th := &thread.Thread{Key: "k", Platform: "matrix", ChatID: "c", ThreadID: "1", OriginalSenderID: "ana"}
 	say := func(who string, s float64) {
-		th.Messages = append(th.Messages, thread.Message{SenderID: who, At: at(s).Format(time.RFC3339Nano)})
+		all := &th.Messages
+		if len(th.Messages) > 0 && who == "ana" {
+			all = &th.Pending // as of a thread that is investigated
+		}
+		*all = append(*all, thread.Message{SenderID: who, At: at(s).Format(time.RFC3339Nano)})
 	}
 	types := func(who string, until float64) {
 		t.Helper()
