@@ -38,7 +38,8 @@ type Handler interface {
 	// OnEvents stores events in order, with one fsync for all. They are durable when it returns nil;
 	// only then may the source acknowledge them to the platform.
 	OnEvents(events ...event.Event) error
-	// OnAction stores a click or a reaction on a message of the bot, durably.
+	// OnAction stores a click or a reaction on a message of the bot, or a person's reaction on a message of
+	// their own, durably.
 	OnAction(a event.Action) error
 	// OnTyping reports that somebody types, or no longer does (ExpiresAt in the past). It is only a
 	// hint: it is not durable, and may be lost.

@@ -167,7 +167,8 @@ func (c *Client) signed(call *webhook.Call, now time.Time) (signature string, ok
 	return signature, ed25519.Verify(c.key, append([]byte(at), call.Body...), sum)
 }
 
-// reacted adds a reaction to a message of the bot. Discord gives reactions no id and no time;
+// reacted adds a reaction to a message of the bot, or of a person to a message of their own. Discord gives
+// reactions no id and no time;
 // the session and its sequence number identify one, and are the same at each delivery.
 func (l *listening) reacted(ctx context.Context, f frame, b *session.Batch) error {
 	var r struct {
@@ -200,7 +201,7 @@ func (l *listening) reacted(ctx context.Context, f frame, b *session.Batch) erro
 	if r.AuthorID == "" {
 		r.AuthorID, err = l.author(ctx, p.ID, r.MessageID)
 	}
-	if err != nil || r.AuthorID != self.ID {
+	if err != nil || r.AuthorID != self.ID && r.AuthorID != r.UserID {
 		return err
 	}
 	name := r.Emoji.Name

@@ -52,6 +52,8 @@ func TestClick(t *testing.T) {
 	}
 	react("MESSAGE_REACTION_ADD", root, discordtest.Person("ben"),
 		discordtest.M{"message_author_id": discordtest.Person("ana")["id"]})
+	react("MESSAGE_REACTION_ADD", root, discordtest.Person("ana"),
+		discordtest.M{"message_author_id": discordtest.Person("ana")["id"]})
 	react("MESSAGE_REACTION_ADD", card.MessageID, discordtest.M{"id": discordtest.Bot},
 		discordtest.M{"message_author_id": discordtest.Bot})
 	react("MESSAGE_REACTION_ADD", card.MessageID, discordtest.Person("ben"),
@@ -60,8 +62,11 @@ func TestClick(t *testing.T) {
 	react("MESSAGE_REACTION_ADD", card.MessageID, discordtest.Person("ben"),
 		discordtest.M{"message_author_id": discordtest.Bot,
 			"emoji": discordtest.M{"id": "5", "name": "ship"}})
-	e.until("the reactions", func() bool { return len(e.acts) == 4 })
-	if a := e.acts[1:]; a[0].Name != "👍" || a[0].Removed || !a[1].Removed || a[2].Name != ":ship:" ||
+	e.until("the reactions", func() bool { return len(e.acts) == 5 })
+	if a := e.acts[1]; a.MessageID != root || a.Sender.Name != "ana" {
+		t.Errorf("a reaction to one's own message came as %+v", a)
+	}
+	if a := e.acts[2:]; a[0].Name != "👍" || a[0].Removed || !a[1].Removed || a[2].Name != ":ship:" ||
 		a[0].ID == a[1].ID || a[0].Sender.Name != "ben" {
 		t.Errorf("reactions came as %+v", a)
 	}

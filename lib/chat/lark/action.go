@@ -11,8 +11,8 @@ import (
 	"tri/lib/record/event"
 )
 
-// reaction parses a reaction event: a reaction to a message of the bot by another account. The
-// event contains neither the chat nor the message's author; the history has them.
+// reaction parses a reaction event: a reaction by another account to a message of the bot, or to a message of
+// that account's own. The event contains neither the chat nor the message's author; the history has them.
 func (c *Client) reaction(ctx context.Context, r gjson.Result, removed bool) (event.Action, bool, error) {
 	id, by, kind, when := str(r, "message_id"), str(r, "user_id.open_id"), str(r, "reaction_type.emoji_type"),
 		millis(str(r, "action_time"))
@@ -24,7 +24,8 @@ func (c *Client) reaction(ctx context.Context, r gjson.Result, removed bool) (ev
 		return event.Action{}, false, err
 	}
 	m, there, err := c.lookup(ctx, id)
-	if err != nil || !there || m.Sender != c.o.ID && m.Sender != self.OpenID || by == self.OpenID {
+	if err != nil || !there || m.Sender != c.o.ID && m.Sender != self.OpenID && m.Sender != by ||
+		by == self.OpenID {
 		return event.Action{}, false, err
 	}
 	_, heard, err := c.watches(ctx, m.Chat)

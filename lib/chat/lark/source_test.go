@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -141,15 +142,20 @@ func TestLive(t *testing.T) {
 	w.must(err)
 	w.server.React(made.MessageID, "ou_ben", "THUMBSUP", true)
 	w.server.React(made.MessageID, "ou_ben", "THUMBSUP", false)
-	w.server.React(p.ThreadID, "ou_ben", "THUMBSUP", true) // not to a message of the bot
+	w.server.React(p.ThreadID, "ou_ben", "THUMBSUP", true) // not to a message of the bot, nor to one of theirs
+	w.server.React(p.ThreadID, "ou_ana", "ThumbsDown", true)
 	w.server.React("om_nowhere", "ou_ben", "THUMBSUP", true)
 	w.server.Click(made.MessageID, "ou_chen", larktest.M{"name": "approve", "value": "d-1"})
 	w.server.Click(made.MessageID, "ou_chen", larktest.M{"of": "another app"})
-	r.until("actions", func() bool { return len(r.actions) >= 3 })
+	r.until("actions", func() bool { return len(r.actions) >= 4 })
 	r.mu.Lock()
 	got := r.actions
 	r.mu.Unlock()
-	if len(got) != 3 || got[0].Name != "👍" || got[0].Removed || !got[1].Removed || got[0].ID == got[1].ID ||
+	if len(got) != 4 || got[2].Name != "👎" || got[2].MessageID != p.ThreadID || got[2].Sender.Name != "ana" {
+		t.Fatalf("%+v", got)
+	}
+	got = slices.Delete(got, 2, 3)
+	if got[0].Name != "👍" || got[0].Removed || !got[1].Removed || got[0].ID == got[1].ID ||
 		got[2].Name != "approve" || got[2].Value != "d-1" ||
 		got[0].ChatID != dev || got[2].MessageID != made.MessageID || got[0].Sender.Name != "ben" {
 		t.Errorf("%+v", got)

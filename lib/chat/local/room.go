@@ -171,10 +171,10 @@ func (r *room) event(e entry, at time.Time) event.Event {
 	return ev
 }
 
-// action converts a reaction to a message of the bot to the common form; ok is false for other
-// reactions.
+// action converts a reaction to a message of the bot, or of who reacts, to the common form; ok is false for
+// other reactions.
 func (r *room) action(e entry, at time.Time) (a event.Action, ok bool) {
-	if r.messages[e.id].author != r.bot || e.by == r.bot {
+	if author := r.messages[e.id].author; author != r.bot && author != e.by || e.by == r.bot {
 		return a, false
 	}
 	return event.Action{

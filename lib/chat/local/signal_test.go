@@ -202,8 +202,8 @@ func TestReact(t *testing.T) {
 	}
 }
 
-// TestActions: a reaction to a message of the bot is an action, once, with the same id at every
-// reading; one to another message is ignored.
+// TestActions: a reaction to a message of the bot, or of who reacts, is an action, once, with the same id at
+// every reading; one to another message is ignored.
 func TestActions(t *testing.T) {
 	w := newWorld(t)
 	root := w.Say("dev", "ana", "", "where?")
@@ -218,17 +218,18 @@ func TestActions(t *testing.T) {
 	} {
 		w.append("dev", strings.ReplaceAll(line, "%s", id)+"\n")
 	}
-	w.append("dev", fmt.Sprintf("ana ~%s: ✅\n", root))
+	w.append("dev", fmt.Sprintf("ben ~%s: ✅\nana ~%s: 👎\n", root, root))
 	var got []string
 	actions, texts := w.acted()
 	for _, a := range actions {
 		got = append(got, fmt.Sprint(a.Sender.ID, " ", a.Name, " ", a.Removed))
-		if a.MessageID != id || a.ChatID != "dev" || a.Platform != Platform || a.Value != "" || a.ID == "" ||
+		if a.MessageID != id && (a.MessageID != root || a.Name != "👎") ||
+			a.ChatID != "dev" || a.Platform != Platform || a.Value != "" || a.ID == "" ||
 			a.Sender.Type != "user" {
 			t.Errorf("%+v", a)
 		}
 	}
-	if want := []string{"ana ✅ false", "ana ✅ true", "ben ❌ false"}; !slices.Equal(got, want) {
+	if want := []string{"ana ✅ false", "ana ✅ true", "ben ❌ false", "ana 👎 false"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if len(texts) != 2 {

@@ -117,7 +117,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestActions: a reaction to a message of the bot, and its removal, are actions.
+// TestActions: a reaction to a message of the bot or of who reacts, and its removal, are actions.
 func TestActions(t *testing.T) {
 	c := known(t)
 	c.threads.Put("$own", memo{sender: "@tri:a.test"})
@@ -125,6 +125,7 @@ func TestActions(t *testing.T) {
 	for _, in := range []string{
 		`{"event_id":"$r1","sender":"@ana:a.test","type":"m.reaction","content":{"m.relates_to":{"rel_type":"m.annotation","event_id":"$own","key":"👍"}}}`,
 		`{"event_id":"$r2","sender":"@ana:a.test","type":"m.reaction","content":{"m.relates_to":{"rel_type":"m.annotation","event_id":"$1","key":"👎"}}}`,
+		`{"event_id":"$r5","sender":"@ben:a.test","type":"m.reaction","content":{"m.relates_to":{"rel_type":"m.annotation","event_id":"$1","key":"👎"}}}`,
 		`{"event_id":"$r3","sender":"@tri:a.test","type":"m.reaction","content":{"m.relates_to":{"rel_type":"m.annotation","event_id":"$own","key":"✅"}}}`,
 		`{"event_id":"$r4","sender":"@far:b.test","type":"m.reaction","content":{"m.relates_to":{"rel_type":"m.annotation","event_id":"$own","key":"✅"}}}`,
 		`{"event_id":"$d","sender":"@ana:a.test","type":"m.room.redaction","content":{"redacts":"$r1"}}`,
@@ -143,7 +144,7 @@ func TestActions(t *testing.T) {
 				map[bool]string{true: " removed"}[a.Removed])
 		}
 	}
-	if want := []string{"$r1 $own ana 👍", "$d $own ana 👍 removed"}; !reflect.DeepEqual(got, want) {
+	if want := []string{"$r1 $own ana 👍", "$r2 $1 ana 👎", "$d $own ana 👍 removed"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -256,7 +256,7 @@ func (c *Client) deletion(ctx context.Context, roomID string, x *roomEvent) (eve
 	return e, err == nil, err
 }
 
-// action returns a reaction to a message of the bot, or the removal of one.
+// action returns a reaction to a message of the bot or of who reacts, or the removal of one.
 func (c *Client) action(ctx context.Context, roomID string,
 	x *roomEvent) (a event.Action, ok bool, err error) {
 	id := x.ID
@@ -280,7 +280,7 @@ func (c *Client) action(ctx context.Context, roomID string,
 	if httpapi.StatusOf(err) != 0 {
 		return a, false, nil
 	}
-	if err != nil || to.sender != self {
+	if err != nil || to.sender != self && to.sender != x.Sender {
 		return a, false, err
 	}
 	return event.Action{

@@ -80,7 +80,12 @@ func TestCard(t *testing.T) {
 	for !<-up {
 	}
 	ana := w.people["ana"].ID
-	w.server.React(ana, w.Say(c, "ben", "", "hm"), "+1", true) // not the bot's
+	w.server.React(ana, w.Say(c, "ben", "", "hm"), "+1", true) // not the bot's, nor theirs
+	own := w.Say(c, "ana", "", "where?")
+	w.server.React(ana, own, "x", true)
+	if a := <-acted; a.Name != "❌" || a.MessageID != own || a.Sender.ID != ana {
+		t.Errorf("%+v", a)
+	}
 	w.server.React(ana, got.MessageID, "white_check_mark", true)
 	w.server.React(ana, got.MessageID, "white_check_mark", false)
 	a, b := <-acted, <-acted

@@ -215,7 +215,7 @@ func (l *listening) addCalled(ctx context.Context, p *post, called []string, b *
 	return err
 }
 
-// reaction adds a reaction to a message of the bot.
+// reaction adds a reaction to a message of the bot, or of a person to a message of their own.
 func (l *listening) reaction(ctx context.Context, f frame, b *session.Batch) error {
 	var data struct {
 		Reaction string `json:"reaction"`
@@ -241,7 +241,7 @@ func (l *listening) reaction(ctx context.Context, f frame, b *session.Batch) err
 		return nil
 	case err != nil:
 		return err
-	case p.UserID != self.ID:
+	case p.UserID != self.ID && p.UserID != r.UserID:
 		return nil
 	}
 	u, err := l.person(ctx, r.UserID)

@@ -10,7 +10,8 @@ import (
 	"tri/lib/record/event"
 )
 
-// reaction parses a reaction event: a reaction to a message of the bot by another account.
+// reaction parses a reaction event: a reaction by another account to a message of the bot, or to a message of
+// that account's own.
 func reaction(r gjson.Result, self account) (event.Action, bool) {
 	a := event.Action{
 		Platform: platform, ChatID: str(r, "item.channel"), MessageID: str(r, "item.ts"),
@@ -20,7 +21,8 @@ func reaction(r gjson.Result, self account) (event.Action, bool) {
 	}
 	a.ID = fmt.Sprintf("%s %s:%s %s %s %s", str(r, "type"), a.ChatID, a.MessageID, a.Sender.ID,
 		str(r, "reaction"), stampOf(r))
-	return a, str(r, "item.type") == "message" && str(r, "item_user") == self.User &&
+	author := str(r, "item_user")
+	return a, str(r, "item.type") == "message" && (author == self.User || author == a.Sender.ID) &&
 		a.Sender.ID != self.User &&
 		chatID.MatchString(a.ChatID) && stampID.MatchString(a.MessageID) && anyID.MatchString(a.Sender.ID) &&
 		stampOf(r) != "" && str(r, "reaction") != ""

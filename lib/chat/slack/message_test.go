@@ -2,6 +2,7 @@ package slack
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"flag"
 	"os"
@@ -132,15 +133,17 @@ func TestActions(t *testing.T) {
 				Buttons: []chat.Button{{Name: "approve", Label: "Post", Value: "d-1"}}})
 		w.must(err)
 		l := w.listens()
-		w.server.React(dev, root, "U0ANA", "eyes", true) // not the bot's message
+		w.server.React(dev, root, "U0BEN", "eyes", true) // not the bot's message, nor theirs
+		w.server.React(dev, root, "U0ANA", "x", true)    // their own
 		w.server.React(dev, posted.MessageID, "U0ANA", "+1::skin-tone-2", true)
 		w.server.React(dev, posted.MessageID, slacktest.BotUser, "x", true) // by the bot
 		w.server.React(dev, posted.MessageID, "U0BEN", "partyparrot", false)
 		w.server.Click(dev, posted.MessageID, "U0BEN", "approve", "d-1")
 		w.server.Click(dev, posted.MessageID, "U0BEN", "Approve all", "<x>") // not one of the card's buttons
 		w.server.Click(dev, posted.MessageID, "U0BEN", "dismiss", "d-1")
-		got := l.actions(4)
+		got := l.actions(5)
 		want := []event.Action{
+			{Name: "❌", MessageID: root, Sender: event.Sender{ID: "U0ANA", Type: "user"}},
 			{Name: "👍", Sender: event.Sender{ID: "U0ANA", Type: "user"}},
 			{Name: ":partyparrot:", Sender: event.Sender{ID: "U0BEN", Type: "user"}, Removed: true},
 			{Name: "approve", Value: "d-1", Sender: event.Sender{ID: "U0BEN", Type: "user", Name: "ana"}},
@@ -150,12 +153,13 @@ func TestActions(t *testing.T) {
 		for i, a := range got {
 			ids[a.ID] = true
 			if a.Name != want[i].Name || a.Value != want[i].Value || a.Sender != want[i].Sender ||
-				a.Removed != want[i].Removed || a.ChatID != dev || a.MessageID != posted.MessageID ||
+				a.Removed != want[i].Removed || a.ChatID != dev ||
+				a.MessageID != cmp.Or(want[i].MessageID, posted.MessageID) ||
 				a.At == "" || a.Platform != platform {
 				t.Errorf("action %d is %+v, want %+v", i, a, want[i])
 			}
 		}
-		if len(ids) != 4 {
+		if len(ids) != 5 {
 			t.Errorf("ids %v", ids)
 		}
 	}

@@ -315,7 +315,7 @@ func (i *inbox) posted(r *outbox.Reply) {
 func (i *inbox) declined(a *event.Action) (in *thread.Input, wait bool, err error) {
 	p, ok := i.posts[message{a.Platform, a.ChatID, a.MessageID}]
 	if !ok {
-		return nil, true, nil
+		return i.withdrawn(a)
 	}
 	t, err := i.store.load(p.key)
 	if err != nil || t.AppliedReply < p.cycle {
@@ -329,6 +329,33 @@ func (i *inbox) declined(a *event.Action) (in *thread.Input, wait bool, err erro
 		no.Answer = p.id
 	}
 	return &thread.Input{Key: t.Key, Rejected: no}, false, nil
+}
+
+// withdrawn returns the input of a reaction that says no on the asker's own question: it withdraws that.
+// What the message has put on the asker's list, or struck off it, is undone. wait is true if nothing is
+// known of it.
+func (i *inbox) withdrawn(a *event.Action) (in *thread.Input, wait bool, err error) {
+	for _, t := range i.store.open {
+		if t.Platform == a.Platform && t.ChatID == a.ChatID && t.OriginalMessageID == a.MessageID &&
+			t.OriginalSenderID == a.Sender.ID {
+			no := &thread.Rejected{ID: a.ID, Emoji: a.Name, Question: a.MessageID}
+			return &thread.Input{Key: t.Key, Rejected: no}, false, nil
+		}
+	}
+	if err := i.list.Refresh(i.Home); err != nil {
+		return nil, false, err
+	}
+	key := event.Key(a.Platform, a.ChatID, a.MessageID)
+	line := todo.Line{At: a.At, Kind: todo.Done, By: a.Platform + ":" + a.Sender.ID, Run: "reaction " + a.ID}
+	e := i.list.Get(todo.ID(key))
+	if e == nil {
+		e, line.Kind = i.list.Struck(key+" "+a.MessageID), todo.Undone
+	}
+	if e == nil || e.By != line.By || i.list.Has(line.Run) {
+		return nil, e == nil, nil
+	}
+	line.ID = e.ID
+	return nil, false, i.list.Append(i.Home, line)
 }
 
 // declines are the reactions that say no.

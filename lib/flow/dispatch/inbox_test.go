@@ -318,13 +318,61 @@ func TestDeclined(t *testing.T) {
 	}
 }
 
+// TestOwnReaction: a reaction of the asker that says no to their own question withdraws it; one of another
+// person, or its removal, does not. It undoes what the message did to a list.
+func TestOwnReaction(t *testing.T) {
+	for _, tt := range []struct {
+		who, emoji string
+		removed    bool
+		want       string
+	}{
+		{"eve", "❌", false, thread.PendingUser}, {"ana", "👀", false, thread.PendingUser},
+		{"ana", "❌", true, thread.PendingUser}, {"ana", "❌", false, thread.Closed},
+		{"ana", "👎", false, thread.Closed},
+	} {
+		b := newInboxBench(t)
+		b.add("1", "ana", "", event.Actionable, "why?")
+		b.run()
+		b.react(event.Action{ID: "r", Platform: "local", ChatID: "dev", MessageID: "1", Name: tt.emoji,
+			Removed: tt.removed, Sender: event.Sender{ID: tt.who, Type: "user"}})
+		b.tick()
+		if th := b.thread("1"); th.Status != tt.want || th.Withdrawn() != (tt.want == thread.Closed) {
+			t.Errorf("%+v: %s %q", tt, th.Status, th.CloseReason)
+		}
+	}
+	b := newInboxBench(t)
+	b.add("1", "ana", "", event.Ambient, "add milk to my list")
+	b.add("2", "ana", "", event.Ambient, "add eggs to my list")
+	b.add("3", "ana", "", event.Ambient, "check off milk")
+	b.run()
+	no := func(on, who string) event.Action {
+		return event.Action{ID: on + who, Platform: "local", ChatID: "dev", MessageID: on, Name: "❌",
+			At: "2026-11-21T10:00:00Z", Sender: event.Sender{ID: who, Type: "user"}}
+	}
+	b.react(no("2", "eve"), no("3", "eve"))
+	if b.tick(); b.todos() != "add add done" {
+		t.Errorf("of another person: %s", b.todos())
+	}
+	b.react(no("2", "ana"), no("3", "ana"))
+	for range 2 { // the second process reads them again
+		if b.tick(); b.todos() != "add add done done undone" {
+			t.Errorf("%s", b.todos())
+		}
+	}
+	b.add("4", "ana", "", event.Ambient, "check off milk")
+	b.run()
+	if b.tick(); b.todos() != "add add done done undone done" {
+		t.Errorf("what was done since is undone: %s", b.todos())
+	}
+}
+
 // TestDeclinesWait: a reaction waits an hour for its post to be known.
 func TestDeclinesWait(t *testing.T) {
 	b := newInboxBench(t)
 	now := time.Now()
 	b.react(event.Action{ID: "1", Name: "👎", At: now.Add(-59 * time.Minute).Format(time.RFC3339)},
 		event.Action{ID: "2", Name: "👎", At: now.Add(-61 * time.Minute).Format(time.RFC3339)})
-	i := newInbox(&Dispatcher{Options: b.options()})
+	i := newInbox(&Dispatcher{Options: b.options(), store: &store{}})
 	for _, want := range []int{1, 0} {
 		if _, err := i.tick(now); err != nil || len(i.no) != want {
 			t.Errorf("%+v %v, want %d", i.no, err, want)

@@ -52,12 +52,14 @@ type Noted struct {
 	Why   string `json:"why"`
 }
 
-// Rejected says that the asker has declined to clarify, or marked an answer as wrong, by a reaction.
+// Rejected says that the asker has declined to clarify, marked an answer as wrong, or withdrawn the
+// question, by a reaction.
 type Rejected struct {
 	ID    string `json:"id"` // the platform's id of the reaction
 	Emoji string `json:"emoji"`
-	// Answer is the answer's message, "" of a clarifying question.
-	Answer string `json:"answer,omitempty"`
+	// Answer is the answer's message, Question the asker's own; neither is set for a clarifying question.
+	Answer   string `json:"answer,omitempty"`
+	Question string `json:"question,omitempty"`
 }
 
 // RejectedByAsker is the close reason of an item whose asker has declined to clarify.
@@ -84,6 +86,10 @@ func (t *Thread) AwaitsAsker() bool {
 func (t *Thread) rejected(at string, r *Rejected) {
 	wrong := "the asker marked the answer " + r.Answer + " as wrong"
 	switch {
+	case r.Question != "":
+		if r.Question == t.OriginalMessageID && t.Status != Closed {
+			t.close(at, withdrew)
+		}
 	case r.Answer == "" && t.AwaitsAsker():
 		t.close(at, RejectedByAsker)
 	case r.Answer != "" && !slices.ContainsFunc(t.Alerts, func(n Note) bool { return n.Text == wrong }):

@@ -47,7 +47,7 @@ type Line struct {
 	Due       string `json:"due,omitempty"`        // RFC 3339: a reminder
 	Key       string `json:"key,omitempty"`        // of the item that added it, or of a done: that asked for it
 	MessageID string `json:"message_id,omitempty"` // of an add or done: the message that asked for it
-	Run       string `json:"run,omitempty"`        // of a done: the run that it was appended instead of
+	Run       string `json:"run,omitempty"`        // of a done: the run, or reaction, that it is from
 	N         int64  `json:"n,omitempty"`          // of the decision that it carries out
 }
 
@@ -63,9 +63,9 @@ type Entry struct {
 // List is the fold of the log: all entries, the oldest first.
 type List struct {
 	Entries []Entry
-	N       int64           // of the last decision that it has
-	runs    map[string]bool // of its lines of the kind Done: see Has
-	off     int64           // bytes of the log that it has
+	N       int64             // of the last decision that it has
+	runs    map[string]string // the entries of its lines of the kind Done, and of Undone with a run: see Has
+	off     int64             // bytes of the log that it has
 }
 
 // MaxText is the maximum length of an entry, in bytes.
@@ -119,11 +119,14 @@ func (l *List) fold(r io.ReaderAt) error {
 func (l *List) apply(line Line) {
 	e := l.Get(line.ID)
 	l.N = max(l.N, line.N)
-	if line.Kind == Done {
+	if line.Kind == Done || line.Kind == Undone {
 		if l.runs == nil {
-			l.runs = map[string]bool{}
+			l.runs = map[string]string{}
 		}
-		l.runs[line.Run], l.runs[cmp.Or(line.Key, line.By)+" "+line.MessageID] = true, true
+		l.runs[line.Run] = line.ID
+		if line.Kind == Done {
+			l.runs[cmp.Or(line.Key, line.By)+" "+line.MessageID] = line.ID
+		}
 	}
 	switch {
 	case line.Kind == Add && e == nil:
@@ -145,7 +148,15 @@ func (l *List) apply(line Line) {
 
 // Has reports whether a line of the kind Done was appended instead of a run, or because of a message: by
 // is the key of its item and its id. Old lines have no key: the person in its place.
-func (l *List) Has(by string) bool { return by != "" && l.runs[by] }
+func (l *List) Has(by string) bool { return l.Struck(by) != nil }
+
+// Struck returns the entry that a run, or a message of an item, has struck off, nil if there is none.
+func (l *List) Struck(by string) *Entry {
+	if by == "" {
+		return nil
+	}
+	return l.Get(l.runs[by])
+}
 
 // Get returns the entry of an id, nil if there is none.
 func (l *List) Get(id string) *Entry {
