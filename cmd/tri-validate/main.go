@@ -54,7 +54,7 @@ func judge(c *cli.Call) error {
 	if c.Bool("code-only") && (c.IsSet("agent") || c.IsSet("lens")) {
 		return cli.Usagef("--code-only excludes --agent and --lens")
 	}
-	cfg, err := load(c.String("home"), c.String("config"))
+	cfg, err := config.ForHome(c.String("home"), c.String("config"))
 	if err != nil {
 		return err
 	}
@@ -96,11 +96,4 @@ func judge(c *cli.Call) error {
 	}
 	return stage.Each(c.Context, stream.Input{Files: c.Args, Stdin: c.In, After: -1,
 		Rejects: c.String("rejects"), Say: c.Say})
-}
-
-func load(home, file string) (*config.Config, error) {
-	if home != "" {
-		return config.ForHome(home, file)
-	}
-	return config.Load(file)
 }

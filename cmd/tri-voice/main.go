@@ -46,7 +46,7 @@ moved, and markup, courtesies and repetitions removed.
 }
 
 func speak(c *cli.Call) error {
-	cfg, err := load(c.String("home"), c.String("config"))
+	cfg, err := config.ForHome(c.String("home"), c.String("config"))
 	if err != nil {
 		return err
 	}
@@ -88,11 +88,4 @@ func speak(c *cli.Call) error {
 			errors.New("the model is off: its texts are too far from the references"))
 	}
 	return nil
-}
-
-func load(home, file string) (*config.Config, error) {
-	if home != "" {
-		return config.ForHome(home, file)
-	}
-	return config.Load(file)
 }

@@ -8,6 +8,7 @@ import (
 
 	"tri/lib/base/durable"
 	"tri/lib/base/stats"
+	"tri/lib/base/text"
 	"tri/lib/record/run"
 	"tri/lib/record/thread"
 	"tri/lib/report/history"
@@ -87,10 +88,10 @@ func escalations(h *durable.Home, l *history.Ledger, from time.Time) ([]long, er
 		if err != nil {
 			return nil, err
 		}
-		if x == nil || instant(x.EndedAt).Before(from) {
+		if x == nil || text.ParseTime(x.EndedAt).Before(from) {
 			continue
 		}
-		e := long{Result: x, ended: instant(x.EndedAt), returned: json.Valid(x.Value)}
+		e := long{Result: x, ended: text.ParseTime(x.EndedAt), returned: json.Valid(x.Value)}
 		e.attached = h.Exists(folder + "/attached.ndjson")
 		if l != nil {
 			e.taken = l.Run(id)

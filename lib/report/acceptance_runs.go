@@ -11,6 +11,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"tri/lib/base/stats"
+	"tri/lib/base/text"
 	"tri/lib/record/journal"
 	"tri/lib/record/run"
 	"tri/lib/record/thread"
@@ -80,7 +81,7 @@ func printed(f *facts, keys map[string]bool) ([]float64, error) {
 		next, _ := thread.Apply(old, in)
 		threads[key] = next
 		for _, m := range next.Moves(&old) {
-			if !instant(m.At).Before(f.from) {
+			if !text.ParseTime(m.At).Before(f.from) {
 				line, _ := json.Marshal(m) // it contains only strings and a number
 				bytes[cycle{key, m.Cycle}] += len(line) + 1
 			}

@@ -12,6 +12,7 @@ import (
 
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
+	"tri/lib/base/text"
 	"tri/lib/judge/autoreply"
 	"tri/lib/record/budget"
 	"tri/lib/record/decision"
@@ -118,7 +119,7 @@ func (b *Brief) threads(h *durable.Home, cfg *config.Config, _, from time.Time) 
 			b.Waiting = append(b.Waiting, waiting(t))
 		}
 	}
-	slices.SortStableFunc(b.Waiting, func(x, y Item) int { return instant(x.At).Compare(instant(y.At)) })
+	slices.SortStableFunc(b.Waiting, func(x, y Item) int { return text.CompareTimes(x.At, y.At) })
 	return err
 }
 
@@ -145,14 +146,14 @@ func (b *Brief) alerts(h *durable.Home, _ *config.Config, _, from time.Time) err
 				continue
 			}
 			for _, n := range t.Alerts {
-				if !instant(n.At).Before(from) {
+				if !text.ParseTime(n.At).Before(from) {
 					b.Alerts = append(b.Alerts,
 						Item{Key: t.Key, Chat: t.ChatName, Who: t.OriginalSenderName, Text: n.Text, At: n.At})
 				}
 			}
 		}
 	}
-	slices.SortStableFunc(b.Alerts, func(x, y Item) int { return instant(x.At).Compare(instant(y.At)) })
+	slices.SortStableFunc(b.Alerts, func(x, y Item) int { return text.CompareTimes(x.At, y.At) })
 	return nil
 }
 
@@ -185,12 +186,13 @@ func words(h *durable.Home, cfg *config.Config,
 	state := decision.NewState(decision.PolicyOf(cfg))
 	rs, err := decision.Read(h)
 	for _, r := range rs {
-		if counts, _ := state.Add(r); counts && r.Kind == decision.Offer && !instant(r.At).Before(from) {
+		counts, _ := state.Add(r)
+		if counts && r.Kind == decision.Offer && !text.ParseTime(r.At).Before(from) {
 			ready++
 		}
 	}
 	state.Keys(func(st *decision.Standing) {
-		if st.Expired() && !instant(st.VoidAt).Before(from) {
+		if st.Expired() && !text.ParseTime(st.VoidAt).Before(from) {
 			expired++
 		}
 	})

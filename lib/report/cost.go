@@ -14,6 +14,7 @@ import (
 	"tri/lib/base/durable"
 	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/budget"
 	"tri/lib/record/decision"
 	"tri/lib/report/history"
@@ -109,7 +110,7 @@ func others(h *durable.Home, l *history.Ledger, from time.Time) (runs []*history
 		}
 		r := &history.Run{ID: e.RunID, Kind: cmp.Or(e.Work, budget.Investigate), Key: e.Key, Agent: e.Agent,
 			CostUSD: e.CostUSD, Tokens: e.Tokens}
-		r.Ended = instant(e.At)
+		r.Ended = text.ParseTime(e.At)
 		r.Asked = &history.Question{Person: e.Person,
 			Type: map[string]string{budget.Canary: budget.Canary}[e.Work]}
 		if e.Tokens == 0 && (e.ReservedTokens > 0 || e.CostUSD == nil) {

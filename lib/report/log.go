@@ -10,6 +10,7 @@ import (
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
 	"tri/lib/base/ndjson"
+	"tri/lib/base/text"
 	"tri/lib/record/event"
 	"tri/lib/report/history"
 )
@@ -68,7 +69,7 @@ func classified(line []byte) (at time.Time, asks bool) {
 		case "classification":
 			asks = value.Str == event.Actionable
 		case "classified_at":
-			at = instant(value.Str)
+			at = text.ParseTime(value.Str)
 		}
 		return true
 	})

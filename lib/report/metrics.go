@@ -14,6 +14,7 @@ import (
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/budget"
 	"tri/lib/record/decision"
 	"tri/lib/record/outbox"
@@ -66,7 +67,7 @@ func (m *Metrics) tasks(h *durable.Home, cfg *config.Config, now time.Time) erro
 	count, oldest := map[string]int{}, map[string]float64{}
 	for _, t := range all {
 		count[t.State]++
-		oldest[t.State] = max(oldest[t.State], now.Sub(instant(t.StartedAt)).Seconds())
+		oldest[t.State] = max(oldest[t.State], now.Sub(text.ParseTime(t.StartedAt)).Seconds())
 	}
 	for _, s := range []string{task.Pending, task.Running, task.Paused, task.Waiting, task.Failed} {
 		m.add("tri_tasks", float64(count[s]), [2]string{"state", s})

@@ -43,13 +43,13 @@ func (b *Brief) shadow() string {
 
 // Print writes the brief as text: at most 25 lines.
 func (b *Brief) Print(w io.Writer) error {
-	now := instant(b.At)
+	now := text.ParseTime(b.At)
 	out := new(strings.Builder)
 	fmt.Fprintf(out, "%s UTC, since %s: %s, %d asking, %d answered\n", clock(b.At), clock(b.Since),
 		text.Count(b.Messages, "message"), b.Actionable, len(b.Answered))
 	fmt.Fprintf(out, "%d waiting for you%s, %d approved and not posted, %d being worked on; %d became ready since%s\n", len(b.Waiting), b.shadow(), b.Approved, b.Moving, b.Ready, b.expired())
 	list(out, b.Waiting, maxWaiting, "tri-approve list", func(it Item) string {
-		return fmt.Sprintf("  %-4s %s  %s: %s  [%s]", term.Age(instant(it.At), now), text.Line(it.Chat, 16),
+		return fmt.Sprintf("  %-4s %s  %s: %s  [%s]", term.Age(text.ParseTime(it.At), now), text.Line(it.Chat, 16),
 			text.Line(it.Who, 16), text.Line(it.Text, maxText), text.Line(it.Note, 48))
 	})
 	list(out, b.Parked, maxParked, "tri-approve list", func(it Item) string {
@@ -57,18 +57,18 @@ func (b *Brief) Print(w io.Writer) error {
 			text.Line(it.Note, maxText))
 	})
 	list(out, b.Long, maxLong, "tri-escalate list", func(it Item) string {
-		return fmt.Sprintf("long look ended %s ago: %s  [%s] %s", term.Age(instant(it.At), now),
+		return fmt.Sprintf("long look ended %s ago: %s  [%s] %s", term.Age(text.ParseTime(it.At), now),
 			text.Line(it.Key, 40), text.Line(it.Note, 20), text.Line(it.Text, 30))
 	})
 	list(out, last(b.Alerts, maxAlerts), maxAlerts, "", func(it Item) string {
-		return fmt.Sprintf("  %-4s %s  %s (tri-report why %s)", term.Age(instant(it.At), now),
+		return fmt.Sprintf("  %-4s %s  %s (tri-report why %s)", term.Age(text.ParseTime(it.At), now),
 			text.Line(it.Chat, 16), text.Line(it.Text, maxText), text.Line(it.Key, 60))
 	})
 	if len(b.Failed) > 0 {
 		fmt.Fprintf(out, "%d failed\n", len(b.Failed))
 	}
 	list(out, last(b.Failed, maxFailed), maxFailed, "", func(it Item) string {
-		return fmt.Sprintf("  %-4s %s  %s: %s", term.Age(instant(it.At), now), text.Line(it.Key, 40),
+		return fmt.Sprintf("  %-4s %s  %s: %s", term.Age(text.ParseTime(it.At), now), text.Line(it.Key, 40),
 			text.Line(it.Note, 30), text.Line(it.Text, maxText))
 	})
 	if len(b.Answered) > 0 {
@@ -79,7 +79,7 @@ func (b *Brief) Print(w io.Writer) error {
 		fmt.Fprintf(out, "%d answered%s\n", len(b.Answered), automatic)
 	}
 	list(out, last(b.Answered, maxAnswered), maxAnswered, "", func(it Item) string {
-		return fmt.Sprintf("  %-4s %s  %s  (%s)", term.Age(instant(it.At), now), text.Line(it.Chat, 16),
+		return fmt.Sprintf("  %-4s %s  %s  (%s)", term.Age(text.ParseTime(it.At), now), text.Line(it.Chat, 16),
 			text.Line(cmp.Or(it.Question, it.Text), maxText), text.Line(it.Note, 30))
 	})
 	b.sums(out)

@@ -130,14 +130,14 @@ func (c *Cycle) scenes() []scene {
 		if p.Why != "" {
 			body += ": " + text.Line(p.Why, 0)
 		}
-		out = append(out, scene{at: instant(cmp.Or(p.PostedAt, p.IntentAt)), what: "post", text: body})
+		out = append(out, scene{at: text.ParseTime(cmp.Or(p.PostedAt, p.IntentAt)), what: "post", text: body})
 	}
 	if r := c.Reply; r != nil {
 		body := fmt.Sprintf("%s in %s", r.Outcome, text.Line(r.ChatID, 0))
 		if r.Why != "" {
 			body += ": " + text.Line(r.Why, 0)
 		}
-		sc := scene{at: instant(r.PostedAt), what: "reply", text: body}
+		sc := scene{at: text.ParseTime(r.PostedAt), what: "reply", text: body}
 		if !slices.ContainsFunc(c.Decisions, func(d Decision) bool {
 			return d.shown() && d.Text == r.ReplyText
 		}) {
@@ -150,22 +150,22 @@ func (c *Cycle) scenes() []scene {
 		if st.To == "pending-user" && c.Badge != "" {
 			body += " [" + text.Line(c.Badge, 0) + "]"
 		}
-		out = append(out, scene{at: instant(st.At), what: st.To, text: body})
+		out = append(out, scene{at: text.ParseTime(st.At), what: st.To, text: body})
 	}
 	for _, n := range c.Alerts {
-		out = append(out, scene{at: instant(n.At), what: "alert", text: text.Line(n.Text, 0)})
+		out = append(out, scene{at: text.ParseTime(n.At), what: "alert", text: text.Line(n.Text, 0)})
 	}
 	return out
 }
 
 func (r *Run) scene() scene {
-	sc := scene{at: instant(cmp.Or(r.EndedAt, r.StartedAt)), what: r.Kind}
+	sc := scene{at: text.ParseTime(cmp.Or(r.EndedAt, r.StartedAt)), what: r.Kind}
 	body := fmt.Sprintf("round %d, %s", r.Round, text.Line(cmp.Or(r.Agent, "not begun"), 0))
 	if r.Model != "" {
 		body += " (" + text.Line(r.Model, 0) + ")"
 	}
 	body += ": " + r.Status
-	if started, ended := instant(r.StartedAt), instant(r.EndedAt); !ended.IsZero() {
+	if started, ended := text.ParseTime(r.StartedAt), text.ParseTime(r.EndedAt); !ended.IsZero() {
 		body += " in " + ended.Sub(started).Round(time.Millisecond).String()
 	}
 	sc.text = body + r.took()
@@ -231,7 +231,7 @@ func (r *Run) took() string {
 func (d *Decision) shown() bool { return d.Kind == decision.Offer || d.Kind == decision.Edit }
 
 func (d *Decision) scene() scene {
-	sc := scene{at: instant(d.At), what: d.Kind, text: "by " + text.Line(d.By, 0)}
+	sc := scene{at: text.ParseTime(d.At), what: d.Kind, text: "by " + text.Line(d.By, 0)}
 	if d.Via != "" && d.Via != "code" {
 		sc.text += " via " + text.Line(d.Via, 0)
 	}
@@ -259,15 +259,6 @@ func (d *Decision) scene() scene {
 	return sc
 }
 
-// instant parses a time of a log; it is zero if s is none.
-func instant(s string) time.Time {
-	t, err := time.Parse(time.RFC3339, s)
-	if err != nil {
-		return time.Time{}
-	}
-	return t
-}
-
 func stampOf(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -275,7 +266,7 @@ func stampOf(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05")
 }
 
-func clock(s string) string { return stampOf(instant(s)) }
+func clock(s string) string { return stampOf(text.ParseTime(s)) }
 
 // indent returns outside text as a block below a line, folded to the width of a report.
 func indent(s, by string) string {

@@ -14,6 +14,7 @@ import (
 	"tri/lib/base/durable"
 	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/decision"
 	"tri/lib/record/event"
 	"tri/lib/record/outbox"
@@ -279,7 +280,7 @@ func TestBriefTellsOfExpiry(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, _, ready, expired, err := words(h, config.Default(), instant(at(-10)).Add(-time.Hour))
+	_, _, ready, expired, err := words(h, config.Default(), text.ParseTime(at(-10)).Add(-time.Hour))
 	var out strings.Builder
 	b := &Brief{At: noon.Format(time.RFC3339), Since: noon.Format(time.RFC3339), Expired: expired}
 	if err := errors.Join(err, b.Print(&out)); err != nil || ready != 1 || expired != 1 ||
@@ -402,7 +403,7 @@ func TestBriefNamesWhatWasAnswered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := Morning(h, config.Default(), noon, instant(at(-10)).Add(-time.Hour))
+	b := Morning(h, config.Default(), noon, text.ParseTime(at(-10)).Add(-time.Hour))
 	if len(b.Answered) != 1 || b.Answered[0].Question != "how many retries?" {
 		t.Errorf("%+v", b.Answered)
 	}

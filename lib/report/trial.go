@@ -81,7 +81,7 @@ func ReadTrial(h *durable.Home, now time.Time) (*Trial, error) {
 		return nil, sysexit.Hint(sysexit.With(sysexit.No, fmt.Errorf("%s holds no questions", h.Dir())),
 			"tri try EXPORT --codebase DIR makes a trial")
 	}
-	slices.SortStableFunc(t.Asked, func(a, b Asked) int { return instant(a.At).Compare(instant(b.At)) })
+	slices.SortStableFunc(t.Asked, func(a, b Asked) int { return text.CompareTimes(a.At, b.At) })
 	return t, nil
 }
 
@@ -139,14 +139,14 @@ func repliesIn(th *thread.Thread) []Said {
 	seen := map[string]bool{}
 	for _, m := range slices.Concat(th.HumanReplies, th.Context) {
 		if seen[m.MessageID] || m.SenderID == th.OriginalSenderID ||
-			instant(m.At).Before(instant(th.Messages[0].At)) {
+			text.ParseTime(m.At).Before(text.ParseTime(th.Messages[0].At)) {
 			continue
 		}
 		seen[m.MessageID] = true
 		said = append(said, Said{MessageID: m.MessageID, At: m.At, Who: cmp.Or(m.SenderName, m.SenderID),
 			What: "said", Content: m.Content})
 	}
-	slices.SortStableFunc(said, func(a, b Said) int { return instant(a.At).Compare(instant(b.At)) })
+	slices.SortStableFunc(said, func(a, b Said) int { return text.CompareTimes(a.At, b.At) })
 	return said
 }
 

@@ -70,7 +70,7 @@ func (t *Trusted) Print(w io.Writer) error {
 			rate, interval = fmt.Sprintf("%.1f%%", 100*wk.Rate),
 				fmt.Sprintf("%.1f to %.1f%%", 100*wk.Low, 100*wk.High)
 		}
-		r = append(r, []string{instant(wk.To).UTC().Format(time.DateOnly), fmt.Sprint(wk.Passed),
+		r = append(r, []string{text.ParseTime(wk.To).UTC().Format(time.DateOnly), fmt.Sprint(wk.Passed),
 			fmt.Sprint(wk.Judged), fmt.Sprint(wk.Wrong),
 			fmt.Sprintf("%d of %d", wk.Canaries.Hits, wk.Canaries.N), rate, interval})
 	}
@@ -94,7 +94,7 @@ func (t *Trusted) Print(w io.Writer) error {
 			s.printf("  and %d more: --json\n", len(t.Wrong)-i)
 			break
 		}
-		s.printf("  %s  %s\n", instant(x.At).UTC().Format(time.DateOnly), fit(x.Key, width-14))
+		s.printf("  %s  %s\n", text.ParseTime(x.At).UTC().Format(time.DateOnly), fit(x.Key, width-14))
 		s.wrap("              ", text.Line(x.Why, 140))
 	}
 	if len(t.Missed) > 0 {
@@ -105,7 +105,7 @@ func (t *Trusted) Print(w io.Writer) error {
 			s.printf("  and %d more: --json\n", len(t.Missed)-i)
 			break
 		}
-		s.printf("  %s  %s, made of %s\n", instant(c.At).UTC().Format(time.DateOnly), fit(c.Fault, 20),
+		s.printf("  %s  %s, made of %s\n", text.ParseTime(c.At).UTC().Format(time.DateOnly), fit(c.Fault, 20),
 			fit(c.Of, 40))
 	}
 	return s.send(w)

@@ -10,6 +10,7 @@ import (
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
 	"tri/lib/base/stats"
+	"tri/lib/base/text"
 	"tri/lib/record/decision"
 	"tri/lib/record/outbox"
 	"tri/lib/record/run"
@@ -114,7 +115,7 @@ func (w *Week) talk(h *durable.Home, from time.Time) error {
 }
 
 func (t *Tally) holds(at time.Time) bool {
-	return !at.Before(instant(t.From)) && at.Before(instant(t.To))
+	return !at.Before(text.ParseTime(t.From)) && at.Before(text.ParseTime(t.To))
 }
 
 // tally counts what happened in a part of the ledger.
@@ -236,7 +237,7 @@ func (w *Week) Print(out io.Writer) error {
 	r := rows{{"24 h until", "messages", "ask", "offered", "answered", "wait", "cost"}}
 	for i := range w.Days {
 		d := &w.Days[i]
-		r = append(r, []string{instant(d.To).UTC().Format("Mon 2 Jan 15:04"), count(d.Messages),
+		r = append(r, []string{text.ParseTime(d.To).UTC().Format("Mon 2 Jan 15:04"), count(d.Messages),
 			fmt.Sprint(d.Asking), fmt.Sprint(d.Offered), fmt.Sprint(d.Answered), d.Wait.says(seconds),
 			d.Runs.cost()})
 	}

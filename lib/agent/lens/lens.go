@@ -326,15 +326,7 @@ func (r *Room) put(ctx context.Context, s Subject, q question, own *run.Run, who
 	defer stop()
 	got, err := who.Run(limited, agent.Task{
 		Prompt: told, Codebase: s.Codebase, Schema: q.schema, Check: q.check, Tools: tools, Env: env,
-		Repair: func(fault error) string {
-			words, err := r.Prompts.Render("repair.md",
-				map[string]any{"Faults": prompt.Quote("faults", fault.Error())})
-			if err != nil {
-				return fault.Error() // a broken overridden template must not cost the round
-			}
-			return words
-		},
-		Dir: own.Dir(), SessionID: own.SessionID, Hold: own.Hold(),
+		Repair: r.Prompts.Repair, Dir: own.Dir(), SessionID: own.SessionID, Hold: own.Hold(),
 	})
 	if ctx.Err() != nil {
 		return nil, ctx.Err()

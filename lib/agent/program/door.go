@@ -23,6 +23,7 @@ import (
 	"tri/lib/agent/proc"
 	"tri/lib/base/sandbox"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 )
 
 // Model names the variables that hold a model's endpoint and its key. The program sees neither.
@@ -214,7 +215,7 @@ func (d *door) refuse(r *http.Request, why string) {
 		return
 	}
 	err := sandbox.AppendRecord(d.log, map[string]string{
-		"time":    time.Now().UTC().Format(time.RFC3339Nano),
+		"time":    text.Timestamp(time.Now()),
 		"refused": clip(r.Method + " " + d.to.Host + r.URL.Path), "why": why,
 	})
 	if err != nil {

@@ -8,8 +8,6 @@ package remote
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,6 +21,7 @@ import (
 	"tri/lib/base/config"
 	"tri/lib/base/git"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 )
 
 // Client runs tasks elsewhere. It is safe for concurrent use.
@@ -162,8 +161,7 @@ func (o Order) name() (string, error) {
 		return "", sysexit.With(sysexit.Data,
 			fmt.Errorf("send the task: %d bytes, more than %d", len(b), MaxOrder))
 	}
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:16]), nil
+	return text.SHA256(b)[:32], nil
 }
 
 // startError says what is missing here.

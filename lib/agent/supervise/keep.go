@@ -9,7 +9,6 @@ import (
 	"path"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"tri/lib/agent"
 	"tri/lib/base/durable"
@@ -90,7 +89,7 @@ func (k *keeper) note(e agent.Event, now time.Time) error {
 	if k == nil {
 		return nil
 	}
-	e.Text = cut(strings.ToValidUTF8(e.Text, "\ufffd"), maxText)
+	e.Text = text.CutBytes(strings.ToValidUTF8(e.Text, "\ufffd"), maxText)
 	line, err := json.Marshal(event{text.Timestamp(now), e})
 	if err == nil {
 		_, err = k.stream.Write(append(line, '\n'))
@@ -170,15 +169,4 @@ func describe(e agent.Event) string {
 		return text.Line(e.Tool+" "+e.Text, 200)
 	}
 	return text.Line(e.Text, 200)
-}
-
-// cut shortens s to n bytes, between characters.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }

@@ -141,7 +141,7 @@ func (g *Gate) log(server, tool, why string) {
 		Server string `json:"server"`
 		Tool   string `json:"tool,omitempty"`
 		Why    string `json:"why"`
-	}{time.Now().UTC().Format(time.RFC3339Nano), server, text.CutBytes(tool, maxWords),
+	}{text.Timestamp(time.Now()), server, text.CutBytes(tool, maxWords),
 		text.CutBytes(why, maxWords)})
 	if err != nil {
 		slog.Warn("a tool was refused, and cannot be logged", "server", server, "err", err)

@@ -324,13 +324,14 @@ func webURL(address string) (*url.URL, error) {
 		return nil, errors.New("want https://host[/path]")
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return nil, errors.New("want an address without a password, query or fragment: secrets do not belong in the configuration")
-	case u.Scheme == "http" && !loopback(u.Hostname()):
+	case u.Scheme == "http" && !IsLoopback(u.Hostname()):
 		return nil, fmt.Errorf("%q: use https: plain http can be read on the way, and is for this machine only", u.Host)
 	}
 	return u, nil
 }
 
-func loopback(host string) bool {
+// IsLoopback reports whether host is this machine.
+func IsLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

@@ -27,7 +27,7 @@ func Home(open func(string) (*durable.Home, error), dir, file string) (*durable.
 // ForHome is Load for a program that works in one home: it reads file if it is not "", else the
 // home's config.yaml, else returns the defaults. It never reads another home's.
 func ForHome(home, file string) (*Config, error) {
-	if file == "" {
+	if file == "" && home != "" {
 		file = filepath.Join(home, "config.yaml")
 		info, err := os.Stat(file)
 		if os.IsNotExist(err) {

@@ -44,7 +44,7 @@ func (n *Nats) compile(f *faults) {
 		switch {
 		case err != nil || u.Host == "" || u.Scheme != "nats" && u.Scheme != "tls" || u.User != nil:
 			f.add(errors.New("want nats://host:port or tls://host:port, without a password"), "nats", "url")
-		case u.Scheme == "nats" && !loopback(u.Hostname()):
+		case u.Scheme == "nats" && !IsLoopback(u.Hostname()):
 			f.add(errors.New("want tls:// where the server is on another machine"), "nats", "url")
 		case u.Scheme == "tls" && n.SeedFile == "":
 			f.add(errors.New("needs seed_file too: the key of this machine"), "nats", "url")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 )
 
 // Merge says where and how a patch is applied.
@@ -107,7 +108,7 @@ func (r *Repo) Apply(ctx context.Context, p *Patch, m Merge) (*Applied, error) {
 	if a.Mended, err = j.mend(); err != nil {
 		return a, err
 	}
-	if a.Mended != nil && a.Mended.Done && a.Mended.Patch == sum(p.bytes) {
+	if a.Mended != nil && a.Mended.Done && a.Mended.Patch == text.SHA256(p.bytes) {
 		a.Files = a.Mended.Files
 		return a, nil // only the final step was missing
 	}
@@ -137,7 +138,7 @@ func (r *Repo) apply(ctx context.Context, j *journal, p *Patch, m Merge, a *Appl
 	if m.DryRun || len(steps) == 0 {
 		return nil
 	}
-	return j.run(ctx, s, record{Base: m.Base, Patch: sum(p.bytes), Steps: steps})
+	return j.run(ctx, s, record{Base: m.Base, Patch: text.SHA256(p.bytes), Steps: steps})
 }
 
 // drift compares the files that a patch changes with their base: in the commits, in the index, and

@@ -3,8 +3,6 @@ package git
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +15,7 @@ import (
 	"syscall"
 
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 )
 
 // journal is the folder that makes a merge atomic. It is written in this order: new/ and old/,
@@ -50,11 +49,6 @@ type record struct {
 	Folders []string `json:"folders,omitempty"`
 }
 
-func sum(b []byte) string {
-	h := sha256.Sum256(b)
-	return hex.EncodeToString(h[:])
-}
-
 func (r *Repo) journal(dir string, lock *os.File) (*journal, error) {
 	rel, err := r.below(dir)
 	if err != nil {
@@ -65,7 +59,7 @@ func (r *Repo) journal(dir string, lock *os.File) (*journal, error) {
 		return nil, sysexit.With(sysexit.IO, err)
 	}
 	rel = filepath.ToSlash(rel)
-	return &journal{root: root, dir: rel, seal: filepath.Join(r.gitDir, "tri-merge-"+sum([]byte(rel))[:16]),
+	return &journal{root: root, dir: rel, seal: filepath.Join(r.gitDir, "tri-merge-"+text.SHA256(rel)[:16]),
 		fs: root, lock: lock}, nil
 }
 
@@ -255,8 +249,8 @@ func (j *journal) write(rec record) error {
 }
 
 // bind writes the seal of a journal durably.
-func (j *journal) bind(text []byte) error {
-	err := os.WriteFile(j.seal, []byte(sum(text)), 0o600)
+func (j *journal) bind(b []byte) error {
+	err := os.WriteFile(j.seal, []byte(text.SHA256(b)), 0o600)
 	for _, name := range []string{j.seal, filepath.Dir(j.seal)} {
 		f, e := os.Open(name)
 		if e == nil {

@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 )
 
 // Mended is the result of recovering an interrupted merge.
@@ -38,7 +39,7 @@ func (j *journal) mend() (*Mended, error) {
 	if err != nil {
 		return nil, sysexit.With(sysexit.IO, fmt.Errorf("mend merge: %w", err))
 	}
-	if seal, _ := os.ReadFile(j.seal); string(seal) != sum(b) {
+	if seal, _ := os.ReadFile(j.seal); string(seal) != text.SHA256(b) {
 		return nil, sysexit.Hint(sysexit.With(sysexit.NoPerm,
 			fmt.Errorf("recover merge: %q was not written by a merge in this checkout", j.name("journal.json"))),
 			fmt.Sprintf("nothing was changed; remove %q, unless files of an interrupted merge are in it", j.dir))

@@ -165,6 +165,12 @@ func StatusOf(err error) int {
 	return 0
 }
 
+// IsUnreadable reports whether err means that the caller may not see an object, or that it does not exist.
+func IsUnreadable(err error) bool {
+	s := StatusOf(err)
+	return s == http.StatusForbidden || s == http.StatusNotFound
+}
+
 // CodeOf returns the platform's name for an error, "" if there is none.
 func CodeOf(err error) string {
 	if e := (*Error)(nil); errors.As(err, &e) {

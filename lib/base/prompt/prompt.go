@@ -104,6 +104,15 @@ func (s *Set) Render(name string, data any) (string, error) {
 	return b.String(), nil
 }
 
+// Repair returns what an agent is to do about a value with a fault.
+func (s *Set) Repair(fault error) string {
+	text, err := s.Render("repair.md", map[string]any{"Faults": Quote("faults", fault.Error())})
+	if err != nil {
+		return fault.Error() // a broken overridden template must not cost the round
+	}
+	return text
+}
+
 // Rubric returns the rubric of a question type, that of "other" if the type has none of its own.
 func (s *Set) Rubric(questionType string) (string, error) {
 	name := "rubric-" + questionType + ".md"

@@ -2,8 +2,6 @@ package sandbox
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +13,7 @@ import (
 	"time"
 
 	"tri/lib/base/filename"
+	"tri/lib/base/text"
 )
 
 const (
@@ -108,8 +107,7 @@ func (l *looked) load(dir string) {
 	if err != nil {
 		return
 	}
-	sum := sha256.Sum256([]byte(dir))
-	l.file = filepath.Join(cache, "tri", "clean", hex.EncodeToString(sum[:12]))
+	l.file = filepath.Join(cache, "tri", "clean", text.SHA256(dir)[:24])
 	text, err := os.ReadFile(l.file)
 	if err != nil {
 		return

@@ -12,6 +12,7 @@ import (
 	"os"
 	"sync"
 	"time"
+	"tri/lib/base/text"
 )
 
 // Limits of the proxy.
@@ -256,7 +257,7 @@ func (p *proxy) refused(hostport, why string) {
 		return
 	}
 	err := AppendRecord(p.log, map[string]string{
-		"time": time.Now().UTC().Format(time.RFC3339Nano), "refused": hostport[:min(len(hostport), 300)],
+		"time": text.Timestamp(time.Now()), "refused": hostport[:min(len(hostport), 300)],
 		"why": why,
 	})
 	if err != nil {

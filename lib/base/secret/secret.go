@@ -7,9 +7,7 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,6 +20,7 @@ import (
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 )
 
 const (
@@ -180,8 +179,7 @@ func (s *Store) makeKey() ([]byte, error) {
 }
 
 func idOf(key []byte) string {
-	sum := sha256.Sum256(key)
-	return hex.EncodeToString(sum[:8])
+	return text.SHA256(key)[:16]
 }
 
 func sealer(key []byte) cipher.AEAD {

@@ -72,7 +72,7 @@ func rank(n int) int {
 	}
 	sum, r := 0.0, -1
 	for k := range n / 2 { // P(at most k of n below the median)
-		sum += math.Exp(choose(n, k) - float64(n)*math.Ln2)
+		sum += math.Exp(Choose(n, k) - float64(n)*math.Ln2)
 		if sum > 0.025 {
 			break
 		}
@@ -81,8 +81,8 @@ func rank(n int) int {
 	return r
 }
 
-// choose returns the logarithm of the binomial coefficient.
-func choose(n, k int) float64 {
+// Choose returns the logarithm of the binomial coefficient.
+func Choose(n, k int) float64 {
 	a, _ := math.Lgamma(float64(n + 1))
 	b, _ := math.Lgamma(float64(k + 1))
 	c, _ := math.Lgamma(float64(n - k + 1))

@@ -77,6 +77,14 @@ func Of(err error) (int, bool) {
 	return 0, false
 }
 
+// HintOf returns the outermost hint attached to err, otherwise if there is none.
+func HintOf(err error, otherwise string) string {
+	if hints := Hints(err); len(hints) > 0 {
+		return hints[0]
+	}
+	return otherwise
+}
+
 // Hints returns the hints attached to err, the outermost first.
 func Hints(err error) []string {
 	var hints []string

@@ -1,6 +1,8 @@
 package text
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -52,6 +54,33 @@ func Line(s string, n int) string {
 
 // Timestamp returns t in the form used in records: RFC 3339 in UTC, with nanoseconds.
 func Timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+// ParseTime returns the time of a record, zero if s is not RFC 3339.
+func ParseTime(s string) time.Time {
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}
+
+// CompareTimes compares two times of records, as ParseTime reads them.
+func CompareTimes(a, b string) int { return ParseTime(a).Compare(ParseTime(b)) }
+
+// SHA256 returns the SHA-256 of b in hex.
+func SHA256[T string | []byte](b T) string {
+	sum := sha256.Sum256([]byte(b))
+	return hex.EncodeToString(sum[:])
+}
+
+// Set returns the words of a list, for a table of them.
+func Set(list string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(list) {
+		set[w] = true
+	}
+	return set
+}
 
 // Quote quotes an argument for a shell.
 func Quote(arg string) string {

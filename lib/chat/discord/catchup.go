@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"tri/lib/base/httpapi"
 	"tri/lib/chat/session"
 	"tri/lib/record/event"
 )
@@ -23,7 +24,8 @@ const page = 100
 func (l *listening) catchUp(ctx context.Context) error {
 	byChat := map[string][]place{}
 	h := session.History[event.Event]{
-		Now: func() time.Time { return l.api.ServerTime(l.api.Now()) }, Skew: overlap, Unreadable: unreadable,
+		Now: func() time.Time { return l.api.ServerTime(l.api.Now()) }, Skew: overlap,
+		Unreadable: httpapi.IsUnreadable,
 		Chats: func(ctx context.Context) (ids []string, err error) {
 			places, err := l.watched(ctx, l.Known.Of)
 			for _, p := range places {
@@ -40,7 +42,7 @@ func (l *listening) catchUp(ctx context.Context) error {
 					continue
 				}
 				missed, err := l.missed(ctx, p, since)
-				if err != nil && !unreadable(err) {
+				if err != nil && !httpapi.IsUnreadable(err) {
 					return nil, err
 				}
 				if err != nil {
@@ -93,7 +95,7 @@ func (l *listening) missed(ctx context.Context, p place, since time.Time) (event
 		return events, nil
 	}
 	before, ends, err := l.messages(ctx, p.ID, "before", first+1)
-	if unreadable(err) {
+	if httpapi.IsUnreadable(err) {
 		return events, nil
 	}
 	if err != nil {

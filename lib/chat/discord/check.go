@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -72,11 +71,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	say := func(f chat.Finding) { findings = append(findings, f) }
 	me, err := c.me(ctx)
 	if err != nil {
-		mend := "is discord.com reached from here?"
-		if hints := sysexit.Hints(err); len(hints) > 0 {
-			mend = hints[0]
-		}
-		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("identify the bot: %v", err), Mend: mend}}
+		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("identify the bot: %v", err), Mend: sysexit.HintOf(err, "is discord.com reached from here?")}}
 	}
 	self = event.Sender{ID: me.ID, Type: "bot", Name: me.Username}
 	say(chat.Finding{Name: "token", OK: true, Text: me.Username + " " + me.ID})
@@ -181,13 +176,13 @@ func (c *Client) permissions(ctx context.Context, p *place, me user) (uint64, er
 	if err != nil {
 		return 0, err
 	}
-	may := bits(everyone.Permissions)
+	may := number(everyone.Permissions)
 	for _, id := range member.Roles {
 		r, err := c.role(ctx, p.Guild, id)
 		if err != nil {
 			return 0, err
 		}
-		may |= bits(r.Permissions)
+		may |= number(r.Permissions)
 	}
 	if guild.Owner == me.ID || may&mayAdminister != 0 {
 		return ^uint64(0), nil
@@ -195,27 +190,19 @@ func (c *Client) permissions(ctx context.Context, p *place, me user) (uint64, er
 	var deny, allow uint64
 	for _, o := range p.Overwrites {
 		if o.ID == p.Guild {
-			may = may&^bits(o.Deny) | bits(o.Allow)
+			may = may&^number(o.Deny) | number(o.Allow)
 		} else if slices.Contains(member.Roles, o.ID) {
-			deny, allow = deny|bits(o.Deny), allow|bits(o.Allow)
+			deny, allow = deny|number(o.Deny), allow|number(o.Allow)
 		}
 	}
 	may = may&^deny | allow
 	for _, o := range p.Overwrites {
 		if o.ID == me.ID {
-			may = may&^bits(o.Deny) | bits(o.Allow)
+			may = may&^number(o.Deny) | number(o.Allow)
 		}
 	}
 	if may&mayView == 0 { // without it no other permission applies
 		return 0, nil
 	}
 	return may, nil
-}
-
-func bits(s string) uint64 {
-	n, err := strconv.ParseUint(s, 10, 64)
-	if err != nil {
-		return 0
-	}
-	return n
 }

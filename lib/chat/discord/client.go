@@ -141,7 +141,7 @@ func validID(id string) bool {
 // epoch is the first millisecond of Discord's ids, in Unix time.
 const epoch = 1420070400000
 
-// number returns a snowflake as a number, 0 if id is none.
+// number returns a snowflake, or a set of permissions, as a number; 0 if id is none.
 func number(id string) uint64 {
 	n, err := strconv.ParseUint(id, 10, 64)
 	if err != nil {
@@ -228,13 +228,6 @@ func (c *Client) explain(err error) error {
 func refusedToken(err error) error {
 	return sysexit.Hint(sysexit.With(sysexit.NoPerm, err),
 		"the token is not, or no longer, the bot's: Developer Portal > Bot > Reset Token")
-}
-
-// unreadable reports whether err means that the bot may not see an object, or that it does not
-// exist.
-func unreadable(err error) bool {
-	s := httpapi.StatusOf(err)
-	return s == http.StatusForbidden || s == http.StatusNotFound
 }
 
 // me returns the bot's own account.

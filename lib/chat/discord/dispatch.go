@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"tri/lib/base/httpapi"
 	"tri/lib/chat/session"
 	"tri/lib/record/event"
 	"tri/lib/record/presence"
@@ -125,7 +126,7 @@ func (l *listening) message(ctx context.Context, f frame, b *session.Batch) erro
 	if m.Author == nil { // only the fields that changed
 		var raw []byte
 		switch err := l.get(ctx, "channels/"+p.ID+"/messages/"+m.ID, nil, &raw); {
-		case unreadable(err):
+		case httpapi.IsUnreadable(err):
 			return nil // already deleted
 		case err != nil:
 			return err

@@ -152,7 +152,7 @@ func (c *Client) place(ctx context.Context, id string) (place, error) {
 		return p, nil
 	}
 	switch err := c.get(ctx, "channels/"+id, nil, &p); {
-	case unreadable(err):
+	case httpapi.IsUnreadable(err):
 		return place{ID: id}, nil
 	case err != nil:
 		return place{}, err
@@ -170,7 +170,7 @@ func (c *Client) role(ctx context.Context, guild, id string) (role, error) {
 		return all[id], nil
 	}
 	var roles []role
-	if err := c.get(ctx, "guilds/"+guild+"/roles", nil, &roles); err != nil && !unreadable(err) {
+	if err := c.get(ctx, "guilds/"+guild+"/roles", nil, &roles); err != nil && !httpapi.IsUnreadable(err) {
 		return role{}, err
 	}
 	c.places.keepRoles(guild, roles)
@@ -209,7 +209,7 @@ func (c *Client) watched(ctx context.Context, since func(chatID string) time.Tim
 			continue
 		}
 		old, err := c.archived(ctx, p.ID, since(p.ID))
-		if err != nil && !unreadable(err) {
+		if err != nil && !httpapi.IsUnreadable(err) {
 			return nil, err
 		}
 		for _, t := range old {
@@ -218,7 +218,7 @@ func (c *Client) watched(ctx context.Context, since func(chatID string) time.Tim
 	}
 	for _, guild := range guilds {
 		threads, err := c.active(ctx, guild)
-		if err != nil && !unreadable(err) {
+		if err != nil && !httpapi.IsUnreadable(err) {
 			return nil, err
 		}
 		for _, t := range threads {
@@ -260,7 +260,7 @@ func (c *Client) watchedChats(ctx context.Context) (guilds []string, chats []pla
 	}
 	for _, guild := range mine {
 		var channels []place
-		if err := c.get(ctx, "guilds/"+guild+"/channels", nil, &channels); err != nil && !unreadable(err) {
+		if err := c.get(ctx, "guilds/"+guild+"/channels", nil, &channels); err != nil && !httpapi.IsUnreadable(err) {
 			return nil, nil, err
 		}
 		for _, p := range channels {
@@ -359,11 +359,11 @@ func (c *Client) where(ctx context.Context, chatID, messageID string) (string, *
 		return "", nil, err
 	}
 	found, err := c.active(ctx, p.Guild)
-	if err != nil && !unreadable(err) {
+	if err != nil && !httpapi.IsUnreadable(err) {
 		return "", nil, err
 	}
 	old, err := c.archived(ctx, chatID, createdAt(messageID))
-	if err != nil && !unreadable(err) {
+	if err != nil && !httpapi.IsUnreadable(err) {
 		return "", nil, err
 	}
 	for _, t := range append(found, old...) {

@@ -2,8 +2,6 @@ package discord
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,6 +12,7 @@ import (
 
 	"tri/lib/base/httpapi"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/chat"
 	"tri/lib/chat/sink"
 )
@@ -100,8 +99,7 @@ func (c *Sink) send(ctx context.Context, where, chatID, replyTo, key string,
 
 // nonce shortens the key to the 25 characters that Discord accepts.
 func nonce(key string) string {
-	sum := sha256.Sum256([]byte("tri " + key))
-	return hex.EncodeToString(sum[:])[:25]
+	return text.SHA256("tri " + key)[:25]
 }
 
 func posted(id string) chat.Posted { return chat.Posted{MessageID: id, At: createdAt(id)} }
@@ -128,7 +126,7 @@ func (c *Sink) thread(ctx context.Context, p chat.Post, begin bool) (string, err
 		return t.ID, nil
 	case err == nil && t.ID == p.ThreadID:
 		return "", fmt.Errorf("it is no thread of the chat: %w", errElsewhere)
-	case err != nil && !unreadable(err):
+	case err != nil && !httpapi.IsUnreadable(err):
 		return "", err
 	case !begin:
 		return p.ChatID, nil

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -77,14 +78,14 @@ func (p *pass) discordMessage(c *discordChannel, m *discordMessage) error {
 	}
 	e := event.Event{
 		Platform: "discord", ChatID: c.ID, ChatName: c.Name, MessageID: m.ID, Content: m.Content,
-		Sender: event.Sender{ID: first(m.Author.ID, "unknown"),
-			Name: first(m.Author.Nickname, m.Author.Name)},
+		Sender: event.Sender{ID: cmp.Or(m.Author.ID, "unknown"),
+			Name: cmp.Or(m.Author.Nickname, m.Author.Name)},
 	}
 	if m.Author.IsBot {
 		e.Sender.Type = "bot"
 	}
 	if c.thread() && c.ParentID != "" {
-		e.ChatID, e.ChatName = c.ParentID, first(c.Parent, c.ParentID)
+		e.ChatID, e.ChatName = c.ParentID, cmp.Or(c.Parent, c.ParentID)
 		if m.ID != c.ID {
 			e.ThreadID = &c.ID
 		}
@@ -95,16 +96,16 @@ func (p *pass) discordMessage(c *discordChannel, m *discordMessage) error {
 	for _, u := range m.Mentions {
 		e.Mentions = append(e.Mentions, u.ID)
 		// Mentions are raw if the export was made without formatting.
-		name := "@" + first(u.Nickname, u.Name, u.ID)
+		name := "@" + cmp.Or(u.Nickname, u.Name, u.ID)
 		e.Content = strings.NewReplacer("<@"+u.ID+">", name, "<@!"+u.ID+">", name).Replace(e.Content)
 	}
 	for _, a := range m.Attachments {
 		e.Attachments = append(e.Attachments,
-			event.Attachment{ID: a.ID, Name: first(a.Name, a.ID), Size: a.Size, URL: a.URL})
+			event.Attachment{ID: a.ID, Name: cmp.Or(a.Name, a.ID), Size: a.Size, URL: a.URL})
 	}
 	for _, b := range m.Embeds {
 		if e.Content == "" {
-			e.Content = first(b.Description, b.Title)
+			e.Content = cmp.Or(b.Description, b.Title)
 		}
 	}
 	if e.Content == "" && len(e.Attachments) == 0 { // the copy of a thread's first message, a sticker

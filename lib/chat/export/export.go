@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/chat"
 	"tri/lib/record/event"
 )
@@ -169,7 +170,7 @@ func (p *pass) add(e event.Event, at time.Time) error {
 	if e.Mentions == nil {
 		e.Mentions = []string{}
 	}
-	e.CreateTime = at.UTC().Format(time.RFC3339Nano)
+	e.CreateTime = text.Timestamp(at)
 	return p.order.add(e, at)
 }
 

@@ -1,8 +1,7 @@
 package export
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"tri/lib/base/text"
 	"tri/lib/record/event"
 )
 
@@ -82,15 +82,15 @@ func (p *pass) mattermost(name string) error {
 func (x *mattermostExport) line(l *mattermostLine) error {
 	switch {
 	case l.Type == "channel" && l.Channel != nil:
-		x.channels[l.Channel.Team+"/"+l.Channel.Name] = first(l.Channel.DisplayName, l.Channel.Name)
+		x.channels[l.Channel.Team+"/"+l.Channel.Name] = cmp.Or(l.Channel.DisplayName, l.Channel.Name)
 	case l.Type == "user" && l.User != nil:
-		x.people[l.User.Username] = first(l.User.Nickname,
+		x.people[l.User.Username] = cmp.Or(l.User.Nickname,
 			strings.TrimSpace(l.User.FirstName+" "+l.User.LastName), l.User.Username)
 	case l.Type == "bot" && l.Bot != nil:
 		x.bots[l.Bot.Username] = true
 	case l.Type == "post" && l.Post != nil:
 		chat := l.Post.Team + "/" + l.Post.Channel
-		return x.thread(chat, first(x.channels[chat], l.Post.Channel), l.Post)
+		return x.thread(chat, cmp.Or(x.channels[chat], l.Post.Channel), l.Post)
 	case l.Type == "direct_post" && l.DirectPost != nil:
 		slices.Sort(l.DirectPost.Members)
 		members := strings.Join(l.DirectPost.Members, ",")
@@ -114,8 +114,7 @@ func (x *mattermostExport) thread(chatID, chatName string, p *mattermostPost) er
 }
 
 func (p *mattermostPost) id(chatID string) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %d %q", chatID, p.User, p.CreateAt, p.Message))
-	return hex.EncodeToString(sum[:13])
+	return text.SHA256(fmt.Sprintf("%q %q %d %q", chatID, p.User, p.CreateAt, p.Message))[:26]
 }
 
 var atName = regexp.MustCompile(`@([a-z0-9._-]+)`)

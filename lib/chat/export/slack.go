@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"errors"
 	"html"
 	"io/fs"
@@ -45,16 +46,7 @@ type slackUser struct {
 }
 
 func (u *slackUser) display() string {
-	return first(u.Profile.DisplayName, u.RealName, u.Profile.RealName, u.Name, u.ID)
-}
-
-func first(names ...string) string {
-	for _, n := range names {
-		if n != "" {
-			return n
-		}
-	}
-	return ""
+	return cmp.Or(u.Profile.DisplayName, u.RealName, u.Profile.RealName, u.Name, u.ID)
 }
 
 type slackMessage struct {
@@ -173,26 +165,27 @@ func (s *slackExport) message(chat slackChat, m *slackMessage) error {
 	text := m.Text
 	for _, a := range m.Attachments { // texts of bots are often only there
 		if text == "" {
-			text = first(a.Text, a.Fallback)
+			text = cmp.Or(a.Text, a.Fallback)
 		}
 	}
 	e.Content, e.Mentions = s.readable(text)
 	for _, f := range m.Files {
 		e.Attachments = append(e.Attachments,
-			event.Attachment{ID: f.ID, Name: first(f.Name, f.ID), MIME: f.Mimetype, Size: f.Size, URL: f.URL})
+			event.Attachment{ID: f.ID, Name: cmp.Or(f.Name, f.ID), MIME: f.Mimetype, Size: f.Size,
+				URL: f.URL})
 	}
 	return s.add(e, at)
 }
 
 func (s *slackExport) sender(m *slackMessage) event.Sender {
-	sender := event.Sender{ID: first(m.User, m.BotID, m.Username, "unknown"), Name: m.Username}
+	sender := event.Sender{ID: cmp.Or(m.User, m.BotID, m.Username, "unknown"), Name: m.Username}
 	if u := s.users[m.User]; u != nil {
 		sender.Name = u.display()
 		if u.IsBot {
 			sender.Type = "bot"
 		}
 	} else if m.Profile != nil {
-		sender.Name = first(m.Profile.DisplayName, m.Profile.RealName, m.Username)
+		sender.Name = cmp.Or(m.Profile.DisplayName, m.Profile.RealName, m.Username)
 	}
 	if m.BotID != "" || m.Subtype == "bot_message" || m.User == "USLACKBOT" {
 		sender.Type = "bot"
@@ -226,12 +219,12 @@ func (s *slackExport) readable(text string) (string, []string) {
 			if u := s.users[id]; u != nil {
 				return "@" + u.display()
 			}
-			return "@" + first(label, id)
+			return "@" + cmp.Or(label, id)
 		case strings.HasPrefix(target, "#"):
-			return "#" + first(label, s.channel(target[1:]))
+			return "#" + cmp.Or(label, s.channel(target[1:]))
 		case strings.HasPrefix(target, "!"):
 			kind, _, _ := strings.Cut(target[1:], "^")
-			return first(label, "@"+kind)
+			return cmp.Or(label, "@"+kind)
 		case label == "" || strings.HasSuffix(target, label):
 			return strings.TrimPrefix(target, "mailto:")
 		default:

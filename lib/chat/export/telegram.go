@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"strconv"
@@ -142,10 +143,10 @@ func (p *pass) telegramMessage(c *telegramChat, m *telegramMessage) error {
 		return bad("id %d, date %.40q, chat %.40q", m.ID, m.Date, c.id)
 	}
 	e := event.Event{
-		Platform: "telegram", ChatID: c.id, ChatName: first(c.name, c.id),
+		Platform: "telegram", ChatID: c.id, ChatName: cmp.Or(c.name, c.id),
 		MessageID: strconv.FormatInt(m.ID, 10),
 		Content:   m.Text.text, Mentions: m.Text.mentions,
-		Sender: event.Sender{ID: first(m.FromID, "unknown"), Name: m.From},
+		Sender: event.Sender{ID: cmp.Or(m.FromID, "unknown"), Name: m.From},
 	}
 	if m.Forwarded != nil {
 		var from string
@@ -172,7 +173,7 @@ func (p *pass) telegramMessage(c *telegramChat, m *telegramMessage) error {
 	}
 	if m.File != "" {
 		e.Attachments = append(e.Attachments,
-			event.Attachment{Name: first(m.FileName, base(m.File)), MIME: m.MIME})
+			event.Attachment{Name: cmp.Or(m.FileName, base(m.File)), MIME: m.MIME})
 	}
 	return p.add(e, at)
 }

@@ -84,7 +84,7 @@ func New(o Options) (*Client, error) {
 		return nil, fault("address %q: want host:port", o.Address)
 	case !nickForm.MatchString(o.Nick):
 		return nil, fault("nick %q: letters, digits and []\\^_{|}-, at most 30", o.Nick)
-	case o.Password != "" && o.NoTLS && !loopback(host):
+	case o.Password != "" && o.NoTLS && !config.IsLoopback(host):
 		return nil, sysexit.Hint(fault("a password would go over the network in the clear"),
 			"remove no_tls")
 	case strings.ContainsAny(o.Password, "\r\n\x00"):
@@ -107,11 +107,6 @@ func New(o Options) (*Client, error) {
 	}
 	o.Pulse = cmp.Or(o.Pulse, 90*time.Second)
 	return &Client{o}, nil
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // backoff returns the delay before attempt try: it doubles, from 2 seconds to 2 minutes, since
@@ -150,11 +145,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	}
 	k, err := c.dial(ctx, c.o.Nick+"-c", c.o.Nick+"-d")
 	if err != nil {
-		mend := "is the address right, and reached from here?"
-		if hints := sysexit.Hints(err); len(hints) > 0 {
-			mend = hints[0]
-		}
-		say(chat.Finding{Name: "server", Text: fmt.Sprintf("%s: %v", c.o.Address, err), Mend: mend})
+		say(chat.Finding{Name: "server", Text: fmt.Sprintf("%s: %v", c.o.Address, err), Mend: sysexit.HintOf(err, "is the address right, and reached from here?")})
 		return self, findings
 	}
 	defer k.net.Close()

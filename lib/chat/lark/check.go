@@ -61,7 +61,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	me, err := c.me(ctx)
 	if err != nil {
 		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("identify the bot: %v", err),
-			Mend: hint(err, "is "+c.o.URL+" reached from here?")}}
+			Mend: sysexit.HintOf(err, "is "+c.o.URL+" reached from here?")}}
 	}
 	self = event.Sender{ID: me.OpenID, Type: "bot", Name: me.Name}
 	say(chat.Finding{Name: "token", OK: true, Text: me.Name + ", " + c.o.ID})
@@ -83,18 +83,11 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	return self, findings
 }
 
-func hint(err error, otherwise string) string {
-	if hints := sysexit.Hints(err); len(hints) > 0 {
-		return hints[0]
-	}
-	return otherwise
-}
-
 // checkSocket requests the address of a connection but does not connect.
 func (c *Client) checkSocket(ctx context.Context) chat.Finding {
 	if _, _, err := c.endpoint(ctx); err != nil {
 		return chat.Finding{Name: "socket", Text: fmt.Sprintf("ask for a connection: %v", err),
-			Mend: hint(err, "Events & Callbacks: choose the long connection")}
+			Mend: sysexit.HintOf(err, "Events & Callbacks: choose the long connection")}
 	}
 	return chat.Finding{Name: "socket", OK: true, Text: "the long connection is open to the app"}
 }
@@ -132,7 +125,7 @@ func (c *Client) checkAll(ctx context.Context) chat.Finding {
 	switch {
 	case err != nil:
 		return chat.Finding{Name: "chat", Text: fmt.Sprintf("list the bot's groups: %v", err),
-			Mend: hint(err, "try again")}
+			Mend: sysexit.HintOf(err, "try again")}
 	case len(ids) == 0:
 		return chat.Finding{Name: "chat", Text: "the bot is in no group",
 			Mend: "Settings > Bots > Add Bot, in those that it is to watch"}
@@ -156,7 +149,7 @@ func (c *Client) checkChat(ctx context.Context, id string) chat.Finding {
 	r, err := c.room(ctx, id)
 	switch {
 	case err != nil:
-		return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: %v", id, err), Mend: hint(err, "try again")}
+		return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: %v", id, err), Mend: sysexit.HintOf(err, "try again")}
 	case r.External && !c.o.AllowExternal:
 		return chat.Finding{Name: "chat",
 			Text: fmt.Sprintf("people of other organizations are in %s %s: not read", r.Name, id),

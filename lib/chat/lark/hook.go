@@ -6,7 +6,6 @@ import (
 	"crypto/cipher"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"tri/lib/base/text"
 	"tri/lib/chat/webhook"
 )
 
@@ -83,8 +83,8 @@ func (h *hooked) stamped(c *webhook.Call) (at, signature string, ok bool) {
 // before.
 func (h *hooked) signed(c *webhook.Call) (signature string, ok bool) {
 	at, signature, ok := h.stamped(c)
-	sum := sha256.Sum256(append([]byte(at+c.Header.Get("X-Lark-Request-Nonce")+h.key), c.Body...))
-	return signature, ok && webhook.Equal(signature, hex.EncodeToString(sum[:])) &&
+	nonce := c.Header.Get("X-Lark-Request-Nonce")
+	return signature, ok && webhook.Equal(signature, text.SHA256(at+nonce+h.key+string(c.Body))) &&
 		!h.once.Again(signature, h.now())
 }
 

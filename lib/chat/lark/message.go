@@ -1,6 +1,7 @@
 package lark
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -133,7 +134,7 @@ func (c *Client) event(ctx context.Context, m *message, r room) (event.Event, bo
 	e := event.Event{
 		Platform: platform, ChatID: m.Chat, ChatName: r.Name, MessageID: m.ID, MsgType: m.kind(),
 		CreateTime: stamp(m.Created),
-		Mentions:   []string{}, ReplyToID: m.Parent, Permalink: first(m.Link, c.link(m.Chat)),
+		Mentions:   []string{}, ReplyToID: m.Parent, Permalink: cmp.Or(m.Link, c.link(m.Chat)),
 		Sender: c.sender(ctx, m, self),
 	}
 	e.Raw = []byte(m.Whole)
@@ -169,7 +170,7 @@ func (c *Client) sender(ctx context.Context, m *message, self account) event.Sen
 	if m.Sender == c.o.ID || m.Sender == self.OpenID {
 		return event.Sender{ID: self.OpenID, Type: "bot", Name: self.Name}
 	}
-	s := event.Sender{ID: first(m.Sender, "unknown"), Type: "user", Name: m.Name}
+	s := event.Sender{ID: cmp.Or(m.Sender, "unknown"), Type: "user", Name: m.Name}
 	if m.By == "app" || m.By == "bot" || m.Kind == "system" {
 		s.Type = "bot"
 		return s
@@ -228,13 +229,4 @@ func (c *Client) link(chat string) string {
 		host = "applink.feishu.cn"
 	}
 	return "https://" + host + "/client/chat/open?openChatId=" + url.QueryEscape(chat)
-}
-
-func first(all ...string) string {
-	for _, s := range all {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
 }

@@ -1,6 +1,7 @@
 package lark
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -38,7 +39,7 @@ func (c *Client) room(ctx context.Context, id string) (room, error) {
 			return room{}, err
 		}
 		return room{
-			Name: first(str(got, "name"), id), P2P: str(got, "chat_mode") == "p2p",
+			Name: cmp.Or(str(got, "name"), id), P2P: str(got, "chat_mode") == "p2p",
 			External: got.Get("external").Bool(), Tenant: str(got, "tenant_key"),
 		}, nil
 	})

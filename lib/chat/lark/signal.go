@@ -1,6 +1,7 @@
 package lark
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -118,7 +119,7 @@ func cardJSON(card chat.Card) (string, error) {
 	var row []any
 	for _, b := range card.Buttons {
 		row = append(row, map[string]any{
-			"tag": "button", "text": plain(text.Cut(b.Label, maxLabel)), "type": first(b.Style, "default"),
+			"tag": "button", "text": plain(text.Cut(b.Label, maxLabel)), "type": cmp.Or(b.Style, "default"),
 			"value": map[string]string{"name": b.Name, "value": b.Value},
 		})
 	}

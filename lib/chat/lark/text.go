@@ -1,6 +1,7 @@
 package lark
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -33,7 +34,7 @@ func (m *message) readable(self, app string) (text string, mentions []string, fi
 			id = self
 		}
 		if who.Key != "" {
-			named[who.Key] = "@" + first(who.Name, id)
+			named[who.Key] = "@" + cmp.Or(who.Name, id)
 		}
 		if userID.MatchString(id) && !slices.Contains(mentions, id) {
 			mentions = append(mentions, id)
@@ -51,7 +52,7 @@ func (m *message) readable(self, app string) (text string, mentions []string, fi
 	case "image":
 		files = attach(nil, str(r, "image_key"), "image", "image/*")
 	case "file", "folder", "audio", "media":
-		files = attach(nil, str(r, "file_key"), first(str(r, "file_name"), m.Kind), "")
+		files = attach(nil, str(r, "file_key"), cmp.Or(str(r, "file_name"), m.Kind), "")
 	case "sticker":
 		text = "[sticker]"
 	case "merge_forward":
@@ -65,7 +66,7 @@ func (m *message) readable(self, app string) (text string, mentions []string, fi
 		if key == "@_all" {
 			return "@all"
 		}
-		return first(named[key], key)
+		return cmp.Or(named[key], key)
 	})
 	return valid(text), mentions, files
 }
@@ -96,11 +97,11 @@ func flatten(r gjson.Result, named map[string]string) (text string, files []even
 				b.WriteString(linked(str(e, "text"), str(e, "href")))
 			case "at":
 				id := str(e, "user_id")
-				b.WriteString(first(named[id], "@"+first(str(e, "user_name"), strings.TrimPrefix(id, "@_"))))
+				b.WriteString(cmp.Or(named[id], "@"+cmp.Or(str(e, "user_name"), strings.TrimPrefix(id, "@_"))))
 			case "img":
 				files = attach(files, str(e, "image_key"), "image", "image/*")
 			case "media":
-				files = attach(files, str(e, "file_key"), first(str(e, "file_name"), "media"), "")
+				files = attach(files, str(e, "file_key"), cmp.Or(str(e, "file_name"), "media"), "")
 			case "emotion":
 				b.WriteString(emojiOf(str(e, "emoji_type")))
 			case "hr":
@@ -131,7 +132,7 @@ func filled(r gjson.Result) string {
 		if v.IsArray() {
 			var names []string
 			for _, n := range v.Array() {
-				names = append(names, first(str(n, "text"), n.String()))
+				names = append(names, cmp.Or(str(n, "text"), n.String()))
 			}
 			text = strings.ReplaceAll(text, "{"+key.String()+"}", strings.Join(names, ", "))
 		}

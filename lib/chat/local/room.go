@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode"
 
+	"tri/lib/base/text"
 	"tri/lib/record/event"
 )
 
@@ -75,7 +76,7 @@ func (r *room) add(off int64, line string, at time.Time) (entry, error) {
 	if strings.TrimSpace(e.text) == "" {
 		return e, errNothing
 	}
-	m := &message{author: h.name, root: off, replyTo: -1, at: at.UTC().Format(time.RFC3339Nano)}
+	m := &message{author: h.name, root: off, replyTo: -1, at: text.Timestamp(at)}
 	if to := r.messages[h.id]; h.mark == '>' && to != nil {
 		m.root, m.replyTo = to.root, h.id
 	}
@@ -166,7 +167,7 @@ func (r *room) event(e entry, at time.Time) event.Event {
 	}
 	if e.edit {
 		// The line's offset, so that reading a room again from its start yields the same identities.
-		ev.EditedAt, ev.EditID = at.UTC().Format(time.RFC3339Nano), id(e.off)
+		ev.EditedAt, ev.EditID = text.Timestamp(at), id(e.off)
 	}
 	return ev
 }
@@ -179,7 +180,7 @@ func (r *room) action(e entry, at time.Time) (a event.Action, ok bool) {
 	}
 	return event.Action{
 		ID: r.name + " " + id(e.off), Platform: Platform, ChatID: r.name, MessageID: id(e.id),
-		At:     at.UTC().Format(time.RFC3339Nano),
+		At:     text.Timestamp(at),
 		Sender: event.Sender{ID: e.by, Type: "user", Name: e.by}, Name: e.emoji, Removed: e.taken,
 	}, true
 }

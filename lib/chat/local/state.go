@@ -1,12 +1,11 @@
 package local
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"os"
 	"time"
 
+	"tri/lib/base/text"
 	"tri/lib/chat"
 )
 
@@ -67,6 +66,5 @@ func (r *reader) saveState() error {
 }
 
 func sum(b []byte) string {
-	s := sha256.Sum256(b)
-	return hex.EncodeToString(s[:16])
+	return text.SHA256(b)[:32]
 }

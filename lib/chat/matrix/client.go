@@ -216,25 +216,18 @@ func (c *Client) room(ctx context.Context, id string) (room, error) {
 			Name string `json:"name"`
 		}
 		if err := c.get(ctx, path("rooms", id, "state", "m.room.name"), nil, &named, 0); err != nil &&
-			!unreadable(err) {
+			!httpapi.IsUnreadable(err) {
 			return room{}, err
 		}
 		var members struct {
 			Joined map[string]json.RawMessage `json:"joined"`
 		}
 		if err := c.get(ctx, path("rooms", id, "joined_members"), nil, &members, 0); err != nil &&
-			!unreadable(err) {
+			!httpapi.IsUnreadable(err) {
 			return room{}, err
 		}
 		return room{name: cmp.Or(named.Name, id), private: named.Name == "" && len(members.Joined) <= 2}, nil
 	})
-}
-
-// unreadable reports whether err means that the account may not see an object, or that it does not
-// exist.
-func unreadable(err error) bool {
-	s := httpapi.StatusOf(err)
-	return s == http.StatusForbidden || s == http.StatusNotFound
 }
 
 // threadOf returns the memo of an event; if there is none, the server is asked.
@@ -269,12 +262,8 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	say := func(f chat.Finding) { findings = append(findings, f) }
 	me, err := c.me(ctx)
 	if err != nil {
-		mend := "is the homeserver up, and its address right?"
-		if hints := sysexit.Hints(err); len(hints) > 0 {
-			mend = hints[0]
-		}
 		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("identify the bot at %s: %v", c.url, err),
-			Mend: mend}}
+			Mend: sysexit.HintOf(err, "is the homeserver up, and its address right?")}}
 	}
 	self = event.Sender{ID: me, Type: "bot", Name: c.name(ctx, me)}
 	say(chat.Finding{Name: "token", OK: true, Text: me})

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"tri/lib/base/httpapi"
 	"tri/lib/chat/session"
 )
 
@@ -30,7 +31,7 @@ type list struct {
 // advance the watermark.
 func (l *listening) catchUp(ctx context.Context) error {
 	h := session.History[post]{
-		Now: l.serverNow, Skew: overlap, Chats: l.watched, Read: l.missed, Unreadable: unreadable,
+		Now: l.serverNow, Skew: overlap, Chats: l.watched, Read: l.missed, Unreadable: httpapi.IsUnreadable,
 		Changed: func(p *post) time.Time { return time.UnixMilli(p.changed()) },
 		ID:      func(p *post) string { return p.ID },
 		Add:     l.add,

@@ -35,11 +35,9 @@ const maxSkew = 30 * time.Second
 func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.Finding) {
 	me, err := c.me(ctx)
 	if err != nil {
-		mend := "is the server up, and its address right?"
+		mend := sysexit.HintOf(err, "is the server up, and its address right?")
 		if httpapi.StatusOf(err) == http.StatusUnauthorized {
 			mend = "make a new token for the bot account"
-		} else if hints := sysexit.Hints(err); len(hints) > 0 {
-			mend = hints[0]
 		}
 		return self, []chat.Finding{{Name: "token",
 			Text: fmt.Sprintf("identify the bot at %s: %v", c.base.Host, err), Mend: mend}}

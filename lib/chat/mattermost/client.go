@@ -132,13 +132,6 @@ func named(err error) error {
 	return err
 }
 
-// unreadable reports whether err means that the bot may not see an object, or that it does not
-// exist.
-func unreadable(err error) bool {
-	s := httpapi.StatusOf(err)
-	return s == http.StatusForbidden || s == http.StatusNotFound
-}
-
 // serverNow returns the server's time, to within about a second.
 func (c *Client) serverNow() time.Time { return c.api.ServerTime(c.api.Now()) }
 

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"sync"
 
+	"tri/lib/base/httpapi"
 	"tri/lib/chat"
 	"tri/lib/chat/session"
 	"tri/lib/chat/webhook"
@@ -65,7 +66,7 @@ func arguments(call *webhook.Call) (token, id string) {
 func (l *listening) called(ctx context.Context, id string) error {
 	p := new(post)
 	switch err := l.get(ctx, "posts/"+id, nil, p); {
-	case unreadable(err):
+	case httpapi.IsUnreadable(err):
 		return nil // no such post for the bot
 	case err != nil:
 		return err

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"tri/lib/base/httpapi"
 )
 
 type user struct {
@@ -38,7 +39,7 @@ func (c *Client) person(ctx context.Context, id string) (user, error) {
 		var u user
 		err := c.get(ctx, "users/"+id, nil, &u)
 		switch {
-		case unreadable(err):
+		case httpapi.IsUnreadable(err):
 			return user{ID: id}, nil
 		case err != nil:
 			return user{}, err
@@ -165,7 +166,7 @@ func (c *Client) room(ctx context.Context, id string) (room, error) {
 		return room{}, nil
 	}
 	return c.rooms.Ask(id, func() (r room, err error) {
-		if err = c.get(ctx, "channels/"+id, nil, &r); unreadable(err) {
+		if err = c.get(ctx, "channels/"+id, nil, &r); httpapi.IsUnreadable(err) {
 			return room{ID: id, Name: id}, nil
 		}
 		return r, err

@@ -236,7 +236,7 @@ func (c *Sink) removed(ctx context.Context, p chat.Post) (chat.Posted, chat.Proo
 		}
 	})
 	switch {
-	case unreadable(err):
+	case httpapi.IsUnreadable(err):
 		return chat.Posted{}, chat.Absent, nil // and a post will be refused
 	case err != nil:
 		return chat.Posted{}, chat.Unprovable, fmt.Errorf("mattermost: chat %s: %w", p.ChatID, err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"tri/lib/base/httpapi"
 	"tri/lib/chat"
 	"tri/lib/chat/emoji"
 	"tri/lib/chat/session"
@@ -237,7 +238,7 @@ func (l *listening) reaction(ctx context.Context, f frame, b *session.Batch) err
 	}
 	var p post
 	switch err := l.get(ctx, "posts/"+r.PostID, nil, &p); {
-	case unreadable(err):
+	case httpapi.IsUnreadable(err):
 		return nil
 	case err != nil:
 		return err

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/tidwall/gjson"
@@ -33,8 +34,8 @@ func clicks(r gjson.Result) (all []event.Action) {
 	if str(r, "type") != "block_actions" {
 		return nil
 	}
-	chat, message := first(str(r, "channel.id"), str(r, "container.channel_id")),
-		first(str(r, "container.message_ts"), str(r, "message.ts"))
+	chat, message := cmp.Or(str(r, "channel.id"), str(r, "container.channel_id")),
+		cmp.Or(str(r, "container.message_ts"), str(r, "message.ts"))
 	user := str(r, "user.id")
 	if !chatID.MatchString(chat) || !stampID.MatchString(message) || !anyID.MatchString(user) {
 		return nil
@@ -44,7 +45,7 @@ func clicks(r gjson.Result) (all []event.Action) {
 			Platform: platform, ChatID: chat, MessageID: message, At: stamp(str(b, "action_ts")),
 			Name: str(b, "action_id"), Value: str(b, "value"),
 			Sender: event.Sender{ID: user, Type: "user",
-				Name: first(str(r, "user.name"), str(r, "user.username"))},
+				Name: cmp.Or(str(r, "user.name"), str(r, "user.username"))},
 		}
 		if !stampID.MatchString(str(b, "action_ts")) || !sink.IsButton(a.Name, a.Value) {
 			continue

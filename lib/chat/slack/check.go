@@ -58,7 +58,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	me, err := c.me(ctx)
 	if err != nil {
 		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("identify the bot: %v", err),
-			Mend: hint(err, "is slack.com reached from here?")}}
+			Mend: sysexit.HintOf(err, "is slack.com reached from here?")}}
 	}
 	self = event.Sender{ID: me.User, Type: "bot", Name: me.Name}
 	say(chat.Finding{Name: "token", OK: true, Text: fmt.Sprintf("%s in %s", me.Name, me.TeamName)})
@@ -83,18 +83,11 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	return self, findings
 }
 
-func hint(err error, otherwise string) string {
-	if hints := sysexit.Hints(err); len(hints) > 0 {
-		return hints[0]
-	}
-	return otherwise
-}
-
 // checkSocket requests the address of a connection but does not connect.
 func (c *Client) checkSocket(ctx context.Context) chat.Finding {
 	if _, err := c.open(ctx); err != nil {
 		return chat.Finding{Name: "socket", Text: fmt.Sprintf("ask for a connection: %v", err),
-			Mend: hint(err, "switch Socket Mode on, and give the app-level token connections:write")}
+			Mend: sysexit.HintOf(err, "switch Socket Mode on, and give the app-level token connections:write")}
 	}
 	return chat.Finding{Name: "socket", OK: true, Text: "Socket Mode is on"}
 }
@@ -137,7 +130,7 @@ func (c *Client) checkAll(ctx context.Context) chat.Finding {
 	switch {
 	case err != nil:
 		return chat.Finding{Name: "chat", Text: fmt.Sprintf("list the bot's channels: %v", err),
-			Mend: hint(err, "try again")}
+			Mend: sysexit.HintOf(err, "try again")}
 	case len(ids) == 0:
 		return chat.Finding{Name: "chat", Text: "the bot is a member of no public channel",
 			Mend: "/invite it to those that it is to watch"}
@@ -152,7 +145,7 @@ func (c *Client) checkChat(ctx context.Context, id string) chat.Finding {
 	r, err := c.room(ctx, id)
 	switch {
 	case err != nil:
-		return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: %v", id, err), Mend: hint(err, "try again")}
+		return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: %v", id, err), Mend: sysexit.HintOf(err, "try again")}
 	case !r.Member:
 		return chat.Finding{Name: "chat", Text: strings.TrimSpace("not a member of " + r.Name + " " + id),
 			Mend: "/invite the bot there, or remove it from watched_chats"}

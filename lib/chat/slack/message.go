@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -43,8 +44,8 @@ func parse(chat string, r gjson.Result) (message, bool) {
 	m := message{
 		Chat: chat, TS: str(r, "ts"), Thread: str(r, "thread_ts"), Subtype: str(r, "subtype"),
 		User: str(r, "user"), Bot: str(r, "bot_id"),
-		Name: first(str(r, "username"), str(r, "bot_profile.name")),
-		Team: first(str(r, "user_team"), str(r, "team")),
+		Name: cmp.Or(str(r, "username"), str(r, "bot_profile.name")),
+		Team: cmp.Or(str(r, "user_team"), str(r, "team")),
 		Raw:  str(r, "text"), Edited: str(r, "edited.ts"), LatestReply: str(r, "latest_reply"),
 	}
 	if !chatID.MatchString(chat) || !stampID.MatchString(m.TS) {
@@ -65,15 +66,15 @@ func parse(chat string, r gjson.Result) (message, bool) {
 	for _, a := range list(r, "attachments") { // texts of bots are often only there
 		switch {
 		case a.Get("is_share").Bool(): // another message, passed on
-			m.Shared = append(m.Shared, shared{first(str(a, "author_name"), str(a, "author_subname")),
-				first(str(a, "text"), str(a, "fallback"))})
+			m.Shared = append(m.Shared, shared{cmp.Or(str(a, "author_name"), str(a, "author_subname")),
+				cmp.Or(str(a, "text"), str(a, "fallback"))})
 		case m.Raw == "":
-			m.Raw = first(str(a, "text"), str(a, "fallback"))
+			m.Raw = cmp.Or(str(a, "text"), str(a, "fallback"))
 		}
 	}
 	for _, f := range list(r, "files") {
 		m.Files = append(m.Files, event.Attachment{
-			ID: str(f, "id"), Name: first(str(f, "name"), str(f, "title"), str(f, "id")),
+			ID: str(f, "id"), Name: cmp.Or(str(f, "name"), str(f, "title"), str(f, "id")),
 			MIME: str(f, "mimetype"), Size: max(f.Get("size").Int(), 0), URL: str(f, "url_private"),
 		})
 	}
@@ -217,9 +218,9 @@ func (c *Client) event(ctx context.Context, m *message, r room) (event.Event, bo
 func (c *Client) sender(ctx context.Context, m *message,
 	self account) (s event.Sender, external bool, err error) {
 	if m.Bot != "" && m.Bot == self.Bot || m.User == self.User {
-		return event.Sender{ID: self.User, Type: "bot", Name: first(m.Name, self.Name)}, false, nil
+		return event.Sender{ID: self.User, Type: "bot", Name: cmp.Or(m.Name, self.Name)}, false, nil
 	}
-	s = event.Sender{ID: first(m.User, m.Bot, "unknown"), Type: "user", Name: m.Name}
+	s = event.Sender{ID: cmp.Or(m.User, m.Bot, "unknown"), Type: "user", Name: m.Name}
 	if m.Bot != "" || m.Subtype == "bot_message" {
 		s.Type = "bot"
 	}
@@ -237,7 +238,7 @@ func (c *Client) sender(ctx context.Context, m *message,
 	if p.Bot {
 		s.Type = "bot"
 	}
-	s.Name = first(s.Name, p.Name)
+	s.Name = cmp.Or(s.Name, p.Name)
 	return s, external || p.External, nil
 }
 

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -47,7 +48,7 @@ func (c *Client) person(ctx context.Context, id string) (person, error) {
 
 func newPerson(u gjson.Result, self account) person {
 	p := person{
-		Name: first(u.Get("profile.display_name").String(), u.Get("real_name").String(),
+		Name: cmp.Or(u.Get("profile.display_name").String(), u.Get("real_name").String(),
 			u.Get("profile.real_name").String(), u.Get("name").String()),
 		Bot: u.Get("is_bot").Bool() || u.Get("id").String() == "USLACKBOT",
 	}
@@ -61,15 +62,6 @@ func newPerson(u gjson.Result, self account) person {
 // foreign reports whether a team belongs to another organization.
 func (a account) foreign(team string) bool {
 	return team != "" && a.Team != "" && team != a.Team && (a.Enterprise == "" || team != a.Enterprise)
-}
-
-func first(names ...string) string {
-	for _, n := range names {
-		if n != "" {
-			return n
-		}
-	}
-	return ""
 }
 
 // room is a channel or a conversation.
@@ -109,7 +101,7 @@ func (c *Client) room(ctx context.Context, id string) (room, error) {
 			}
 			r.Name = p.Name
 		}
-		r.Name = first(r.Name, id)
+		r.Name = cmp.Or(r.Name, id)
 		return r, nil
 	})
 }

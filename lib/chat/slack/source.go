@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -96,7 +97,7 @@ func (l *listening) parse(ctx context.Context, d envelope, g *session.Batch) err
 			g.Actions = append(g.Actions, a)
 		}
 	case kind == "channel_rename" || kind == "channel_shared" || kind == "channel_unshared":
-		l.rooms.Forget(first(str(inner, "channel.id"), str(inner, "channel")))
+		l.rooms.Forget(cmp.Or(str(inner, "channel.id"), str(inner, "channel")))
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"regexp"
 	"slices"
@@ -41,7 +42,7 @@ func (c *Client) readable(ctx context.Context, raw string) (text string, mention
 				}
 				label = escaped.Replace(p.Name)
 			}
-			shown = "@" + first(strings.TrimPrefix(label, "@"), called)
+			shown = "@" + cmp.Or(strings.TrimPrefix(label, "@"), called)
 		case strings.HasPrefix(target, "#"):
 			if label == "" && i < maxLookups && chatID.MatchString(target[1:]) {
 				r, err := c.room(ctx, target[1:])
@@ -50,13 +51,13 @@ func (c *Client) readable(ctx context.Context, raw string) (text string, mention
 				}
 				label = escaped.Replace(r.Name)
 			}
-			shown = "#" + first(strings.TrimPrefix(label, "#"), target[1:])
+			shown = "#" + cmp.Or(strings.TrimPrefix(label, "#"), target[1:])
 		case strings.HasPrefix(target, "!subteam^"):
 			called = strings.TrimPrefix(target, "!subteam^")
-			shown = "@" + first(strings.TrimPrefix(label, "@"), called)
+			shown = "@" + cmp.Or(strings.TrimPrefix(label, "@"), called)
 		case strings.HasPrefix(target, "!"): // !here, !date^…
 			name, _, _ := strings.Cut(target[1:], "^")
-			shown = first(label, "@"+name)
+			shown = cmp.Or(label, "@"+name)
 		}
 		if anyID.MatchString(called) && !slices.Contains(mentions, called) {
 			mentions = append(mentions, called)

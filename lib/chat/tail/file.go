@@ -3,8 +3,6 @@ package tail
 import (
 	"bufio"
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"tri/lib/base/text"
 )
 
 const (
@@ -37,15 +36,13 @@ type position struct {
 }
 
 func hash(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:8])
+	return text.SHA256(b)[:16]
 }
 
 // id returns a line's message id, which does not depend on when, or under which name, the file is
 // read.
 func (p *position) id(offset int64, line []byte) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %d %s", p.First, p.Again, offset, line))
-	return hex.EncodeToString(sum[:10])
+	return text.SHA256(fmt.Sprintf("%s %d %d %s", p.First, p.Again, offset, line))[:20]
 }
 
 // rotated matches the suffix that rotation appends to a log's name.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"tri/lib/base/text"
 	"tri/lib/chat/session"
 )
 
@@ -50,7 +51,7 @@ func (l *listening) catchUp(ctx context.Context) error {
 		},
 		Unreadable: func(error) bool { return false }, // Read says more
 		Changed:    func(m *found) time.Time { return m.changed() },
-		ID:         func(m *found) string { return m.Created.UTC().Format(time.RFC3339Nano) + m.ID },
+		ID:         func(m *found) string { return text.Timestamp(m.Created) + m.ID },
 		Add: func(ctx context.Context, m *found, b *session.Batch) error {
 			return l.addMessage(ctx, m.chat, m.message, b)
 		},

@@ -64,11 +64,8 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 		return self, findings
 	}
 	if err := c.service.signIn(ctx); err != nil {
-		mend := "is " + c.o.LoginURL + " reached from here?"
-		if hints := sysexit.Hints(err); len(hints) > 0 {
-			mend = hints[0]
-		}
-		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("sign in: %v", err), Mend: mend}}
+		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("sign in: %v", err),
+			Mend: sysexit.HintOf(err, "is "+c.o.LoginURL+" reached from here?")}}
 	}
 	say(chat.Finding{Name: "token", OK: true, Text: "signed in as application " + c.o.AppID})
 	if _, err := c.bot.fetch(ctx); err != nil {

@@ -165,7 +165,7 @@ func (o *Options) check() error {
 	}
 	if o.Insecure && o.Listener == nil && o.Listen != "" {
 		host, _, err := net.SplitHostPort(o.Listen)
-		if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		if err != nil || !config.IsLoopback(host) {
 			return fmt.Errorf("insecure: only with listen: on 127.0.0.1, not %q", o.Listen)
 		}
 	}

@@ -36,11 +36,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	say := func(f chat.Finding) { findings = append(findings, f) }
 	me, err := c.me(ctx)
 	if err != nil {
-		mend := "is api.telegram.org reached from here?"
-		if hints := sysexit.Hints(err); len(hints) > 0 {
-			mend = hints[0]
-		}
-		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("identify the bot: %v", err), Mend: mend}}
+		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("identify the bot: %v", err), Mend: sysexit.HintOf(err, "is api.telegram.org reached from here?")}}
 	}
 	self = event.Sender{ID: id(me.ID), Type: "bot", Name: me.Username}
 	say(chat.Finding{Name: "token", OK: true, Text: "@" + me.Username})

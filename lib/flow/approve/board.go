@@ -13,6 +13,7 @@ import (
 
 	"tri/lib/base/stream"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/decision"
 	"tri/lib/record/outbox"
 	"tri/lib/record/thread"
@@ -82,7 +83,7 @@ func (r *reader) items() ([]*Item, error) {
 		if it := r.gate.expired(st); it != nil {
 			items = append(items, it)
 		}
-		if st.Ended() && r.gate.Now().Sub(instant(st.Decision.At)) <= shownEnded {
+		if st.Ended() && r.gate.Now().Sub(text.ParseTime(st.Decision.At)) <= shownEnded {
 			if it := r.gate.ended(st); it != nil {
 				items = append(items, it)
 			}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"time"
 
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
@@ -224,7 +223,7 @@ func (g *Gate) decide(it *Item, r decision.Record) (Said, error) {
 		return Said{}, err
 	}
 	trial := r
-	trial.At = g.Now().UTC().Format(time.RFC3339Nano)
+	trial.At = text.Timestamp(g.Now())
 	if counts, why := state.Add(trial); !counts {
 		return Said{}, refused(r, why)
 	}

@@ -99,7 +99,7 @@ func (it *Item) ApprovedAt() time.Time {
 	if it.standing == nil || it.standing.Decision == nil {
 		return time.Time{}
 	}
-	return instant(it.standing.Decision.At)
+	return text.ParseTime(it.standing.Decision.At)
 }
 
 // idLength is the minimum length of an ID.
@@ -214,7 +214,7 @@ func (g *Gate) proposal(st *decision.Standing) *Item {
 // until returns when an offer expires, if its waiting time is counted without interruption.
 func (g *Gate) until(t *thread.Thread, offer *decision.Record) string {
 	hours := g.Config.Dispatch.OfferExpiresH
-	ready := instant(t.ReadyAt)
+	ready := text.ParseTime(t.ReadyAt)
 	if offer.ExpiresAt != "" || hours <= 0 || ready.IsZero() {
 		return offer.ExpiresAt
 	}
@@ -226,7 +226,7 @@ const shownEnded = 7 * 24 * time.Hour
 
 // expired returns an offer that waited too long, or nil if it ended in another way, or too long ago.
 func (g *Gate) expired(st *decision.Standing) *Item {
-	if !st.Expired() || g.Now().Sub(instant(st.VoidAt)) > shownEnded {
+	if !st.Expired() || g.Now().Sub(text.ParseTime(st.VoidAt)) > shownEnded {
 		return nil
 	}
 	t, err := thread.Load(g.Home, st.Key)
@@ -301,14 +301,6 @@ func (g *Gate) parked(e *outbox.Entry) *Item {
 		it.ChatName, it.Who = t.ChatName, t.OriginalSenderName
 	}
 	return it
-}
-
-func instant(s string) time.Time {
-	at, err := time.Parse(time.RFC3339, s)
-	if err != nil {
-		return time.Time{} // unreadable: sorts as the oldest
-	}
-	return at
 }
 
 // next says what a person can do with an item.

@@ -26,9 +26,9 @@ func printList(w io.Writer, items []*Item, now time.Time) error {
 		if it.Kind == Shadow {
 			badge += " (not offered)"
 		}
-		rows = append(rows, []string{it.ID, term.Age(instant(it.Since), now), text.Line(it.ChatName, name),
-			text.Line(it.Who, name), cmp.Or(it.Confidence, "-"), text.Line(badge, mark),
-			text.Line(it.Question, most)})
+		rows = append(rows, []string{it.ID, term.Age(text.ParseTime(it.Since), now),
+			text.Line(it.ChatName, name), text.Line(it.Who, name), cmp.Or(it.Confidence, "-"),
+			text.Line(badge, mark), text.Line(it.Question, most)})
 	}
 	return term.Columns(w, rows, width)
 }

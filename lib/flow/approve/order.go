@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tri/lib/base/text"
 	"tri/lib/record/decision"
 	"tri/lib/record/draft"
 )
@@ -12,7 +13,7 @@ import (
 // order sorts the items and gives all of them distinct IDs.
 func order(items []*Item) []*Item {
 	slices.SortStableFunc(items, func(a, b *Item) int {
-		return cmp.Or(a.urgency()-b.urgency(), instant(a.Since).Compare(instant(b.Since)),
+		return cmp.Or(a.urgency()-b.urgency(), text.ParseTime(a.Since).Compare(text.ParseTime(b.Since)),
 			strings.Compare(a.Key, b.Key))
 	})
 	var names []string

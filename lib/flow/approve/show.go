@@ -172,7 +172,7 @@ func (v View) Print(w io.Writer, now time.Time) error {
 	if v.Until != "" {
 		void = ", void after " + clock(v.Until)
 	}
-	p.line("%s on %s, %s, waits for %s%s", v.ChatName, v.Platform, v.Who, term.Age(instant(v.Since), now), void)
+	p.line("%s on %s, %s, waits for %s%s", v.ChatName, v.Platform, v.Who, term.Age(text.ParseTime(v.Since), now), void)
 	if checked := v.Checked(); checked != "" {
 		p.line("%s", checked)
 	}

@@ -287,11 +287,7 @@ func TestAutoAfterACrash(t *testing.T) {
 // time; and turning it off stops approvals that have not been claimed.
 func TestAutoIsTakenBack(t *testing.T) {
 	standing := func(e *earned) *decision.Standing {
-		rs, err := decision.Read(e.home)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return decision.Resolve(rs, decision.PolicyOf(e.cfg), e.now)[event.Key("local", "dev", "1")]
+		return standingBy(t, e.bench, decision.PolicyOf(e.cfg), event.Key("local", "dev", "1"))
 	}
 	t.Run("undo", func(t *testing.T) {
 		e := newEarned(t)

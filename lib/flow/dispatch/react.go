@@ -1,8 +1,6 @@
 package dispatch
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -151,8 +149,8 @@ func (r *reactor) due(t *thread.Thread, at string) (ask []notify.Signal) {
 		ChatID: on.chatID, MessageID: on.id, Key: t.Key}
 	// The thread's step and the emoji name the change: steps are numbered, and each is taken once.
 	add := func(sign, emoji string) {
-		sum := sha256.Sum256([]byte(t.Key + "\x00" + emoji))
-		s.ID = fmt.Sprintf("%s-%s-%d-%s", sign, hex.EncodeToString(sum[:12]), len(t.StatusHistory), state)
+		s.ID = fmt.Sprintf("%s-%s-%d-%s", sign, text.SHA256(t.Key + "\x00" + emoji)[:24],
+			len(t.StatusHistory), state)
 		s.Emoji, s.On = emoji, sign == "on"
 		ask = append(ask, s)
 	}

@@ -68,11 +68,21 @@ func TestRestarts(t *testing.T) {
 
 func standing(t *testing.T, b *bench, key string) *decision.Standing {
 	t.Helper()
+	return standingBy(t, b, decision.Policy{Approvers: []string{"boss"}}, key)
+}
+
+// standingBy returns the standing of a thread by the decision log.
+func standingBy(t *testing.T, b *bench, p decision.Policy, key string) *decision.Standing {
+	t.Helper()
 	records, err := decision.Read(b.home)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return decision.Resolve(records, decision.Policy{Approvers: []string{"boss"}}, time.Now())[key]
+	state := decision.NewState(p)
+	for _, r := range records {
+		state.Add(r)
+	}
+	return state.Standing(key)
 }
 
 func TestRebuildMendsDamage(t *testing.T) {

@@ -1,8 +1,6 @@
 package dispatch
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"slices"
 	"time"
@@ -128,8 +126,7 @@ func (s *spending) report(over *budget.Over, now time.Time) error {
 	s.said[name] = true
 	const then = "Questions wait, and are taken up when there is budget again, or by tri-approve redo."
 	s.Say("%v. %s", over, then)
-	sum := sha256.Sum256([]byte(name))
-	return s.show(notify.Signal{ID: "budget-" + hex.EncodeToString(sum[:12]), Title: "Budget spent",
+	return s.show(notify.Signal{ID: "budget-" + text.SHA256(name)[:24], Title: "Budget spent",
 		Text: over.Error() + ".\n" + then})
 }
 

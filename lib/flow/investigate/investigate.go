@@ -123,19 +123,9 @@ func (i *Investigator) task(ctx context.Context, r Request, rubric, template str
 			_, err := read(value, round(r.Thread))
 			return err
 		},
-		Repair: i.repair,
+		Repair: i.Prompts.Repair,
 		Tools:  tools, Servers: i.Servers, Dir: r.RunDir, SessionID: r.SessionID, Hold: r.Hold,
 	}, nil
-}
-
-// repair tells the agent what is wrong with its value.
-func (i *Investigator) repair(fault error) string {
-	text, err := i.Prompts.Render("repair.md",
-		map[string]any{"Faults": prompt.Quote("faults", fault.Error())})
-	if err != nil {
-		return fault.Error() // a broken overridden template must not cost the round
-	}
-	return text
 }
 
 // read parses an agent's value strictly into a return, keeps the fields that an agent may set, and checks its

@@ -10,8 +10,6 @@ package longrun
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -232,8 +230,7 @@ func (m *Manager) transcriptPath(id string) string {
 
 // server returns the name of the home's tmux server, distinct from other homes' and from the person's own.
 func (m *Manager) server() string {
-	sum := sha256.Sum256([]byte(m.Home.Dir()))
-	return "tri-" + hex.EncodeToString(sum[:8])
+	return "tri-" + text.SHA256(m.Home.Dir())[:16]
 }
 
 func (m *Manager) program() (string, error) {

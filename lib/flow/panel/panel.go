@@ -5,8 +5,6 @@ package panel
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -134,8 +132,7 @@ func (j *Judge) subject(line []byte) (lens.Subject, error) {
 	if err := json.Unmarshal(line, &r); err != nil {
 		return lens.Subject{}, err
 	}
-	sum := sha256.Sum256(line)
-	s := lens.Subject{SHA256: hex.EncodeToString(sum[:]), Codebase: j.Codebase, Key: r.Key}
+	s := lens.Subject{SHA256: text.SHA256(line), Codebase: j.Codebase, Key: r.Key}
 	one := func(trigger, ref, label, body string) {
 		s.Trigger, s.Ref, s.Words = trigger, ref, body
 		s.Parts = []prompt.Text{prompt.Quote(label, body)}

@@ -3,7 +3,6 @@ package reply
 import (
 	"context"
 	"errors"
-	"time"
 
 	"tri/lib/chat"
 	"tri/lib/record/decision"
@@ -91,13 +90,4 @@ func (p *poster) find(ctx context.Context, j *job, i int) (chat.Posted, chat.Pro
 	}
 	m.Tried = j.claimedAt
 	return p.sink(j).Find(ctx, m)
-}
-
-// instant parses a time. The zero time means that s is not valid.
-func instant(s string) time.Time {
-	at, err := time.Parse(time.RFC3339, s)
-	if err != nil {
-		return time.Time{}
-	}
-	return at
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"time"
 
+	"tri/lib/base/text"
 	"tri/lib/chat"
 )
 
@@ -50,7 +51,7 @@ func (p *poster) paced(ctx context.Context, j *job, i int) bool {
 		return false
 	}
 	pace := p.Pace + p.Pace*time.Duration(part[0])/512
-	rest := instant(j.parts[i-1].TriedAt).Add(pace).Sub(p.Now())
+	rest := text.ParseTime(j.parts[i-1].TriedAt).Add(pace).Sub(p.Now())
 	if rest <= 0 || rest > pace { // over, or the clock was set back
 		return false
 	}

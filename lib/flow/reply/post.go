@@ -323,7 +323,7 @@ func (p *poster) message(j *job, i int) (chat.Post, error) {
 	}
 	tried, own := j.tried[e.Part]
 	if !own {
-		tried = instant(e.TriedAt) // zero: not tried, or by a version that did not record it
+		tried = text.ParseTime(e.TriedAt) // zero: not tried, or by a version that did not record it
 	}
 	if tried.IsZero() && !j.own {
 		tried = j.claimedAt

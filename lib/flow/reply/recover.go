@@ -13,6 +13,7 @@ import (
 
 	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/decision"
 	"tri/lib/record/outbox"
 )
@@ -238,7 +239,7 @@ func (p *poster) fold(r decision.Record) error {
 		}
 	case decision.Claim:
 		j := p.add(r.ID(), p.state.Claim(r.ID()))
-		j.claimed, j.own, j.claimedAt = true, r.Nonce == p.nonce, instant(r.At)
+		j.claimed, j.own, j.claimedAt = true, r.Nonce == p.nonce, text.ParseTime(r.At)
 		if p.lines[r.ID()] {
 			p.drop(j)
 		}

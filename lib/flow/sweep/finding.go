@@ -85,9 +85,9 @@ func (r *reader) line(raw []byte) {
 	code, _, _ := strings.Cut(lines, "\n")
 	_, code, _ = strings.Cut(code, "\t")
 	words := digits.ReplaceAllString(m[3], "")
-	sum := sha256.Sum256([]byte(strings.Join([]string{r.sweep, name, code, words}, "\x00")))
-	f := finding{id: hex.EncodeToString(sum[:8]), path: name, line: n, said: m[3], code: code}
-	f.told, f.where = f.id, fmt.Sprintf("%s:%d", name, n)
+	id := text.SHA256(strings.Join([]string{r.sweep, name, code, words}, "\x00"))[:16]
+	f := finding{id: id, told: id, where: fmt.Sprintf("%s:%d", name, n), path: name, line: n, said: m[3],
+		code: code}
 	if !r.seen[f.id] {
 		r.seen[f.id] = true
 		r.found = append(r.found, f)

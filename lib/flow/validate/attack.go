@@ -44,7 +44,7 @@ func (v *Validator) attack(ctx context.Context, r Request) (*verdict.Verdict, er
 	res, err := v.Agent.Run(ctx, agent.Task{
 		Prompt: text, Question: r.Question, Codebase: r.Codebase, Schema: schema, Tools: tools,
 		Check:  func(value []byte) error { _, err := read(value); return err },
-		Repair: v.repair,
+		Repair: v.Prompts.Repair,
 		Dir:    r.RunDir, SessionID: r.SessionID, Hold: r.Hold,
 	})
 	if err != nil {
@@ -56,16 +56,6 @@ func (v *Validator) attack(ctx context.Context, r Request) (*verdict.Verdict, er
 	}
 	said.ValidatorModel, said.Usage = cmp.Or(res.Model, "agent"), &res.Usage
 	return said, nil
-}
-
-// repair tells the agent what is wrong with its value.
-func (v *Validator) repair(fault error) string {
-	text, err := v.Prompts.Render("repair.md",
-		map[string]any{"Faults": prompt.Quote("faults", fault.Error())})
-	if err != nil {
-		return fault.Error() // a broken overridden template must not cost the round
-	}
-	return text
 }
 
 // read parses an agent's value into a verdict, and clears the fields that an agent may not set.

@@ -202,7 +202,7 @@ func TestAgentCannotBeAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := &Validator{Prompts: prompts}
-	if text := v.repair(errors.New("no verdict there")); !strings.Contains(text, "no verdict there") ||
+	if text := v.Prompts.Repair(errors.New("no verdict there")); !strings.Contains(text, "no verdict there") ||
 		text == "no verdict there" {
 		t.Errorf("asked to mend: %q", text)
 	}

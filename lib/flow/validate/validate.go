@@ -92,7 +92,7 @@ func (v *Validator) Run(ctx context.Context, r Request) (*verdict.Verdict, error
 		}
 		out = verdict.Join(out, looks)
 	}
-	out.ValidatedAt = v.Now().UTC().Format(time.RFC3339Nano)
+	out.ValidatedAt = text.Timestamp(v.Now())
 	out.Drill = r.Return.Drill
 	return &out, nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tri/lib/base/durable"
+	"tri/lib/base/text"
 )
 
 // BeatName is the heartbeat's file below the home.
@@ -42,15 +43,13 @@ type heartbeat struct {
 func newBeat(o Options) *heartbeat {
 	return &heartbeat{
 		home: o.Home, now: o.Now, news: make(chan struct{}, 1),
-		is: Heartbeat{PID: os.Getpid(), Source: o.Name, StartedAt: stampOf(o.Now()),
+		is: Heartbeat{PID: os.Getpid(), Source: o.Name, StartedAt: text.Timestamp(o.Now()),
 			Platforms: map[string]*string{}},
 	}
 }
 
-func stampOf(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
-
 func (b *heartbeat) change(f func(*Heartbeat, *string)) {
-	at := stampOf(b.now())
+	at := text.Timestamp(b.now())
 	b.mu.Lock()
 	f(&b.is, &at)
 	b.mu.Unlock()
@@ -133,7 +132,7 @@ func (b *heartbeat) write() {
 	is := b.is
 	is.Platforms = maps.Clone(is.Platforms)
 	b.mu.Unlock()
-	is.BeatAt = stampOf(b.now())
+	is.BeatAt = text.Timestamp(b.now())
 	text, err := json.Marshal(is)
 	if err == nil {
 		err = b.home.Swap(BeatName, append(text, '\n'))

@@ -13,6 +13,7 @@ import (
 
 	"tri/lib/base/ndjson"
 	"tri/lib/base/stream"
+	"tri/lib/base/text"
 	"tri/lib/record/event"
 )
 
@@ -68,7 +69,7 @@ func (b *batch) items(prefix, sender string, say func(string, ...any), now func(
 		}
 		item, err := encode(&event.Event{
 			Platform: "text", ChatID: "stdin", ChatName: "stdin", MsgType: "text",
-			MessageID: prefix + strconv.FormatInt(l.Line, 10), CreateTime: stampOf(now()),
+			MessageID: prefix + strconv.FormatInt(l.Line, 10), CreateTime: text.Timestamp(now()),
 			Content: strings.ToValidUTF8(strings.TrimRight(string(l.Bytes), "\r"), "\uFFFD"),
 			Sender:  event.Sender{ID: sender, Type: "user", Name: sender},
 		}, say)

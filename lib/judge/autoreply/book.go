@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"tri/lib/base/text"
 	"tri/lib/record/decision"
 )
 
@@ -107,7 +108,7 @@ func (b *Book) Decided(r *decision.Record, counts bool) {
 	if !counts {
 		return
 	}
-	at := instant(r.At)
+	at := text.ParseTime(r.At)
 	if r.Kind == decision.Offer {
 		d := &Draft{Key: r.Key, Cycle: r.Cycle, SHA256: r.DraftSHA256, At: at, text: r.Text}
 		if r.Meta != nil {
@@ -238,12 +239,4 @@ func (b *Book) question(d *Draft) Asked {
 		}
 	}
 	return last
-}
-
-func instant(s string) time.Time {
-	t, err := time.Parse(time.RFC3339, s)
-	if err != nil {
-		return time.Time{}
-	}
-	return t
 }

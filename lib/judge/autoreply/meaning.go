@@ -3,6 +3,7 @@ package autoreply
 import (
 	"regexp"
 	"strings"
+	"tri/lib/base/text"
 	"unicode"
 )
 
@@ -27,16 +28,8 @@ var (
 	// or one character of a script without spaces.
 	token = regexp.MustCompile(`[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]|[\p{L}\p{N}_][\p{L}\p{M}\p{N}_'’/.:-]*|[<>=]=?|!=|[-+*/%&|!]+[\p{L}\p{N}]`)
 	// courtesy are words without content. No word that negates, limits or doubts may be among them.
-	courtesy = words("a an the please pls thanks thank you hi hello hey so well ok okay sure just kindly also fyi here")
+	courtesy = text.Set("a an the please pls thanks thank you hi hello hey so well ok okay sure just kindly also fyi here")
 )
-
-func words(s string) map[string]bool {
-	m := map[string]bool{}
-	for _, w := range strings.Fields(s) {
-		m[w] = true
-	}
-	return m
-}
 
 func content(s string) (out []string) {
 	s = greeting.ReplaceAllString(s, "")

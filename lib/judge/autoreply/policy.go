@@ -4,6 +4,7 @@
 package autoreply
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -118,11 +119,11 @@ func (p *Policy) Preconditions(a Asked, j Judged, at time.Time) []Condition {
 	}
 	return []Condition{
 		{"mention", a.Mention, said(a.Mention, "we were mentioned", "we were not mentioned")},
-		{"confidence", j.Confidence == "high", "confidence is " + or(j.Confidence, "unknown")},
+		{"confidence", j.Confidence == "high", "confidence is " + cmp.Or(j.Confidence, "unknown")},
 		{"first-round", j.Verdict == verdict.Pass && j.Round == 1,
-			fmt.Sprintf("%s in round %d", or(j.Verdict, "no verdict"), j.Round)},
-		{"risk", j.Risk == verdict.Passes, "the risk gate says " + or(j.Risk, "nothing")},
-		{"question-type", allowed && len(a.Never) == 0, or(kind, "unknown")},
+			fmt.Sprintf("%s in round %d", cmp.Or(j.Verdict, "no verdict"), j.Round)},
+		{"risk", j.Risk == verdict.Passes, "the risk gate says " + cmp.Or(j.Risk, "nothing")},
+		{"question-type", allowed && len(a.Never) == 0, cmp.Or(kind, "unknown")},
 		{"hours", p.Hours.Hold(at), p.Hours.say(at)},
 		{"told", p.Told, told},
 	}
@@ -138,11 +139,4 @@ func said(yes bool, then, otherwise string) string {
 		return then
 	}
 	return otherwise
-}
-
-func or(s, empty string) string {
-	if s == "" {
-		return empty
-	}
-	return s
 }

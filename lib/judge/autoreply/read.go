@@ -1,6 +1,7 @@
 package autoreply
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/decision"
 	"tri/lib/record/event"
 	"tri/lib/record/journal"
@@ -44,7 +46,7 @@ func Read(h *durable.Home, p *Policy, who decision.Policy, from time.Time) (*Boo
 // Journal records a complete line of dispatch.ndjson: questions, results and messages.
 func (b *Book) Journal(line []byte, from time.Time) error {
 	v := gjson.ParseBytes(line)
-	at := instant(v.Get("at").String())
+	at := text.ParseTime(v.Get("at").String())
 	if at.Before(from) {
 		return nil
 	}
@@ -67,20 +69,20 @@ func (b *Book) Journal(line []byte, from time.Time) error {
 }
 
 func (b *Book) event(key string, e, facts gjson.Result, at time.Time) {
-	text := e.Get("content").String()
+	said := e.Get("content").String()
 	switch own := facts.Get("own").Bool(); {
 	case own && e.Get("deleted").Bool():
 		b.Deleted(key, at)
 	case own, e.Get("sender.type").String() == "bot":
 	default:
-		b.Said(key, or(or(e.Get("sender.name").String(), e.Get("sender.id").String()), "somebody"), text,
-			instant(e.Get("create_time").String()))
+		b.Said(key, cmp.Or(e.Get("sender.name").String(), e.Get("sender.id").String(), "somebody"), said,
+			text.ParseTime(e.Get("create_time").String()))
 		if e.Get("classification").String() != event.Actionable {
 			return
 		}
 		a := Asked{Key: key, MessageID: e.Get("message_id").String(), At: at,
 			Mention: e.Get("is_bot_mention").Bool(), Type: facts.Get("question_type").String()}
-		a.Never, a.Production = b.policy.Rules([]byte(e.Raw), text)
+		a.Never, a.Production = b.policy.Rules([]byte(e.Raw), said)
 		b.Asked(a)
 	}
 }

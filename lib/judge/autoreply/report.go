@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tri/lib/base/stats"
+	"tri/lib/base/text"
 )
 
 // The maturity gate: at most two false positives in a hundred over four weeks, and none that touches
@@ -83,7 +84,7 @@ func (b *Book) Report(now time.Time) *Report {
 		b.count(r, d, now)
 	}
 	for _, c := range b.canary {
-		if i := weekOf(instant(c.At), now); i >= 0 {
+		if i := weekOf(text.ParseTime(c.At), now); i >= 0 {
 			r.Weeks[i].Canaries.Add(c.Missed)
 			if c.Missed {
 				r.Missed = append(r.Missed, c)
@@ -96,8 +97,8 @@ func (b *Book) Report(now time.Time) *Report {
 		w.Rate = all.Value()
 		w.Low, w.High = all.Interval()
 	}
-	slices.SortStableFunc(r.Wrong, func(x, y Wrong) int { return instant(y.At).Compare(instant(x.At)) })
-	slices.SortStableFunc(r.Missed, func(x, y Canary) int { return instant(y.At).Compare(instant(x.At)) })
+	slices.SortStableFunc(r.Wrong, func(x, y Wrong) int { return text.CompareTimes(y.At, x.At) })
+	slices.SortStableFunc(r.Missed, func(x, y Canary) int { return text.CompareTimes(y.At, x.At) })
 	r.Missing = r.missing()
 	r.Open = len(r.Missing) == 0
 	return r

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"tri/lib/base/text"
 	"tri/lib/judge/declaration"
 )
 
@@ -70,7 +71,7 @@ func (x *Index) definitions(name string) []Definition {
 
 // beside are words that a name of a number may have beside those of a question, and a question beside those
 // of the name.
-var beside = wordSet(`max maximum min minimum most least limit default number num count size length per many much
+var beside = text.Set(`max maximum min minimum most least limit default number num count size length per many much
 long often big large high deep wide small allow`)
 
 // Named returns the names that the files of hits declare and that are made of all words of a question, at

@@ -1,14 +1,13 @@
 package codesearch
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 
 	"tri/lib/base/durable"
+	"tri/lib/base/text"
 )
 
 // Where indexes are kept, and how many.
@@ -27,8 +26,7 @@ func (x *Index) Keep(home *durable.Home) {
 	if err != nil {
 		return
 	}
-	sum := sha256.Sum256([]byte(dir))
-	x.home, x.name = home, path.Join(folder, hex.EncodeToString(sum[:16]))
+	x.home, x.name = home, path.Join(folder, text.SHA256(dir)[:32])
 }
 
 // load reads the index from disk, if there is one.

@@ -1,9 +1,12 @@
 package codesearch
 
-import "strings"
+import (
+	"strings"
+	"tri/lib/base/text"
+)
 
 // stopWords carry no meaning in a question: English and Indonesian function words and courtesies.
-var stopWords = wordSet(`a about above after again all also am an and any anybody anyone are as ask at be because been before
+var stopWords = text.Set(`a about above after again all also am an and any anybody anyone are as ask at be because been before
 being below between both but by can cannot could did do does doing done down during each else ever every few for from further get
 gets give given go goes going got had happen happens has have having he hello help her here hey hi him his how i if in into is it its
 just know let like look looking make makes many may me mean means might more most much must my need needs no nor not now of off ok on
@@ -45,14 +48,6 @@ var glossary = map[string]string{
 	"tutup": "close", "ubah": "change",
 	"ukuran": "size", "ulang": "retry", "urutan": "order", "waktu": "time", "berhenti": "stop",
 	"tunggu": "wait", "ganti": "replace",
-}
-
-func wordSet(list string) map[string]bool {
-	set := map[string]bool{}
-	for _, w := range strings.Fields(list) {
-		set[w] = true
-	}
-	return set
 }
 
 // alike are groups of words that people use interchangeably about programs. The answer to a question with

@@ -2,8 +2,6 @@ package evidence
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +10,7 @@ import (
 	"path"
 	"strings"
 	"syscall"
+	"tri/lib/base/text"
 )
 
 // MaxFile is the maximum size, in bytes, of a file that can be evidence.
@@ -135,11 +134,6 @@ func follow(root *os.Root, name string) (string, error) {
 	return done, nil
 }
 
-func sum(data []byte) string {
-	h := sha256.Sum256(data)
-	return hex.EncodeToString(h[:])
-}
-
 // split returns the lines of a text without their endings.
 func split(data []byte) []string {
 	text := strings.TrimSuffix(string(data), "\n")
@@ -154,4 +148,4 @@ func split(data []byte) []string {
 }
 
 // sumLines returns the value of Receipt.Lines for lines.
-func sumLines(lines []string) string { return sum([]byte(strings.Join(lines, "\n"))) }
+func sumLines(lines []string) string { return text.SHA256(strings.Join(lines, "\n")) }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"time"
+	"tri/lib/base/text"
 	"tri/lib/record/draft"
 )
 
@@ -34,8 +35,8 @@ func Stamp(root *os.Root, repo Repo, refs []draft.Ref, now time.Time) []draft.Re
 			head, _ = repo.Head(context.Background())
 			asked = true
 		}
-		out[i].Receipt = &draft.Receipt{Commit: head, SHA256: sum(data),
-			ReadAt: now.UTC().Format(time.RFC3339Nano)}
+		out[i].Receipt = &draft.Receipt{Commit: head, SHA256: text.SHA256(data),
+			ReadAt: text.Timestamp(now)}
 		lines := split(data)
 		if s, ok := region(p, lines, ref.Quote); ok {
 			out[i].Receipt.Lines = sumLines(lines[s.start-1 : s.end])
@@ -86,7 +87,7 @@ func StillStands(root *os.Root, repo Repo, ref draft.Ref) (ok bool, why string, 
 	if err != nil {
 		return false, err.Error(), nil
 	}
-	if sum(data) == ref.Receipt.SHA256 {
+	if text.SHA256(data) == ref.Receipt.SHA256 {
 		return true, "", nil
 	}
 	ok, why = linesStand(p, split(data), ref)
@@ -134,8 +135,8 @@ func search(p Place, lines []string, want string) (span, bool) {
 			if start < 1 || end > len(lines) {
 				continue
 			}
-			text := strings.Join(lines[start-1:end], "\n")
-			if hashed += len(text); sum([]byte(text)) == want {
+			part := strings.Join(lines[start-1:end], "\n")
+			if hashed += len(part); text.SHA256(part) == want {
 				return span{start, end}, true
 			}
 		}

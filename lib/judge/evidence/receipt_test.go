@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"tri/lib/base/text"
 	"tri/lib/record/draft"
 )
 
@@ -33,8 +34,8 @@ func TestStamp(t *testing.T) {
 	}
 	got := Stamp(root, repo, in, now)
 	r := got[0].Receipt
-	if r == nil || r.Commit != commit || r.SHA256 != sum([]byte(retry)) ||
-		r.Lines != sum([]byte("const MaxRetries = 3")) || r.ReadAt != "2026-03-01T09:00:00Z" {
+	if r == nil || r.Commit != commit || r.SHA256 != text.SHA256(retry) ||
+		r.Lines != text.SHA256("const MaxRetries = 3") || r.ReadAt != "2026-03-01T09:00:00Z" {
 		t.Errorf("receipt: %+v", r)
 	}
 	for _, i := range []int{1, 2, 3} {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"tri/lib/base/text"
 	"tri/lib/judge/declaration"
 	"tri/lib/record/draft"
 	"tri/lib/record/verdict"
@@ -157,12 +158,12 @@ func resolveFile(root *os.Root, repo Repo, ref draft.Ref) Finding {
 func rightBytes(root *os.Root, repo Repo, name string,
 	r *draft.Receipt) (data []byte, note string, err error) {
 	now, err := read(root, name)
-	if r == nil || err == nil && r.SHA256 == sum(now) {
+	if r == nil || err == nil && r.SHA256 == text.SHA256(now) {
 		return now, "", err
 	}
 	if r.Commit != "" && (err == nil || errors.Is(err, errMissing)) {
 		then, gitErr := repo.blob(context.Background(), r.Commit, name)
-		if gitErr == nil && checkText(then) == nil && (r.SHA256 == "" || r.SHA256 == sum(then)) {
+		if gitErr == nil && checkText(then) == nil && (r.SHA256 == "" || r.SHA256 == text.SHA256(then)) {
 			return then, fmt.Sprintf("as it was at %.12s; it has changed since", r.Commit), nil
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"unicode"
 
 	"tri/lib/base/lazyregexp"
+	"tri/lib/base/text"
 )
 
 // minWords is the minimum number of words of a question that can be recognized again.
@@ -57,30 +58,22 @@ var (
 	addressed = lazyregexp.New(`^(\s*(<@[^>]{1,64}>|@[\pL\pN._-]{1,64})[,:]?)+`)
 	opening   = lazyregexp.New(`^((hi|hello|hey|morning|good morning|dear)( (all|team|folks|everyone|there))?[\s,.!]+` +
 		`|(can|could|would) (you|someone|anyone|anybody|somebody) (please )?(tell me|explain|say)[\s,]+|(does |do )?(anyone|anybody|somebody|you) knows? |(quick|one|another) question[\s:,.-]+|just wondering[\s:,.-]+|(thank you|thanks)[\s,.!]+)`)
-	courtesy = list("a an the please pls plz thanks thx ok okay kindly btw um uh")
+	courtesy = text.Set("a an the please pls plz thanks thx ok okay kindly btw um uh")
 	// points are words that depend on their context.
-	points = list(`this that these those it its they them their theirs he him his she her hers i me my mine myself here there now today yesterday tomorrow tonight
+	points = text.Set(`this that these those it its they them their theirs he him his she her hers i me my mine myself here there now today yesterday tomorrow tonight
 		currently recently latest last next again still yet anymore same other another else above below attached screenshot previous previously before after
 		ini itu tadi kemarin sekarang hari saya aku gue gw dia mereka sini sana lagi
 		dies diese dieser dieses das es ich mein meine heute gestern jetzt hier dort
 		esto este esta eso ese esa mi hoy ayer ahora aquí ahí
 		ceci cela ça ce cette mon ma mes je aujourd'hui hier ici
 		isto isso este meu minha hoje ontem agora aqui`)
-	function = list("what why how when where which who does do did is are was were will would can could should has have had in on of for to from with by at and or if not no be we you our your anyone anybody someone somebody help any get")
+	function = text.Set("what why how when where which who does do did is are was were will would can could should has have had in on of for to from with by at and or if not no be we you our your anyone anybody someone somebody help any get")
 	// pointing are such words in scripts without spaces.
 	pointing = strings.Fields("これ それ あれ この その あの ここ そこ 今 昨日 今日 明日 先ほど さっき 私 僕 这 那 它 他 她 我 今天 昨天 现在 刚才 這 現在 剛才")
 
 	contractions = strings.NewReplacer("can't", "can not", "cannot", "can not", "won't", "will not", "n't",
 		" not", "'re", " are", "'ve", " have", "'ll", " will", "'m", " am")
 )
-
-func list(s string) map[string]bool {
-	m := map[string]bool{}
-	for _, w := range strings.Fields(s) {
-		m[w] = true
-	}
-	return m
-}
 
 // bare removes punctuation at the end of a sentence and around a name; characters that may belong to a
 // name, such as a dash, a slash or a bracket, stay.

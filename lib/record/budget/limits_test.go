@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -74,21 +75,14 @@ func TestEveryLimitHolds(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			free := Run{ID: "free", Key: or(tt.free.Key, "k"), Person: or(tt.free.Person, "ana"),
-				Agent: or(tt.free.Agent, "claude"), Work: or(tt.free.Work, Investigate), USD: 0.4,
+			free := Run{ID: "free", Key: cmp.Or(tt.free.Key, "k"), Person: cmp.Or(tt.free.Person, "ana"),
+				Agent: cmp.Or(tt.free.Agent, "claude"), Work: cmp.Or(tt.free.Work, Investigate), USD: 0.4,
 				Tokens: 400, Ordered: tt.free.Ordered}
 			if err := b.Take(free, noon); err != nil {
 				t.Errorf("%+v: %v", free, err)
 			}
 		})
 	}
-}
-
-func or(s, empty string) string {
-	if s == "" {
-		return empty
-	}
-	return s
 }
 
 // TestSettling: a run's actual usage replaces its reservation; a run that does not report keeps

@@ -3,8 +3,6 @@ package decision
 import (
 	"bufio"
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +17,7 @@ import (
 	"tri/lib/base/durable"
 	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 )
 
 // LogName is the log's name below the home.
@@ -29,12 +28,7 @@ const LogName = "decisions.ndjson"
 var ErrChain = errors.New("broken chain")
 
 // Sum returns the hex SHA-256 of a text, by which an approval names it.
-func Sum(text string) string { return sum([]byte(text)) }
-
-func sum(b []byte) string {
-	s := sha256.Sum256(b)
-	return hex.EncodeToString(s[:])
-}
+func Sum(words string) string { return text.SHA256(words) }
 
 // Append stamps N, Prev and, if empty, At, and durably appends r to the log. It holds the log's
 // lock, so any number of programs may append. It returns the record as written; State decides
@@ -53,7 +47,7 @@ func Append(h *durable.Home, r Record) (Record, error) {
 	err = log.AppendThen(func(end int64) (line []byte, err error) {
 		line, err = next(h, log.File(), end, &r)
 		if err == nil {
-			head = Head{N: r.N, Hash: sum(line[:len(line)-1])}
+			head = Head{N: r.N, Hash: text.SHA256(line[:len(line)-1])}
 		}
 		return line, err
 	}, func() error { return head.save(h) })
@@ -75,7 +69,7 @@ func next(h *durable.Home, f *os.File, end int64, r *Record) ([]byte, error) {
 	}
 	r.N, r.Prev = n+1, prev
 	if r.At == "" {
-		r.At = time.Now().UTC().Format(time.RFC3339Nano)
+		r.At = text.Timestamp(time.Now())
 	}
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -109,7 +103,7 @@ func lastLink(f io.ReaderAt, end int64) (n int64, hash string, err error) {
 		if err := json.Unmarshal(before, &link); err != nil {
 			return 0, "", fmt.Errorf("%w: the last record but one: %w", ErrChain, err)
 		}
-		chain = Chain{n: link.N, prev: sum(before)}
+		chain = Chain{n: link.N, prev: text.SHA256(before)}
 	}
 	if _, err := chain.Next(last); err != nil {
 		return 0, "", err
@@ -150,7 +144,7 @@ func (c *Chain) link(line []byte, n int64, prev string) error {
 		return fmt.Errorf("record %d: %w: it does not follow from the record before, which was changed",
 			n, ErrChain)
 	}
-	c.n, c.prev = n, sum(line)
+	c.n, c.prev = n, text.SHA256(line)
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"tri/lib/base/text"
 	"tri/lib/record/notice"
 )
 
@@ -164,7 +165,7 @@ func (s *State) unfit(st *Standing, at string) string {
 
 // Unfit says why a notice is not to be posted, "" if it may be.
 func (s *State) Unfit(st *Standing, now time.Time) string {
-	if why := s.unfit(st, now.UTC().Format(time.RFC3339Nano)); why != "" {
+	if why := s.unfit(st, text.Timestamp(now)); why != "" {
 		return why
 	}
 	if st.Offer != nil && st.Offer.Kind == Notify && !s.Covers(st.Offer) {

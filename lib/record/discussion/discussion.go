@@ -4,8 +4,6 @@ package discussion
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -14,6 +12,7 @@ import (
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/draft"
 	"tri/lib/record/persona"
 	"tri/lib/record/verdict"
@@ -132,8 +131,7 @@ func RunID(discussion, persona, lens string, round int) string {
 }
 
 func id(kind, a, b, c string, n int) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s\x00%d", a, b, c, n))
-	return kind + "-" + hex.EncodeToString(sum[:12])
+	return kind + "-" + text.SHA256(fmt.Sprintf("%s\x00%s\x00%s\x00%d", a, b, c, n))[:24]
 }
 
 // Ask is a question that is due. One without a lens asks the lead for a ruling.

@@ -1,10 +1,9 @@
 package event
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strings"
+	"tri/lib/base/text"
 )
 
 // maxKey keeps a key, with a suffix and an extension, within the 255 bytes that file systems allow
@@ -28,8 +27,7 @@ func Key(platform, chat, thread string) string {
 	if len(key) <= maxKey {
 		return key
 	}
-	sum := sha256.Sum256([]byte(key))
-	digest := hex.EncodeToString(sum[:])
+	digest := text.SHA256(key)
 	return key[:maxKey-1-len(digest)] + "~" + digest
 }
 

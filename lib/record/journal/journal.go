@@ -5,8 +5,6 @@ package journal
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +13,7 @@ import (
 
 	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/event"
 	"tri/lib/record/run"
 	"tri/lib/record/thread"
@@ -153,17 +152,12 @@ func (r *Reader) source(in thread.Input) (*Ref, []byte) {
 	default:
 		return nil, nil
 	}
-	text, err := r.text(ref)
+	said, err := r.text(ref)
 	if err != nil {
 		return nil, nil
 	}
-	ref.SHA256 = sum(text)
-	return ref, text
-}
-
-func sum(b []byte) string {
-	s := sha256.Sum256(b)
-	return hex.EncodeToString(s[:])
+	ref.SHA256 = text.SHA256(said)
+	return ref, said
 }
 
 // same reports whether two inputs have the same encoding.

@@ -14,6 +14,7 @@ import (
 	"tri/lib/base/durable"
 	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/thread"
 )
 
@@ -42,9 +43,9 @@ func (r *Reader) Close() error {
 
 // Input parses a line of the journal. The error is ErrGone if the target of its reference is
 // missing; the input then has its time, its thread and what the rules said.
-func (r *Reader) Input(text []byte) (thread.Input, error) {
+func (r *Reader) Input(line []byte) (thread.Input, error) {
 	var l Line
-	if err := json.Unmarshal(text, &l); err != nil {
+	if err := json.Unmarshal(line, &l); err != nil {
 		return l.Input, sysexit.With(sysexit.Data, fmt.Errorf("read %s: %w", Name, err))
 	}
 	if l.Ref == nil {
@@ -55,7 +56,7 @@ func (r *Reader) Input(text []byte) (thread.Input, error) {
 	if err != nil {
 		return l.Input, gone(ref, err)
 	}
-	if got := sum(source); got != ref.SHA256 {
+	if got := text.SHA256(source); got != ref.SHA256 {
 		return l.Input, gone(ref, fmt.Errorf("its SHA-256 is %.12s, not %.12s", got, ref.SHA256))
 	}
 	err = r.resolve(&l, source)

@@ -334,7 +334,7 @@ func Say(h *durable.Home, p decision.Policy, words ...Word) error {
 	_, err = log.Append(func(int64) (lines []byte, err error) {
 		for _, w := range words {
 			if w.At == "" {
-				w.At = time.Now().UTC().Format(time.RFC3339Nano)
+				w.At = text.Timestamp(time.Now())
 			}
 			if err := w.Check(); err != nil {
 				return nil, sysexit.With(sysexit.Data, fmt.Errorf("append to %s: %w", LogName, err))

@@ -6,8 +6,6 @@ package notify
 import (
 	"bufio"
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +16,7 @@ import (
 	"tri/lib/base/durable"
 	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/notice"
 )
 
@@ -74,8 +73,7 @@ type Button struct {
 // OfAuto returns the ID of the card that announces an automatic reply; draft is its decision.ID.
 // tri-reply posts the reply only after its card is shown.
 func OfAuto(draft string) string {
-	sum := sha256.Sum256([]byte(draft))
-	return "auto-" + hex.EncodeToString(sum[:16])
+	return "auto-" + text.SHA256(draft)[:32]
 }
 
 // Outcomes.

@@ -314,3 +314,7 @@ func TestEveryFlipIsSeen(t *testing.T) {
 		}
 	}
 }
+
+var stepNames = [...]string{"recheck", "write", "try", "look", "wait", "line", "file", "rest"}
+
+func (s Step) String() string { return stepNames[s] }

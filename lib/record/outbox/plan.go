@@ -1,9 +1,8 @@
 package outbox
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
+	"tri/lib/base/text"
 )
 
 // Step is the next step for a draft.
@@ -20,10 +19,6 @@ const (
 	File                // S7, S8: move the remaining entries to done
 	Rest                // S8 with no entries left: nothing to do
 )
-
-var stepNames = [...]string{"recheck", "write", "try", "look", "wait", "line", "file", "rest"}
-
-func (s Step) String() string { return stepNames[s] }
 
 // Plan returns the next step for a draft, and for which of its parts (from 0; -1 for the whole).
 // entries has an element for every part, nil if it has no file. claimed and line say whether the
@@ -73,6 +68,5 @@ func ID(key string, cycle int, draftSHA256 string, part int) string {
 // PostKey returns the key by which the platform identifies a post: 32 characters of [0-9a-f], the
 // same at every try of a part and different for any other part.
 func PostKey(key string, cycle int, draftSHA256 string, part int) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%s\x00%d", key, cycle, draftSHA256, part))
-	return hex.EncodeToString(sum[:16])
+	return text.SHA256(fmt.Sprintf("%s\x00%d\x00%s\x00%d", key, cycle, draftSHA256, part))[:32]
 }

@@ -18,8 +18,6 @@ package run
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -75,8 +73,7 @@ type Result struct {
 // ID returns the id of the run of one round: the same at every try, so that a restart finds the
 // files of a killed run.
 func ID(kind, key string, cycle, round int) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d\x00%d", kind, key, cycle, round))
-	return kind[:1] + "-" + hex.EncodeToString(sum[:12])
+	return kind[:1] + "-" + text.SHA256(fmt.Sprintf("%s\x00%s\x00%d\x00%d", kind, key, cycle, round))[:24]
 }
 
 var isID = regexp.MustCompile(`^[a-z]-[0-9a-f]{24}$`)
@@ -258,6 +255,5 @@ func Hash(rights any) string {
 	if err != nil {
 		panic(fmt.Sprintf("hash of what a run is allowed: %v", err)) // only strings, numbers, booleans
 	}
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:8])
+	return text.SHA256(b)[:16]
 }

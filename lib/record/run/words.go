@@ -3,8 +3,6 @@ package run
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,8 +42,7 @@ type Word struct {
 // WordID returns the id of the word that a message is: the same for every attempt to write it. edit
 // distinguishes the changes of a message: its edited_at, the kind of change, "" for the message.
 func WordID(key, message, edit string) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s", key, message, edit))
-	return "w-" + hex.EncodeToString(sum[:12])
+	return "w-" + text.SHA256(fmt.Sprintf("%s\x00%s\x00%s", key, message, edit))[:24]
 }
 
 // maxWord is the maximum size of a word's text, in bytes: its line stays below ndjson.MaxLine

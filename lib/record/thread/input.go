@@ -3,13 +3,13 @@ package thread
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"tri/lib/base/text"
 	"tri/lib/record/decision"
 	"tri/lib/record/event"
 	"tri/lib/record/outbox"
@@ -186,8 +186,7 @@ func (in *Input) Identity() string {
 	case in.Expired != nil:
 		id = "expired " + in.At + " " + in.Expired.DraftSHA256 // the same text may expire in each cycle
 	}
-	sum := sha256.Sum256([]byte(id))
-	return hex.EncodeToString(sum[:8])
+	return text.SHA256(id)[:16]
 }
 
 // Knows reports whether an input has been applied.

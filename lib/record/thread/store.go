@@ -1,8 +1,6 @@
 package thread
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +11,7 @@ import (
 
 	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/verdict"
 )
 
@@ -22,8 +21,7 @@ func OpenPath(key string) string { return "open/" + key + ".json" }
 // ClosedPath returns the path of a closed thread. Closed threads are stored outside the folder
 // that programs list.
 func ClosedPath(key string) string {
-	sum := sha256.Sum256([]byte(key))
-	return "closed/" + hex.EncodeToString(sum[:1]) + "/" + key + ".json"
+	return "closed/" + text.SHA256(key)[:2] + "/" + key + ".json"
 }
 
 func (t *Thread) path() string {
@@ -180,6 +178,5 @@ func FileName(proposed, key string, cycle int) string {
 	if name == "" {
 		name = "note"
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", key, cycle))
-	return name + "-" + hex.EncodeToString(sum[:4]) + ".md"
+	return name + "-" + text.SHA256(fmt.Sprintf("%s\x00%d", key, cycle))[:8] + ".md"
 }

@@ -5,8 +5,6 @@ package todo
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -73,8 +71,7 @@ const MaxText = 1000
 
 // ID returns the name of an entry that a message, or anything else that is read more than once, adds.
 func ID(of string) string {
-	sum := sha256.Sum256([]byte(of))
-	return "t-" + hex.EncodeToString(sum[:6])
+	return "t-" + text.SHA256(of)[:12]
 }
 
 // Read folds the log of a home.

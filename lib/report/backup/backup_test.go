@@ -177,9 +177,12 @@ func TestNothingIsPostedTwice(t *testing.T) {
 	if last := rs[len(rs)-1]; last.Kind != decision.Revoke || last.Key != "approved" {
 		t.Errorf("%+v", last)
 	}
-	if st := decision.Resolve(rs, decision.Policy{Approvers: []string{"ana"}},
-		noon); st["approved"].Approved() || !st["waits"].Open(noon) {
-		t.Errorf("approved %+v, waits %+v", st["approved"], st["waits"])
+	state := decision.NewState(decision.Policy{Approvers: []string{"ana"}})
+	for _, r := range rs {
+		state.Add(r)
+	}
+	if was, is := state.Standing("approved"), state.Standing("waits"); was.Approved() || !is.Open(noon) {
+		t.Errorf("approved %+v, waits %+v", was, is)
 	}
 	entries, err := outbox.Open(n)
 	if err != nil {

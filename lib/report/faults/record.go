@@ -8,6 +8,7 @@ import (
 
 	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 )
 
 // File is the log of scores in the home, one line per score.
@@ -15,7 +16,7 @@ const File = "drills.ndjson"
 
 // Stamp sets the time and the version of s.
 func (s *Score) Stamp(version string, now time.Time) {
-	s.At, s.Version = now.UTC().Format(time.RFC3339Nano), version
+	s.At, s.Version = text.Timestamp(now), version
 }
 
 // Keep appends s to the log in the home dir, durably; "" means the default home if it exists: a

@@ -3,6 +3,7 @@
 package health
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -139,10 +140,7 @@ func (x *examination) fail(name, fix, format string, args ...any) {
 
 // failed adds a failed check. Without a fix, the first hint of the error is used.
 func (x *examination) failed(name, fix string, err error) {
-	if hints := sysexit.Hints(err); fix == "" && len(hints) > 0 {
-		fix = hints[0]
-	}
-	x.fail(name, fix, "%v", err)
+	x.fail(name, cmp.Or(fix, sysexit.HintOf(err, "")), "%v", err)
 }
 
 func (x *examination) openHome() {

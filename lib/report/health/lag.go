@@ -17,6 +17,7 @@ import (
 	"tri/lib/base/durable"
 	"tri/lib/base/ndjson"
 	"tri/lib/base/stream"
+	"tri/lib/base/text"
 )
 
 // How long the oldest message may wait for a stage before that is reported. Both stages need
@@ -218,7 +219,7 @@ func (x *examination) behind(name string, events *os.File, at, end int64) {
 		return
 	}
 	if line, err := lineAt(events, at); err == nil {
-		waits = x.Now().Sub(instant(gjson.GetBytes(line, "create_time").String()))
+		waits = x.Now().Sub(text.ParseTime(gjson.GetBytes(line, "create_time").String()))
 	}
 	message := fmt.Sprintf("%s behind, the first message of %s ago", size(end-at), ago(waits))
 	switch {

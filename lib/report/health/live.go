@@ -13,6 +13,7 @@ import (
 
 	"tri/lib/base/config"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 )
 
 // The files of a home that this package reads, each owned by the stage that it names.
@@ -47,9 +48,9 @@ func (x *examination) watchSays() string {
 
 func (x *examination) watching(pid int) {
 	var b beat
-	text, err := x.home.ReadFile(beatName)
+	line, err := x.home.ReadFile(beatName)
 	if err == nil {
-		err = json.Unmarshal(text, &b)
+		err = json.Unmarshal(line, &b)
 	}
 	at, bad := time.Parse(time.RFC3339, b.BeatAt)
 	switch age := x.Now().Sub(at); {
@@ -59,7 +60,7 @@ func (x *examination) watching(pid int) {
 	case age > silent:
 		x.fail("tri-watch", x.watchSays()+"; end it and start it again",
 			"runs, process %d, and has been silent for %s", pid, ago(age))
-	case b.ConnectedSince == nil && x.Now().Sub(instant(b.StartedAt)) < soon:
+	case b.ConnectedSince == nil && x.Now().Sub(text.ParseTime(b.StartedAt)) < soon:
 		x.ok("tri-watch", "runs, process %d, and connects to %s", pid, b.Source)
 	case b.ConnectedSince == nil:
 		x.fail("tri-watch", x.watchSays()+"; it tries again by itself",
@@ -101,9 +102,9 @@ func (x *examination) deaf(b *beat) bool {
 	if err != nil {
 		return false // its own row reports it
 	}
-	heard := instant(b.StartedAt)
-	if b.LastEventAt != nil && instant(*b.LastEventAt).After(heard) {
-		heard = instant(*b.LastEventAt)
+	heard := text.ParseTime(b.StartedAt)
+	if b.LastEventAt != nil && text.ParseTime(*b.LastEventAt).After(heard) {
+		heard = text.ParseTime(*b.LastEventAt)
 	}
 	for _, room := range rooms {
 		info, err := room.Info()
@@ -122,15 +123,6 @@ func (x *examination) deaf(b *beat) bool {
 
 // slowToHear is how long a message may take from its room to the log.
 const slowToHear = 20 * time.Second
-
-// instant parses a time; it returns the zero time if stamp is none.
-func instant(stamp string) time.Time {
-	at, err := time.Parse(time.RFC3339, stamp)
-	if err != nil {
-		return time.Time{}
-	}
-	return at
-}
 
 // serving requests the web page. Any response counts, even if access is denied.
 func (x *examination) serving(pid int) {

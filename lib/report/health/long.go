@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"tri/lib/base/text"
 	"tri/lib/record/run"
 	"tri/lib/record/thread"
 )
@@ -62,7 +63,7 @@ func (x *examination) escalation(id string) (running bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	age := x.Now().Sub(instant(asked.At))
+	age := x.Now().Sub(text.ParseTime(asked.At))
 	state := x.stateOf(run.Folder(x.home, id))
 	switch {
 	case !held && age > fresh && asked.By == run.Dispatcher:
@@ -96,7 +97,7 @@ func (x *examination) longest() time.Duration {
 // takenUp checks whether the dispatcher has processed a long run that it had started and that ended
 // a while ago.
 func (x *examination) takenUp(id string, res *run.Result) error {
-	if res.By != run.Dispatcher || x.Now().Sub(instant(res.EndedAt)) < fresh {
+	if res.By != run.Dispatcher || x.Now().Sub(text.ParseTime(res.EndedAt)) < fresh {
 		return nil
 	}
 	text, err := x.home.ReadFile("open/" + res.Key + ".json")

@@ -3,6 +3,7 @@ package health
 import (
 	"time"
 
+	"tri/lib/base/text"
 	"tri/lib/record/decision"
 	"tri/lib/record/outbox"
 )
@@ -39,7 +40,7 @@ func (x *examination) replies() {
 			return
 		}
 		waiting++
-		if due := instant(s.Decision.At).Add(x.config.Gate.Grace()); due.Before(first) {
+		if due := text.ParseTime(s.Decision.At).Add(x.config.Gate.Grace()); due.Before(first) {
 			first = due
 		}
 	})
@@ -58,7 +59,7 @@ func (x *examination) replies() {
 // underway warns of posts that take long because the platform refuses or delays them.
 func (x *examination) underway(entries []*outbox.Entry) {
 	for _, e := range entries {
-		if at := instant(e.IntentAt); e.State == outbox.Intent && x.Now().Sub(at) > underWay {
+		if at := text.ParseTime(e.IntentAt); e.State == outbox.Intent && x.Now().Sub(at) > underWay {
 			x.warn("posts", "tail "+x.home.Path("logs/reply.log")+" says what the platform answers",
 				"%s has been under way for %s", e.ID, ago(x.Now().Sub(at)))
 			return

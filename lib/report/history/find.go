@@ -14,6 +14,7 @@ import (
 	"tri/lib/base/durable"
 	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 )
 
 // slack is how much earlier than requested reading begins: the times of a log may be slightly out
@@ -30,7 +31,7 @@ func Recent(h *durable.Home, name, field string, from time.Time, fn func(line []
 		return err
 	}
 	return h.Lines(name, off, func(line []byte) error {
-		if Instant(gjson.GetBytes(line, field).String()).Before(from) {
+		if text.ParseTime(gjson.GetBytes(line, field).String()).Before(from) {
 			return nil
 		}
 		return fn(line)
@@ -40,7 +41,7 @@ func Recent(h *durable.Home, name, field string, from time.Time, fn func(line []
 // First returns the time of a log's first line, zero if there is none.
 func First(h *durable.Home, name, field string) (at time.Time, err error) {
 	err = h.LinesUntil(name, 0, 1, func(line []byte) error {
-		at = Instant(gjson.GetBytes(line, field).String())
+		at = text.ParseTime(gjson.GetBytes(line, field).String())
 		return nil
 	})
 	return at, err

@@ -13,6 +13,7 @@ import (
 
 	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/budget"
 	"tri/lib/record/decision"
 	"tri/lib/record/journal"
@@ -166,7 +167,7 @@ func (l *Ledger) within(at time.Time) bool { return !at.Before(l.From) && !at.Af
 func (l *Ledger) input(line []byte) error {
 	v := gjson.ParseBytes(line)
 	key := v.Get("key").String()
-	at := Instant(v.Get("at").String())
+	at := text.ParseTime(v.Get("at").String())
 	v.ForEach(func(name, value gjson.Result) bool {
 		switch name.Str {
 		case "event":
@@ -197,7 +198,7 @@ func (l *Ledger) event(key string, at time.Time, e gjson.Result, kind string) {
 		case "message_id":
 			a.MessageID = value.String()
 		case "create_time":
-			a.At = Instant(value.String())
+			a.At = text.ParseTime(value.String())
 		case "content":
 			a.Text = value.String()
 		case "sender":
@@ -238,9 +239,9 @@ func (l *Ledger) run(key string, at time.Time, v gjson.Result) {
 		case "error":
 			r.Error = value.String()
 		case "started_at":
-			r.Started = Instant(value.Str)
+			r.Started = text.ParseTime(value.Str)
 		case "ended_at":
-			r.Ended = Instant(value.Str)
+			r.Ended = text.ParseTime(value.Str)
 		case "usage":
 			r.usage(value)
 		case "value":
@@ -300,7 +301,7 @@ func (l *Ledger) decisions(records []*decision.Record) {
 }
 
 func (l *Ledger) word(r *decision.Record) {
-	at := Instant(r.At)
+	at := text.ParseTime(r.At)
 	if r.Kind == decision.Offer {
 		d := &Draft{Record: r, At: at}
 		if r.Target != nil {
@@ -328,7 +329,7 @@ func (l *Ledger) reply(line []byte) error {
 	if err := json.Unmarshal(line, &r.Reply); err != nil {
 		return broken(RepliesLog, err)
 	}
-	if r.At = Instant(r.PostedAt); l.within(r.At) {
+	if r.At = text.ParseTime(r.PostedAt); l.within(r.At) {
 		r.Asked = l.asked[messageKey{r.Key, r.ReplyToMessageID}]
 		l.Replies = append(l.Replies, r)
 	}
@@ -354,13 +355,4 @@ func (l *Ledger) spend(line []byte) error {
 
 func broken(name string, err error) error {
 	return sysexit.With(sysexit.Data, fmt.Errorf("read %s: %w", name, err))
-}
-
-// Instant parses a time of a log; it is zero if s is none.
-func Instant(s string) time.Time {
-	t, err := time.Parse(time.RFC3339, s)
-	if err != nil {
-		return time.Time{}
-	}
-	return t
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tri/lib/base/durable"
+	"tri/lib/base/text"
 	"tri/lib/record/decision"
 )
 
@@ -190,7 +191,7 @@ func TestReadPast(t *testing.T) {
 		return a
 	}
 	put(t, h, Past, question("1", 0), answer("1", 3), question("3", 10), answer("3", 12))
-	waits, err := ReadPast(h, Instant(at(5)))
+	waits, err := ReadPast(h, text.ParseTime(at(5)))
 	if err != nil || len(waits) != 1 || waits[0].Took != 3*time.Minute {
 		t.Errorf("%v, %v", waits, err)
 	}

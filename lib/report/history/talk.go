@@ -15,6 +15,7 @@ import (
 
 	"tri/lib/base/durable"
 	"tri/lib/base/ndjson"
+	"tri/lib/base/text"
 )
 
 // Talk contains the classified messages of a window, by day.
@@ -141,7 +142,7 @@ func (p *part) line(line []byte) error {
 		v := &p.scan.Members[i]
 		switch string(v.Key) {
 		case "create_time":
-			m.at = Instant(plain(v.Value))
+			m.at = text.ParseTime(plain(v.Value))
 		case "classified_at":
 			classified = v.Value
 		case "chat_id":
@@ -159,7 +160,7 @@ func (p *part) line(line []byte) error {
 	if m.at.Before(p.from) {
 		return nil
 	}
-	day(p.days, m.at.UTC().Format(time.DateOnly)).count(class, Instant(plain(classified)).Sub(m.at))
+	day(p.days, m.at.UTC().Format(time.DateOnly)).count(class, text.ParseTime(plain(classified)).Sub(m.at))
 	m.asks = bytes.Equal(class, actionable)
 	m.root = thread == nil || string(thread) == "null" || bytes.Equal(thread, id)
 	if !m.at.Before(p.waits) || m.root && !m.asks {

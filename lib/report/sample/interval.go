@@ -1,6 +1,9 @@
 package sample
 
-import "math"
+import (
+	"math"
+	"tri/lib/base/stats"
+)
 
 // interval returns the exact 95% bounds on the number of misses in a frame of n messages, if x of a
 // simple random sample of m of them are misses: the numbers K for which neither x or more misses
@@ -47,13 +50,5 @@ func chance(i, m, k, n int) float64 {
 	if i < 0 || i > k || m-i < 0 || m-i > n-k {
 		return 0
 	}
-	return math.Exp(choose(k, i) + choose(n-k, m-i) - choose(n, m))
-}
-
-// choose returns the logarithm of the binomial coefficient.
-func choose(n, k int) float64 {
-	a, _ := math.Lgamma(float64(n + 1))
-	b, _ := math.Lgamma(float64(k + 1))
-	c, _ := math.Lgamma(float64(n - k + 1))
-	return a - b - c
+	return math.Exp(stats.Choose(k, i) + stats.Choose(n-k, m-i) - stats.Choose(n, m))
 }

@@ -14,7 +14,6 @@ import (
 	"tri/lib/base/term"
 	"tri/lib/base/text"
 	"tri/lib/record/decision"
-	"tri/lib/report/history"
 )
 
 // PrintIDs writes the ids of the open tasks, one a line.
@@ -44,7 +43,7 @@ func PrintList(w io.Writer, tasks []*Task, now time.Time) error {
 			mark = "beside: "
 		}
 		rows = append(rows, []string{
-			t.ID(), t.State, term.Age(history.Instant(t.StartedAt), now), text.Line(t.ChatName, 16),
+			t.ID(), t.State, term.Age(text.ParseTime(t.StartedAt), now), text.Line(t.ChatName, 16),
 			text.Line(t.Who, 16),
 			text.Line(note, 40), mark + text.Line(t.Spec, maxSpec),
 		})
@@ -65,7 +64,7 @@ func (t *Task) Print(w io.Writer, now time.Time) error {
 	}
 	fmt.Fprintf(&b, "\n%s asked in %s (%s), %s ago; %s\n", text.Line(t.Who, 0), text.Line(t.ChatName, 0),
 		text.Line(t.Platform, 0),
-		term.Age(history.Instant(t.StartedAt), now), text.Line(t.TaskID, 0))
+		term.Age(text.ParseTime(t.StartedAt), now), text.Line(t.TaskID, 0))
 	if t.Parent != nil {
 		fmt.Fprintf(&b, "beside %s\n", text.Line(*t.Parent, 0))
 	}
@@ -106,7 +105,7 @@ func indented(s string) string {
 
 func (p *Progress) line() string {
 	clock := "?"
-	if at := history.Instant(p.At); !at.IsZero() {
+	if at := text.ParseTime(p.At); !at.IsZero() {
 		clock = at.UTC().Format("15:04:05")
 	}
 	return fmt.Sprintf("%s  %-9s  %s\n", clock, p.Kind, text.Line(p.Data, 200))

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"tri/lib/agent"
+	"tri/lib/base/text"
 	"tri/lib/record/run"
-	"tri/lib/report/history"
 )
 
 // Kinds of progress.
@@ -38,7 +38,7 @@ type steps struct {
 
 // add appends to dst what a step makes final.
 func (s *steps) add(dst []Progress, p Progress) []Progress {
-	at := history.Instant(p.At)
+	at := text.ParseTime(p.At)
 	if s.held != nil && at.Before(s.until) {
 		s.held = &p
 		return dst
@@ -110,7 +110,7 @@ func (v *View) progress(t *Task) ([]Progress, error) {
 	}
 	all := []Progress{}
 	for _, c := range t.thread.StatusHistory {
-		for len(own) > 0 && history.Instant(own[0].At).Before(history.Instant(c.At)) {
+		for len(own) > 0 && text.ParseTime(own[0].At).Before(text.ParseTime(c.At)) {
 			all, own = append(all, own[0]), own[1:]
 		}
 		all = append(all, Progress{At: c.At, Kind: Milestone, Data: moved(c.From, c.To, c.Why)})

@@ -13,6 +13,7 @@ import (
 
 	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/decision"
 	"tri/lib/record/run"
 	"tri/lib/record/thread"
@@ -115,7 +116,7 @@ func (v *View) All(closed bool) ([]*Task, error) {
 		}
 	}
 	slices.SortStableFunc(tasks, func(a, b *Task) int {
-		return cmp.Or(history.Instant(a.StartedAt).Compare(history.Instant(b.StartedAt)),
+		return cmp.Or(text.ParseTime(a.StartedAt).Compare(text.ParseTime(b.StartedAt)),
 			strings.Compare(a.TaskID, b.TaskID))
 	})
 	return tasks, errors.Join(errs...)

@@ -3,8 +3,6 @@
 package sandboxtest
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"tri/lib/base/text"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,8 +22,7 @@ var build = sync.OnceValues(func() (string, error) {
 	}
 	// One folder for all tests of a checkout, so that the program is built once. It is readable by
 	// others, for tests that change the user.
-	sum := sha256.Sum256(module)
-	dir := filepath.Join(os.TempDir(), "tri-test-"+hex.EncodeToString(sum[:6]))
+	dir := filepath.Join(os.TempDir(), "tri-test-"+text.SHA256(module)[:12])
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}

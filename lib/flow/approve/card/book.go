@@ -1,14 +1,13 @@
 package card
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
 
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
+	"tri/lib/base/text"
 	"tri/lib/record/decision"
 	"tri/lib/record/notify"
 )
@@ -154,8 +153,7 @@ func (b *book) sorted() []*card {
 // cardID returns the id of the n-th request for a card. It is deterministic, so that after a crash no
 // second card is requested.
 func cardID(chat config.GateChat, name string, n int) string {
-	sum := sha256.Sum256([]byte(chat.Platform + "\x00" + chat.ChatID + "\x00" + name))
-	id := "card-" + hex.EncodeToString(sum[:16])
+	id := "card-" + text.SHA256(chat.Platform + "\x00" + chat.ChatID + "\x00" + name)[:32]
 	if n > 1 {
 		id += fmt.Sprint("-t", n)
 	}

@@ -3,8 +3,8 @@ package card
 import (
 	"fmt"
 	"strings"
-	"time"
 
+	"tri/lib/base/text"
 	"tri/lib/flow/approve"
 	"tri/lib/record/decision"
 	"tri/lib/record/notify"
@@ -72,7 +72,7 @@ func (d *desk) ask(c *card, f face) notify.Signal {
 	return s
 }
 
-func (d *desk) stamp() string { return d.Gate.Now().UTC().Format(time.RFC3339Nano) }
+func (d *desk) stamp() string { return text.Timestamp(d.Gate.Now()) }
 
 // now returns the current face of a card. ok is false while it is unknown: a decision and its effect are
 // two writes.

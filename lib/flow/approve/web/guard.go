@@ -19,6 +19,7 @@ import (
 
 	"tri/lib/base/config"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 )
 
 const (
@@ -109,8 +110,7 @@ func (g *guard) session(person, token string) string {
 }
 
 func digest(token string) string {
-	sum := sha256.Sum256([]byte(token))
-	return hex.EncodeToString(sum[:16])
+	return text.SHA256(token)[:32]
 }
 
 // folder returns the path prefix of a session's pages: the half of the credential that is never sent to

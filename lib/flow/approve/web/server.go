@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"tri/lib/base/config"
 	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
 	"tri/lib/flow/approve"
@@ -131,7 +132,7 @@ func listen(address string) (net.Listener, []string, error) {
 		return l, nil, err
 	}
 	host, _, err := net.SplitHostPort(address)
-	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if err != nil || !config.IsLoopback(host) {
 		err := sysexit.With(sysexit.Config,
 			fmt.Errorf("gate.web.listen %q: not an address on loopback", address))
 		return nil, nil, sysexit.Hint(err,
