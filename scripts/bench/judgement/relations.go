@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -33,11 +34,54 @@ func readRelated(path string) (all []related, err error) {
 	return all, err
 }
 
-// relationsPart scores the rules on two samples: messages in a row, and messages with a cue of a rare kind.
-// Only the first has the base rates of a room.
+// readMade reads messages that one author made, in eight languages, and writes a room for each into dir: a
+// question, what somebody else asks back if anything, and the message.
+func readMade(path, dir string) (all []related, err error) {
+	text, err := os.ReadFile(path)
+	for n, l := range strings.Split(strings.TrimSuffix(string(text), "\n"), "\n") {
+		f := strings.Split(l, "\t")
+		if len(f) != 5 || !slices.Contains(relationKinds, f[1]) {
+			return nil, fmt.Errorf("%s:%d: not a language, a kind and three texts", path, n+1)
+		}
+		var lines []byte
+		for i, said := range []struct{ id, who, text string }{{"q", "ana", f[2]}, {"b", "ben", f[3]},
+			{"m", "ana", f[4]}} {
+			to := []string{}
+			switch {
+			case said.text == "":
+				continue
+			case said.who == "ben":
+				to = []string{"ana"}
+			}
+			line, _ := json.Marshal(map[string]any{"seq": len(lines), "platform": "local", "chat_id": "c", // plain
+				"chat_name": "c", "message_id": said.id, "msg_type": "text", "thread_id": nil,
+				"create_time": stamp(float64(60 * i)), "content": said.text, "mentions": to,
+				"sender": map[string]string{"id": said.who, "name": said.who, "type": "user"}})
+			lines = append(append(lines, line...), '\n')
+		}
+		room := fmt.Sprint("made-", n+1)
+		if err := os.WriteFile(filepath.Join(dir, room+".ndjson"), lines, 0o600); err != nil {
+			return nil, err
+		}
+		all = append(all, related{room, "m", "q", "made", f[1]})
+	}
+	return all, err
+}
+
+// relationsPart scores the rules on messages in a row of two kinds of chat, on messages with a cue of a rare
+// kind, and on made ones. Only the rows have the base rates of a room.
 func relationsPart(out io.Writer, in inputs) error {
-	for _, sample := range []string{"rows", "cued", "slack"} {
-		labels, err := readRelated(filepath.Join(in.data, "relations", sample+".tsv"))
+	dir, err := os.MkdirTemp("", "relations")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	for _, sample := range []string{"rows", "cued", "slack", "made"} {
+		read, chat := readRelated, in.chat
+		if sample == "made" {
+			read, chat = func(path string) ([]related, error) { return readMade(path, dir) }, dir
+		}
+		labels, err := read(filepath.Join(in.data, "relations", sample+".tsv"))
 		if err != nil {
 			return err
 		}
@@ -46,11 +90,11 @@ func relationsPart(out io.Writer, in inputs) error {
 		var t *talk
 		for i, l := range labels {
 			if i == 0 || labels[i-1].room != l.room {
-				if t, err = readTalk(filepath.Join(in.chat, l.room+".ndjson")); err != nil {
+				if t, err = readTalk(filepath.Join(chat, l.room+".ndjson")); err != nil {
 					return err
 				}
 			}
-			if i == 0 || labels[i-1].question != l.question {
+			if i == 0 || labels[i-1].room != l.room || labels[i-1].question != l.question {
 				t.begin(l.question)
 			}
 			got, err := t.judge(l)
