@@ -1,6 +1,7 @@
 package intent
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -12,203 +13,256 @@ import (
 
 // A time is written as a length from now ("in 2 hours"), or as a day ("tomorrow", "on Friday", "12 June"), a
 // time of day ("at 9:00", "3pm"), or both.
-var (
-	length = lazyregexp.New(`([0-9]{1,3}|an?|one|two|three|half an|ein(?:er?|em)?|zwei|drei|un[ae]?|uma?|dos|tres|deux|trois|dois|duas|três|se|sebuah|satu|dua|tiga|一|二|两|兩|三|半)\s*(?:个)?\s*` +
-		`(minutes?|mins?|menit|minuten|minutos?|分钟?|分鐘|分|hours?|hrs?|jam|stunden?|horas?|heures?|小时|小時|時間|days?|hari|tage?n?|d[ií]as?|jours?|dias?|天|日|weeks?|minggu|wochen?|semanas?|semaines?|周|週間)`)
-	ahead = lazyregexp.New(`(?:^|[^\pL])(?:in|en|dans|em|daqui a|dalam) $|^\s*(?:from now|later|lagi|später|后|後|以后|間後)`)
-	date  = lazyregexp.New(`(?:([0-9]{4})[-/年])?([0-9]{1,2})[-/月]([0-9]{1,2})(?:日|号)?(?:[^0-9:]|$)`)
-	month = lazyregexp.New(`([0-9]{1,2})(?:st|nd|rd|th|\.|º)?(?: de| of)? (jan|feb|fév|fev|mar|mär|apr|abr|avr|may|mai|mei|jun|juin|jul|juil|aug|ago|aoû|agu|sep|set|oct|okt|out|nov|dec|dez|dic|déc|des)\pL*|` +
-		`(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\pL* ([0-9]{1,2})(?:st|nd|rd|th)?(?:[^0-9:]|$)`)
-	clock = lazyregexp.New(`(下午|晚上|今晚|中午|午後|夜|malam|sore|siang|tonight|heute abend|ce soir|esta noche|hoje à noite)?\s*(?:jam|pukul|at|um|a las|à|às|@)?\s*` +
-		`(?:([0-9]{1,2})[:.h]([0-9]{2})|([0-9]{1,2})\s*(am|pm|uhr|点|點|時|o'clock|h\b)(半)?|(?:jam|pukul|at|um|a las|às) ([0-9]{1,2}))\s*(am|pm|uhr|pagi|malam|sore|siang)?`)
+const (
+	amount = `([0-9]{1,3}(?:[.,][0-9])?|an?|one|two|three|half an|ein(?:er?|em)?|zwei|drei|un[ae]?|uma?|dos|tres|deux|trois|dois|duas|três|se|sebuah|satu|dua|tiga|一|二|两|兩|三|半)\s*(?:个|か|ヶ)?\s*` +
+		`(?:((?:minutes?|mins?|m|menit|minuten|minutos?)\b|分钟?|分鐘|分)|((?:hours?|hrs?|h|jam|stunden?|horas?|heures?)\b|小时|小時|時間|h([0-9]{2}))|` +
+		`((?:days?|hari|tage?n?|d[ií]as?|jours?)\b|天|日)|((?:weeks?|minggu|wochen?|semanas?|semaines?)\b|周|週間)|((?:months?|bulan|monate?n?|mes(?:es)?|mois|mês)\b|月))`
+	lengths = `(` + amount + `(?:[\s,]*(?:(?:and|und|y|et|e|dan) )?` + amount + `)*)`
+	names   = `(jan(?:uar[iy]?|eiro|vier)?|enero)|(feb(?:ruar[iy]?|rero)?|fevereiro|février)|(mar(?:ch|et|zo|s)?|märz|março)|(apr(?:il)?|abril|avril)|(mayo?|maio?|mei)|(jun(?:[ei]|io|ho)?|juin)|` +
+		`(jul(?:[yi]|io|ho)?|juillet)|(aug(?:ust)?|agustus|agosto|août)|(sep(?:t|tember|tiembre|tembre)?|setembro)|(o[ck]t(?:ober|obre)?|octubre|outubro)|(nov(?:ember|iembre|embro|embre)?)|(de[cz](?:ember|embro)?|desember|diciembre|décembre)`
 )
 
-// days are the words for a day, as days from today; weekdays those for a day of the week, Sunday first. The
-// longest of them that a text has is meant.
 var (
-	days = map[string]int{
-		"today": 0, "tonight": 0, "heute": 0, "hoy": 0, "esta noche": 0, "aujourd'hui": 0, "ce soir": 0,
-		"hoje": 0, "hari ini": 0,
-		"nanti malam": 0, "malam ini": 0, "今日": 0, "今夜": 0, "今晩": 0, "今天": 0, "今晚": 0,
-		"tomorrow": 1, "morgen": 1, "mañana": 1, "demain": 1, "amanhã": 1, "besok": 1, "明日": 1,
-		"あした": 1, "明天": 1,
-		"day after tomorrow": 2, "übermorgen": 2, "pasado mañana": 2, "après-demain": 2,
-		"depois de amanhã": 2, "lusa": 2, "明後日": 2, "あさって": 2, "后天": 2, "後天": 2,
-		"next week": 7, "nächste woche": 7, "la próxima semana": 7, "la semaine prochaine": 7,
-		"semana que vem": 7, "minggu depan": 7, "来週": 7, "下周": 7,
-	}
-	weekdays = [7][]string{
-		{"sunday", "sonntag", "domingo", "dimanche", "hari minggu", "日曜", "周日", "星期日", "星期天"},
-		{"monday", "montag", "lunes", "lundi", "segunda", "senin", "月曜", "周一", "星期一"},
-		{"tuesday", "dienstag", "martes", "mardi", "terça", "selasa", "火曜", "周二", "星期二"},
-		{"wednesday", "mittwoch", "miércoles", "mercredi", "quarta", "rabu", "水曜", "周三", "星期三"},
-		{"thursday", "donnerstag", "jueves", "jeudi", "quinta", "kamis", "木曜", "周四", "星期四"},
-		{"friday", "freitag", "viernes", "vendredi", "sexta", "jumat", "jum'at", "金曜", "周五", "星期五"},
-		{"saturday", "samstag", "sábado", "samedi", "sabtu", "土曜", "周六", "星期六"},
-	}
-	months = []string{"jan", "feb fév fev", "mar mär", "apr abr avr", "may mai mei", "jun juin", "jul juil",
-		"aug ago aoû agu", "sep set", "oct okt out", "nov", "dec dez dic déc des"}
-	counts = map[string]float64{
-		"half an": 0.5, "半": 0.5, "two": 2, "zwei": 2, "dos": 2, "deux": 2, "dois": 2, "duas": 2, "dua": 2,
-		"二": 2, "两": 2, "兩": 2,
-		"three": 3, "drei": 3, "tres": 3, "trois": 3, "três": 3, "tiga": 3, "三": 3,
-	}
+	length = lazyregexp.New(amount)
+	ahead  = lazyregexp.New(`(?:^|[^\pL])(?:in|en|dans|em|daqui a|dalam) ` + lengths + `|` + lengths + `\s*(?:from now|later|lagi|后|後|以后|之后|間後)`)
+	// unread are forms of a time that would be taken for another one.
+	unread = lazyregexp.New(`\b(?:half past|quarter (?:past|to)|midnight|mitternacht|medianoche|minuit|halb [a-z]+)\b|\bat (?:one|two|three|four|five|six|seven|eight|ten|eleven|twelve)\b|` +
+		amount + `\s*(?:before|vor|antes|avant|sebelum|前)`)
+	// matter begins what a time is for: before it, a day or a length decides.
+	matter = lazyregexp.New(`:\s|\b(?:to|zu|um zu|untuk|para|pour) [\pL"'“]|\b(?:that|about|dass|daran|bahwa|que)\b`)
+	date   = lazyregexp.New(`\b(?:([0-9]{4})[-/年]([0-9]{1,2})[-/月]|([0-9]{1,2})月)([0-9]{1,2})(?:[^0-9]|$)`)
+	slash  = lazyregexp.New(`(?:^|[^0-9/])([0-9]{1,2})/([0-9]{1,2})(?:/(20[0-9]{2}))?(?:[^0-9/]|$)`)
+	month  = lazyregexp.New(`\b([0-9]{1,2})(?:st|nd|rd|th|er|\.|º)?(?: de| of)? (?:` + names + `)\b(?:,? (?:de )?([0-9]{4})\b)?|` +
+		`\b(?:` + names + `)\.? ([0-9]{1,2})(?:st|nd|rd|th)?(?:,? ([0-9]{4}))?(?:[^0-9:]|$)`)
+	clock = lazyregexp.New(`(?:^|[^0-9:.$€£])([0-9]{1,2})(?:[:h]([0-9]{2})(?:\s*(am|pm)\b|\b)|(?:[:.]([0-9]{2}))?\s*(?:(am|pm|uhr|o'clock)\b|[点點](?:([0-9]{1,2})分)?|時(?:([0-9]{1,2})分|[^間]|$))(半)?)|` +
+		`(?:\b(?:jam|pukul|at|um|a las)|às?|@)\s*([0-9]{1,2})(?:[:.h]([0-9]{2})|h)?(?:\s*(am|pm)\b|\s*uhr ([0-9]{2})\b|[^0-9:%\pL]|$)`)
+	// part has the parts of the day that begin at 10, 12 and 17.
+	part = lazyregexp.New(`(\b(?:noon|mittags?|mediodía|midi|meio-dia|siang)\b|中午|正午)|(\b(?:afternoon|nachmittags?|tarde|après-midi|sore)\b|下午|午後)|` +
+		`(\b(?:evening|tonight|night|abends?|noche|soir|noite|malam)\b|晚上|今晚|夜|晩)`)
+	// days has the words for a day that is 2, 1, 0 or 7 days from today.
+	days = lazyregexp.New(`(?:de|por|en) la mañana|(?:guten|am) morgen|` +
+		`(day after tomorrow|übermorgen|pasado mañana|après-demain|depois de amanhã|\blusa\b|明後日|あさって|[后後]天)|` +
+		`(\b(?:tomorrow|morgen|mañana|demain|besok)\b|amanhã|明日|あした|明天)|` +
+		`(\b(?:today|tonight|heute|hoy|esta noche|aujourd'hui|ce soir|hoje|hari ini|nanti malam|malam ini)\b|今日|今夜|今晩|今天|今晚)|` +
+		`(\b(?:next week|nächste woche|la próxima semana|la semaine prochaine|semana que vem|minggu depan)\b|来週|下周|下週)`)
+	weekday = lazyregexp.New(`(\b(?:sunday|sonntag|domingo|dimanche|hari minggu)\b|日曜|[周週][日天]|星期[日天])|(\b(?:monday|montag|lunes|lundi|segunda|senin)\b|月曜|[周週]一|星期一)|` +
+		`(\b(?:tuesday|dienstag|martes|mardi|terça|selasa)\b|火曜|[周週]二|星期二)|(\b(?:wednesday|mittwoch|miércoles|mercredi|quarta|rabu)\b|水曜|[周週]三|星期三)|` +
+		`(\b(?:thursday|donnerstag|jueves|jeudi|quinta|kamis)\b|木曜|[周週]四|星期四)|(\b(?:friday|freitag|viernes|vendredi|sexta|jumat|jum'at)\b|金曜|[周週]五|星期五)|` +
+		`(\b(?:saturday|samstag|sábado|samedi|sabtu)\b|土曜|[周週]六|星期六)`)
+	eastern = lazyregexp.New(`\p{Han}|\p{Hiragana}`)
 )
 
-// earliest is the hour of a reminder whose text names only a day.
-const earliest = 9
+// hours are those of a reminder whose text names a day only, or also a part of it.
+var hours = [...]int{9, 12, 15, 19}
 
-// When returns the time that a text names, in the zone of now and after it. ok is false if it names none, or
-// one that is past.
+// begins are the hours at which the parts of a day begin.
+var begins = [...]int{0, 10, 12, 17}
+
+// near is how many bytes may separate a time of day and the part of the day that it is in.
+const near = 8
+
+// reading is what a text names: a day (or a length), a time of day, or nothing.
+type reading struct {
+	at         time.Time
+	day, clock bool
+	bad        bool // it names two times, or one that does not exist
+}
+
+// When returns the time that a text names, in the zone of now and after it. ok is false if it names none, one
+// that is past, or two: then a person is asked.
 func When(said string, now time.Time) (at time.Time, ok bool) {
 	s := strings.ToLower(norm.NFKC.String(said))
 	if len(s) > 4<<10 {
 		s = s[:4<<10]
 	}
-	if at, ok := after(s, now); ok {
-		return at, true
+	all := read(s, now)
+	r := all
+	for _, m := range matter.FindAllStringIndex(s, 8) {
+		head := read(s[:m[0]], now)
+		if head.day || head.clock || head.bad {
+			r = head
+			r.bad = r.bad || !head.day && all.day
+			break
+		}
 	}
-	day, named := dayOf(s, now)
-	hour, minute, timed := clockOf(s)
-	switch {
-	case !named && !timed:
-		return time.Time{}, false
-	case !timed:
-		hour = earliest
+	return r.at, !r.bad && (r.day || r.clock) && r.at.After(now)
+}
+
+func read(s string, now time.Time) (r reading) {
+	if unread.MatchString(s) {
+		return reading{bad: true}
 	}
-	at = time.Date(day.Year(), day.Month(), day.Day(), hour, minute, 0, 0, now.Location())
+	hour, minute, timed, two := clockOf(s)
+	if at, whole, ok := after(s, now); ok {
+		if whole && timed {
+			at = time.Date(at.Year(), at.Month(), at.Day(), hour, minute, 0, 0, now.Location())
+		}
+		return reading{at: at, day: true, bad: whole && two}
+	}
+	day, named, bad := dayOf(s, now)
+	at := time.Date(day.Year(), day.Month(), day.Day(), hour, minute, 0, 0, now.Location())
 	if !named && !at.After(now) {
-		at = at.AddDate(0, 0, 1)
+		at = time.Date(day.Year(), day.Month(), day.Day()+1, hour, minute, 0, 0, now.Location())
 	}
-	return at, at.After(now)
+	return reading{at, named, timed, bad || two}
 }
 
-// after reads a length from now.
-func after(s string, now time.Time) (time.Time, bool) {
-	for _, m := range length.FindAllStringSubmatchIndex(s, 8) {
-		if !ahead.MatchString(s[:m[0]]) && !ahead.MatchString(s[m[1]:]) {
-			continue
+// after reads the lengths from now. whole is whether they are of days.
+func after(s string, now time.Time) (at time.Time, whole, ok bool) {
+	counts := map[string]float64{"half an": 0.5, "半": 0.5}
+	for i, all := range []string{"two zwei dos deux dois duas dua 二 两 兩", "three drei tres trois três tiga 三"} {
+		for _, word := range strings.Fields(all) {
+			counts[word] = float64(i + 2)
 		}
-		word, unit := s[m[2]:m[3]], s[m[4]:m[5]]
-		n := counts[word]
-		if n == 0 {
-			n = 1
-		}
-		if k, err := strconv.Atoi(word); err == nil {
-			n = float64(k)
-		}
-		of := time.Minute
-		for _, u := range []struct {
-			starts string
-			of     time.Duration
-		}{{"h 小 時 jam stund", time.Hour}, {"d hari tag j 天 日", 24 * time.Hour},
-			{"w semana semaine minggu 周 週", 7 * 24 * time.Hour}} {
-			for _, start := range strings.Fields(u.starts) {
-				if strings.HasPrefix(unit, start) && (start != "j" || unit != "jam") {
-					of = u.of
-				}
+	}
+	var months, days float64
+	var rest time.Duration
+	for _, m := range length.FindAllStringSubmatch(ahead.FindString(s), -1) {
+		n, err := strconv.ParseFloat(strings.ReplaceAll(m[1], ",", "."), 64)
+		if err != nil {
+			if n = counts[m[1]]; n == 0 {
+				n = 1
 			}
 		}
-		at := now.Add(time.Duration(n * float64(of)))
-		return at, at.After(now)
+		switch {
+		case m[2] != "":
+			rest += time.Duration(n * float64(time.Minute))
+		case m[3] != "":
+			rest += time.Duration(n*float64(time.Hour)) + time.Duration(number(m[4]))*time.Minute
+		case m[5] != "":
+			days += n
+		case m[6] != "":
+			days += 7 * n
+		default:
+			months += math.Floor(n)
+			days += 30 * (n - math.Floor(n))
+		}
+		ok = true
 	}
-	return time.Time{}, false
+	at, whole = now, rest == 0
+	if months+days > 0 {
+		at = now.AddDate(0, int(months), int(days))
+	}
+	return at.Add(rest + time.Duration((days-math.Floor(days))*24*float64(time.Hour))), whole, ok
 }
 
-// dayOf returns the day that a text names, today if it names none.
-func dayOf(s string, now time.Time) (day time.Time, named bool) {
-	if m := month.FindStringSubmatch(s); m != nil {
-		d, name := m[1]+m[4], m[2]+m[3]
-		for i, names := range months {
-			for _, n := range strings.Fields(names) {
-				if n == name {
-					return calendar(0, i+1, number(d), now)
-				}
-			}
+// dayOf returns the day that a text names, today if it names none. A word such as tomorrow is preferred to a
+// date such as 1/2 and to a day of the week.
+func dayOf(s string, now time.Time) (day time.Time, named, bad bool) {
+	day = now
+	name := func(d time.Time, ok bool) {
+		bad = bad || !ok || named && !same(d, day)
+		day, named = d, true
+	}
+	week := false
+	for _, m := range days.FindAllStringSubmatch(s, 8) {
+		switch add, ok := group(m[1:]); {
+		case ok && add == 3:
+			week = true
+		case ok:
+			name(now.AddDate(0, 0, 2-add), true)
 		}
 	}
-	if m := date.FindStringSubmatch(s); m != nil {
-		return calendar(number(m[1]), number(m[2]), number(m[3]), now)
+	relative := named
+	for _, m := range month.FindAllStringSubmatch(s, 8) {
+		i, _ := group(append(m[2:14:14], m[15:27]...))
+		name(calendar(number(m[14]+m[28]), i%12+1, number(m[1]+m[27]), now))
 	}
-	best, add := "", 0
-	for word, n := range days {
-		if len(word) > len(best) && holds(s, word) {
-			best, add = word, n
+	for _, m := range date.FindAllStringSubmatch(s, 8) {
+		name(calendar(number(m[1]), number(m[2]+m[3]), number(m[4]), now))
+	}
+	if m := slash.FindStringSubmatch(s); m != nil && !named {
+		year, x, y := number(m[3]), number(m[1]), number(m[2])
+		a, ok := calendar(year, x, y, now)
+		if b, other := calendar(year, y, x, now); other && !eastern.MatchString(s) {
+			bad = ok && !same(a, b)
+			a, ok = b, true
 		}
+		name(a, ok)
 	}
-	for i, names := range weekdays {
-		for _, word := range names {
-			if !holds(s, word) {
-				continue
-			}
-			n := (i - int(now.Weekday()) + 7) % 7
-			if n == 0 {
-				n = 7
-			}
-			return now.AddDate(0, 0, n), true
-		}
+	on, dated := -1, named
+	for _, m := range weekday.FindAllStringSubmatch(s, 8) {
+		i, _ := group(m[1:])
+		bad = bad || !relative && (on >= 0 && on != i || dated && int(day.Weekday()) != i)
+		on = i
 	}
-	return now.AddDate(0, 0, add), best != ""
+	switch {
+	case dated:
+		bad = bad || week && !relative
+	case week && on >= 0:
+		return now.AddDate(0, 0, 7-(int(now.Weekday())+6)%7+(on+6)%7), true, bad
+	case week:
+		return now.AddDate(0, 0, 7), true, bad
+	case on >= 0:
+		return now.AddDate(0, 0, (on-int(now.Weekday())+6)%7+1), true, bad
+	}
+	return day, named, bad
 }
 
-// holds reports whether a text has a word, as a whole where words are separated.
-func holds(s, word string) bool {
-	for from := 0; ; {
-		i := strings.Index(s[from:], word)
-		if i < 0 {
-			return false
+// group returns the index of the first group that is not empty.
+func group(m []string) (int, bool) {
+	for i, s := range m {
+		if s != "" {
+			return i, true
 		}
-		i += from
-		if word[0] >= 0x80 && word[0] != 0xc3 || !letter(s, i-1) && !letter(s, i+len(word)) {
-			return true
-		}
-		from = i + len(word)
 	}
+	return 0, false
 }
 
-// letter reports whether the byte at i is of a Latin letter.
-func letter(s string, i int) bool {
-	return i >= 0 && i < len(s) && (s[i] >= 'a' && s[i] <= 'z' || s[i] == 0xc3)
-}
+func same(a, b time.Time) bool { return a.Format(time.DateOnly) == b.Format(time.DateOnly) }
 
-// calendar returns a day of this year, of the next if it is past. A date such as 31 June is none.
+// calendar returns a day of a year, or, if the year is 0, the next such day. A date such as 31 June is none.
 func calendar(year, m, d int, now time.Time) (time.Time, bool) {
 	of := func(year int) time.Time { return time.Date(year, time.Month(m), d, 0, 0, 0, 0, now.Location()) }
 	day := of(max(year, now.Year()))
-	if day.Day() != d || int(day.Month()) != m {
-		return now, false
-	}
-	if year == 0 && day.AddDate(0, 0, 1).Before(now) {
+	if year == 0 && !same(day, now) && day.Before(now) {
 		day = of(now.Year() + 1)
 	}
-	return day, true
+	return day, day.Day() == d && int(day.Month()) == m && year >= 0 && (year == 0 || day.Year() == year)
 }
 
-// clockOf returns the time of day that a text names.
-func clockOf(s string) (hour, minute int, ok bool) {
-	for _, m := range clock.FindAllStringSubmatch(s, 8) {
-		before, after := m[1], m[5]+m[8]
-		hour, minute = number(m[2]+m[4]+m[7]), number(m[3])
-		if m[6] != "" {
-			minute = 30
+// clockOf returns the time of day that a text names, or the hour of a reminder without one. bad is whether it
+// names two, or one that does not exist.
+func clockOf(s string) (hour, minute int, timed, bad bool) {
+	parts := part.FindAllStringSubmatchIndex(s, 8)
+	kind := func(at []int) int {
+		for i := range 3 {
+			if at[2*i+2] >= 0 {
+				return i + 1
+			}
 		}
-		switch {
-		case after == "am" && hour == 12:
-			hour = 0
-		case hour < 12 && hour > 0 && (after == "pm" || late(before) || late(after)):
-			hour += 12
-		}
-		if hour < 24 && minute < 60 {
-			return hour, minute, true
-		}
+		return 0
 	}
-	return 0, 0, false
-}
-
-// late reports whether a word before or after a time of day makes it one after noon.
-func late(word string) bool {
-	return word != "" && !strings.ContainsAny(word, "点點時") && word != "am" && word != "pm" && word != "uhr" &&
-		word != "pagi" && word != "h" && word != "o'clock"
+	hour = hours[0]
+	if len(parts) > 0 {
+		hour, timed = hours[kind(parts[0])], kind(parts[0]) == 1
+	}
+	noon := timed
+	for _, at := range clock.FindAllStringSubmatchIndex(s, 8) {
+		m := func(i int) string { return s[max(0, at[2*i]):max(0, at[2*i+1])] }
+		h, min, from := number(m(1)+m(9)), number(m(2)+m(4)+m(6)+m(7)+m(10)+m(12)), 0
+		if m(8) != "" {
+			min = 30
+		}
+		for _, p := range parts {
+			if p[0]-at[1] <= near && at[0]-p[1] <= near {
+				from = begins[kind(p)]
+			}
+		}
+		switch m(3) + m(5) + m(11) {
+		case "am":
+			h, from = h%12, 0
+		case "pm":
+			from = 12
+		}
+		bad = bad || h >= 24 || min >= 60
+		for h < from {
+			h += 12
+		}
+		bad = bad || timed && !noon && (h != hour || min != minute)
+		hour, minute, timed, noon = h, min, true, false
+	}
+	return hour, minute, timed, bad
 }
 
 func number(s string) int {

@@ -61,6 +61,71 @@ func TestWhen(t *testing.T) {
 	}
 }
 
+// TestWhenIsSure: a reminder has the time that its words name, or none, whatever else they say.
+func TestWhenIsSure(t *testing.T) {
+	now := time.Date(2026, 11, 23, 15, 37, 0, 0, time.UTC) // a Monday
+	for _, tt := range []struct{ text, want string }{
+		{"in 2h to check the deploy", "2026-11-23 17:37"},
+		{"tomorrow to answer 3 mails", "2026-11-24 09:00"},
+		{"tomorrow at 9:00 to prepare the Friday demo", "2026-11-24 09:00"},
+		{"to prepare the Friday demo tomorrow at 9:00", "2026-11-24 09:00"},
+		{"on Friday to send the Monday report", "2026-11-27 09:00"},
+		{"to send the Monday report on Friday", ""},
+		{"at 10:00 to prepare the Friday demo", ""},
+		{"at 10:00 to be at the 11:00 meeting", "2026-11-24 10:00"},
+		{"tomorrow at 10:00 to review PR 1/2", "2026-11-24 10:00"},
+		{"at 10:00 please review PR 1/2", ""},
+		{"in 1 hour 30 minutes to call", "2026-11-23 17:07"}, {"in 1h30 please", "2026-11-23 17:07"},
+		{"in 1 hour and 30 minutes to call", "2026-11-23 17:07"},
+		{"on 25/12 at 9:00", "2026-12-25 09:00"}, {"on 12/25 at 9:00", "2026-12-25 09:00"},
+		{"on 5/6 at 9:00", ""}, {"on 6/6 at 9:00", "2027-06-06 09:00"}, {"on 31/31 at 9:00", ""},
+		{"12/1 9:00にリマインド", "2026-12-01 09:00"}, {"on 31 november at 9:00", ""},
+		{"tomorrow at 9:00 about the 3 outages", "2026-11-24 09:00"},
+		{"make 2 decisions", ""}, {"at 9 set up the room", "2026-11-24 09:00"},
+		{"tomorrow to release 1.20", "2026-11-24 09:00"}, {"release 1.20 tomorrow", "2026-11-24 09:00"},
+		{"tomorrow to pay $10.50", "2026-11-24 09:00"}, {"tomorrow pay $10:50", "2026-11-24 09:00"},
+		{"on 2025-12-30", ""}, {"on 2027-01-02 at 9:00", "2027-01-02 09:00"},
+		{"May 5 2028", "2028-05-05 09:00"}, {"5 May 2028 at 10:00", "2028-05-05 10:00"}, {"5 May 2024", ""},
+		{"tomorrow evening at 7", "2026-11-24 19:00"}, {"tomorrow at 7 in the evening", "2026-11-24 19:00"},
+		{"tomorrow evening", "2026-11-24 19:00"}, {"tomorrow at noon", "2026-11-24 12:00"},
+		{"tomorrow at 9:00 to check the evening run", "2026-11-24 09:00"},
+		{"tomorrow at 9:00, then look at the evening run", "2026-11-24 09:00"},
+		{"tonight", "2026-11-23 19:00"}, {"tonight at 12", "2026-11-24 00:00"}, {"besok jam 2 siang", "2026-11-24 14:00"},
+		{"at 7 pm", "2026-11-23 19:00"}, {"at 7:15 pm", "2026-11-23 19:15"}, {"morgen um 14 Uhr 30", "2026-11-24 14:30"},
+		{"at 12:30 am", "2026-11-24 00:30"}, {"at 12:30 pm", "2026-11-24 12:30"},
+		{"in 30m", "2026-11-23 16:07"}, {"in 1.5 hours", "2026-11-23 17:07"}, {"in 2 months", "2027-01-23 15:37"},
+		{"in 2 days at 9:00", "2026-11-25 09:00"}, {"2 hours before the meeting at 20:00", ""},
+		{"tomorrow at half past nine", ""}, {"tomorrow at ten", ""}, {"tomorrow at midnight", ""},
+		{"today or tomorrow at 18:00", ""}, {"tomorrow at 9:00 or at 10:00", ""}, {"tomorrow at 29:00", ""},
+		{"Friday 27 November", "2026-11-27 09:00"}, {"Friday 28 November", ""},
+		{"下周五9点提醒我", "2026-12-04 09:00"}, {"明天9点30分提醒我", "2026-11-24 09:30"},
+		{"guten Morgen, erinnere mich am Freitag um 9", "2026-11-27 09:00"},
+		{"recuérdame hoy a las 9 de la noche", "2026-11-23 21:00"},
+	} {
+		for _, order := range []string{"", "remind me "} {
+			at, ok := When(order+tt.text, now)
+			if got := at.Format("2006-01-02 15:04"); ok != (tt.want != "") || ok && got != tt.want {
+				t.Errorf("%q: %s %v, want %q", order+tt.text, got, ok, tt.want)
+			}
+		}
+	}
+}
+
+// TestWhenKeepsTheHour: a day is one of the calendar, also where the clocks change.
+func TestWhenKeepsTheHour(t *testing.T) {
+	zone, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Skip(err)
+	}
+	before := time.Date(2026, 10, 24, 12, 0, 0, 0, zone) // a Saturday; on Sunday it is an hour more
+	for text, want := range map[string]string{"in 2 days": "10-26 12:00", "in 1 week": "10-31 12:00",
+		"in 24 hours": "10-25 11:00"} {
+		if at, ok := When(text, before); !ok || at.Format("01-02 15:04") != want {
+			t.Errorf("%q: %s %v, want %s", text, at, ok, want)
+		}
+	}
+}
+
 func FuzzWhen(f *testing.F) {
 	f.Add("tomorrow at 9:00", int64(1700000000))
 	f.Add("999 weeks later 31/12 at 29:99 下午12点半", int64(0))
