@@ -32,8 +32,8 @@ var lies = []struct {
 		return s + "1"
 	}, "It is tried 3 times."},
 	{"unit", regexp.MustCompile(`\b(seconds|minutes|hours|bytes|lines|characters)\b`),
-		swap("seconds", "minutes", "hours", "days", "bytes", "megabytes", "lines", "files", "characters",
-			"words"), "It waits 20 seconds."},
+		swap("seconds", "minutes", "minutes", "hours", "hours", "days", "bytes", "megabytes", "lines",
+			"files", "characters", "words"), "It waits 20 seconds."},
 	{"name", regexp.MustCompile(`\b[A-Z][a-z]+[A-Z]\w+\b|\b(?:Slack|Discord|Telegram|Matrix)\b`),
 		func(s string) string {
 			if s == "Slack" {

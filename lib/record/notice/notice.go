@@ -22,6 +22,9 @@ const (
 	Begun  = "begun"  // work on a question has begun
 	Status = "status" // somebody asked how it goes
 	More   = "more"   // a writer greeted, and then said nothing
+	Ack    = "ack_n"  // as begun, on several questions of one asker
+	Review = "review" // there is an answer, which waits for a person
+	After  = "after"  // a day after an answer, in a chat with nobody but the asker
 
 	Redirect = "redirect" // the asker replaced the request, and work continues with that
 	Cancel   = "cancel"   // the asker withdrew it, and work has ended
@@ -32,6 +35,9 @@ const (
 // Forms are the texts that are proposed for approval. A team may approve others.
 var Forms = map[string]string{
 	Begun:  "On it.",
+	Ack:    "On it, {tasks} things.",
+	Review: "There is an answer; somebody looks over it first.",
+	After:  "Did that answer it?",
 	More:   "Is there more to it?",
 	Status: "It is {state}: {minutes} min so far, {files} files read.",
 
@@ -43,7 +49,8 @@ var Forms = map[string]string{
 
 // filled are the holes for which tri-dispatch has a value.
 var filled = map[string][]string{
-	Status: {"{state}", "{minutes}", "{files}", "{when}"}, Working: {"{state}", "{minutes}", "{files}", "{when}"},
+	Ack: {"{tasks}"}, Status: {"{state}", "{minutes}", "{files}", "{when}"},
+	Working: {"{state}", "{minutes}", "{files}", "{when}"},
 }
 
 // States are the only words of the hole {state}.
