@@ -6,18 +6,26 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rivo/uniseg"
+
 	"tri/lib/base/term"
 	"tri/lib/base/text"
 )
 
-// printList writes a line for each item, in columns that fit a terminal.
+// leastQuestion is how many columns of a terminal the question has at least, beside the rest of its item.
+const leastQuestion = 40
+
+// printList writes each item: on a terminal cut to its width, with the question on a line of its own where
+// it would have too little room beside the rest.
 func printList(w io.Writer, items []*Item, now time.Time) error {
-	width, name, mark, most := 0, 20, 80, 80
+	width, widest, mark := 0, 0, 80
 	if term.Is(w) {
 		width = term.Width(w)
-		name, mark, most = min(name, width/6), min(mark, width/3), width // room for the question
 	}
-	var rows [][]string
+	if width >= 120 {
+		mark = min(mark, width/3)
+	}
+	var heads [][]string
 	for _, it := range items {
 		badge := it.Badge
 		if !it.Waits() {
@@ -26,11 +34,27 @@ func printList(w io.Writer, items []*Item, now time.Time) error {
 		if it.Kind == Shadow {
 			badge += " (not offered)"
 		}
-		rows = append(rows, []string{it.ID, term.Age(text.ParseTime(it.Since), now),
-			text.Line(it.ChatName, name), text.Line(it.Who, name), cmp.Or(it.Confidence, "-"),
-			text.Line(badge, mark), text.Line(it.Question, most)})
+		heads = append(heads, []string{it.ID, term.Age(text.ParseTime(it.Since), now),
+			text.Line(it.ChatName, 20), text.Line(it.Who, 20), cmp.Or(it.Confidence, "-"),
+			text.Line(badge, mark)})
 	}
-	return term.Columns(w, rows, width)
+	var b strings.Builder
+	if err := term.Columns(&b, heads, width); err != nil {
+		return err
+	}
+	rows := make([][]string, len(items))
+	for i, head := range strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n") {
+		rows[i] = []string{head, text.Line(items[i].Question, max(width, 80))}
+		widest = max(widest, uniseg.StringWidth(head))
+	}
+	if width == 0 || width-widest-2 >= leastQuestion {
+		return term.Columns(w, rows, width)
+	}
+	var lines [][]string
+	for _, row := range rows {
+		lines = append(lines, row[:1], []string{strings.Repeat(" ", idLength+2) + row[1]})
+	}
+	return term.Columns(w, lines, width)
 }
 
 // flat makes outside text one line.

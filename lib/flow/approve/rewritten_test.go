@@ -17,10 +17,10 @@ func TestRewrittenTextIsNamed(t *testing.T) {
 	for _, tt := range []struct {
 		v    View
 		want string
-	}{{draft, "Draft, 7 characters, sha256 " + decision.Sum("a draft")},
-		{edited, "6 characters, sha256 " + decision.Sum("a text")}} {
+	}{{draft, "\nDraft, 7 characters\n"}, {edited, " it replaces), 6 characters\n"}} {
 		var b strings.Builder
-		if err := tt.v.Print(&b, time.Time{}); err != nil || !strings.Contains(b.String(), tt.want) {
+		if err := tt.v.Print(&b, time.Time{}); err != nil || !strings.Contains(b.String(), tt.want) ||
+			!strings.Contains(b.String(), "  sha256 "+decision.Sum(tt.v.Draft)+"\n") {
 			t.Errorf("%v: want %q in\n%s", err, tt.want, b.String())
 		}
 	}

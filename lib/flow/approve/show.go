@@ -163,32 +163,23 @@ func clock(at string) string {
 // shownLines is the maximum number of lines shown of a citation.
 const shownLines = 12
 
-// Print writes a view for a person. Outside text is escaped and written behind a bar, so that it cannot
-// imitate a heading.
+// Print writes a view for a person: the question and the draft, then what the draft rests on. Outside text
+// is escaped and written behind a bar, so that it cannot imitate a heading.
 func (v View) Print(w io.Writer, now time.Time) error {
 	p := new(page)
-	p.line("%s  %s  %s, cycle %d", v.ID, v.Kind, v.Key, v.Cycle)
-	void := ""
-	if v.Until != "" {
-		void = ", void after " + clock(v.Until)
-	}
-	p.line("%s on %s, %s, waits for %s%s", v.ChatName, v.Platform, v.Who, term.Age(text.ParseTime(v.Since), now), void)
-	if checked := v.Checked(); checked != "" {
-		p.line("%s", checked)
-	}
+	p.line("%s  %s%s", v.ID, v.Kind, before(", ", v.Checked()))
 	for _, open := range v.Unbacked {
 		p.line("! %s", open)
 	}
 	if t := v.Thread; t != nil {
-		p.thread(t)
+		p.thread(t, v.ChatName)
 	}
 	if v.Note != "" {
 		p.head(v.noteHead())
 		p.quote(v.Note)
 	}
 	if v.Draft != "" {
-		p.head(fmt.Sprintf("%s, %d characters, sha256 %s", v.textName(), utf8.RuneCountInString(v.Draft),
-			decision.Sum(v.Draft)))
+		p.head(fmt.Sprintf("%s, %d characters", v.textName(), utf8.RuneCountInString(v.Draft)))
 		if sent := v.Sent(); sent != "" {
 			p.line("%s", sent)
 		}
@@ -204,8 +195,10 @@ func (v View) Print(w io.Writer, now time.Time) error {
 	p.evidence(v)
 	if t := v.Thread; t != nil {
 		p.objections(t.ValidatorReturn, v.About(0))
+		p.around(t)
 		p.research(t.InvestigatorReturn)
 	}
+	p.item(v, now)
 	if v.Kind == Parked {
 		p.head("Look in the chat, then run")
 		p.line("tri-approve settle %s posted|retry|drop", v.ID)
@@ -261,10 +254,28 @@ func (p *page) quote(body string) {
 	}
 }
 
-func (p *page) thread(t *thread.Thread) {
-	p.head("Question")
-	for _, m := range t.Messages {
-		p.line("  %s, %s", name(m), clock(m.At))
+// item writes what identifies an item.
+func (p *page) item(v View, now time.Time) {
+	p.head(fmt.Sprintf("%s, cycle %d", v.Key, v.Cycle))
+	void := ""
+	if v.Until != "" {
+		void = ", void after " + clock(v.Until)
+	}
+	p.line("  %s on %s, %s, waits for %s%s", v.ChatName, v.Platform, v.Who,
+		term.Age(text.ParseTime(v.Since), now), void)
+	if v.Draft != "" {
+		p.line("  sha256 %s", decision.Sum(v.Draft))
+	}
+}
+
+// thread writes what is asked, and what has happened since.
+func (p *page) thread(t *thread.Thread, room string) {
+	for i, m := range t.Messages {
+		if i == 0 {
+			p.head(fmt.Sprintf("Question of %s in %s, %s", name(m), room, clock(m.At)))
+		} else {
+			p.line("  %s, %s", name(m), clock(m.At))
+		}
 		p.quote(m.Content)
 		if slices.Contains(t.NotAnswered, m.MessageID) {
 			p.line("  not answered: the draft names nothing of what this asks")
@@ -281,8 +292,12 @@ func (p *page) thread(t *thread.Thread) {
 		p.line("! %s: %s", clock(n.At), n.Text)
 	}
 	p.messages("Asked since; the next cycle answers it", t.Pending)
-	p.messages("Around it", t.Context)
 	p.messages("Others answered meanwhile", t.HumanReplies)
+}
+
+// around writes what is said around the question, and what an approver said of it.
+func (p *page) around(t *thread.Thread) {
+	p.messages("Around it", t.Context)
 	if len(t.Notes) > 0 {
 		p.head("Said to the investigator")
 	}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -173,13 +174,18 @@ func (s *screen) look() tea.Cmd {
 		return nil
 	}
 	s.of = of
-	g, width := s.Gate, s.detailWidth()
+	g, width, dense := s.Gate, s.detailWidth(), !s.beside()
 	return func() tea.Msg {
 		var b bytes.Buffer
 		if err := g.View(it).Print(&b, g.Now()); err != nil {
 			return viewed{of, []string{err.Error()}}
 		}
-		return viewed{of, term.Wrap(b.String(), width)}
+		page := term.Wrap(b.String(), width)
+		if from, _ := draftLines(page); dense { // empty lines before the draft would take its room
+			page = append(slices.DeleteFunc(page[:from:from], func(line string) bool { return line == "" }),
+				page[from:]...)
+		}
+		return viewed{of, page}
 	}
 }
 
@@ -333,8 +339,8 @@ func (s *screen) hidden() int {
 	return max(0, end-max(s.seen, at))
 }
 
-// draftLines returns where the draft begins and ends in a page: the lines behind a bar after its heading.
-// Outside text cannot form the heading.
+// draftLines returns where the draft begins and ends in a page: the lines behind a bar after its heading and
+// what is said of it. Outside text cannot form the heading.
 func draftLines(page []string) (from, to int) {
 	for i, line := range page {
 		if !strings.HasPrefix(line, "Draft, ") {
@@ -342,7 +348,7 @@ func draftLines(page []string) (from, to int) {
 		}
 		for from = i + 1; from < len(page) && page[from] != "" &&
 			!strings.HasPrefix(page[from], "  │"); from++ {
-		} // the heading's second line
+		}
 		for to = from; to < len(page) && strings.HasPrefix(page[to], "  │"); to++ {
 		}
 		if to > from {

@@ -614,3 +614,48 @@ func TestResized(t *testing.T) {
 		t.Error("cleared without a new size")
 	}
 }
+
+// TestDraftHasTheScreen: a small screen shows the question, then mostly the draft, whatever was said around
+// it; what the draft rests on is below.
+func TestDraftHasTheScreen(t *testing.T) {
+	for _, size := range []struct{ width, height, least int }{{80, 24, 13}, {200, 50, 40}} {
+		d := newDesk(t)
+		for i := range 9 {
+			d.put(fmt.Sprint(i), "where is the retry limit?", strings.Repeat("It is 5.\n", 90))
+			th, err := thread.Load(d.home, fmt.Sprint("local.dev.", i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			th.Context = slices.Repeat([]thread.Message{{SenderName: "ben", Content: "around"}}, 20)
+			if err := th.Save(d.home); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d.open(size.width, size.height)
+		screen := strings.Join(d.s.lines(), "\n")
+		if n := strings.Count(screen, "  │ It is 5."); n < size.least || !strings.Contains(screen, "Question of ") {
+			t.Errorf("%d lines of the draft on %dx%d:\n%s", n, size.width, size.height, screen)
+		}
+		if page := strings.Join(d.s.page, "\n"); strings.Index(page, "Around it") < strings.Index(page, "It is 5.") {
+			t.Errorf("what was said around it precedes the draft:\n%s", page)
+		}
+	}
+}
+
+// TestCodeIsShownAsCode: the lines between the fences of a draft have the colour of code, and no others.
+func TestCodeIsShownAsCode(t *testing.T) {
+	d := newDesk(t)
+	d.put("0", "where?", "Here:\n```go\nx := 5\n\n```\nThat ```is``` all.")
+	d.open(80, 24)
+	d.s.Color = true
+	screen := strings.Join(d.s.lines(), "\n")
+	for line, style := range map[string]string{"```go": dim, "x := 5": cyan, "Here:": "", "That ```is``` all.": ""} {
+		row, styled := fit("  │ "+line, 80), fit("  │ "+line, 80)
+		if style != "" {
+			styled = "\x1b[" + style + "m" + row + "\x1b[0m"
+		}
+		if !strings.Contains(screen, "\n"+styled+"\n") {
+			t.Errorf("%q is not shown as %q in\n%q", line, style, screen)
+		}
+	}
+}

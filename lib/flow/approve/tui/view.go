@@ -22,12 +22,12 @@ func (s *screen) listWidth() int { return min(s.width*2/5, 90) }
 
 func (s *screen) beside() bool { return s.width >= wide }
 
-// listHeight returns the number of rows of the list: a third of a small screen.
+// listHeight returns the number of rows of the list: a few of a small screen, most of which is the draft's.
 func (s *screen) listHeight() int {
 	if s.beside() {
 		return max(s.height-3, 1)
 	}
-	return min(max(len(s.items), 1), max((s.height-4)/3, 1))
+	return min(max(len(s.items), 1), max((s.height-4)/6, 1))
 }
 
 func (s *screen) detailHeight() int {
@@ -159,8 +159,9 @@ func (s *screen) detail() []string {
 		rows = rows[:min(len(rows), height)]
 	} else {
 		page := s.content()
-		for _, line := range page[min(s.top, len(page)):min(s.top+height, len(page))] {
-			rows = append(rows, s.style(fit(line, width)))
+		code := fenced(page)
+		for i := min(s.top, len(page)); i < min(s.top+height, len(page)); i++ {
+			rows = append(rows, s.style(fit(page[i], width), code[i]))
 		}
 	}
 	for len(rows) < height {
@@ -169,9 +170,30 @@ func (s *screen) detail() []string {
 	return rows
 }
 
-// style highlights headings and warnings; outside text is behind a bar or indented.
-func (s *screen) style(line string) string {
+// fenced returns the styles of a page's lines of code and of the fences around them, as a chat shows them.
+func fenced(page []string) []string {
+	styles, style := make([]string, len(page)), ""
+	for i, line := range page {
+		text, quoted := strings.CutPrefix(line, "  │ ")
+		switch {
+		case !quoted:
+			style = ""
+		case !strings.HasPrefix(text, "```"):
+			styles[i] = style
+		case style == "":
+			styles[i], style = dim, cyan
+		default:
+			styles[i], style = dim, ""
+		}
+	}
+	return styles
+}
+
+// style highlights headings, warnings and code; outside text is behind a bar or indented.
+func (s *screen) style(line, code string) string {
 	switch {
+	case code != "":
+		return s.paint(code, line)
 	case strings.HasPrefix(line, "! "):
 		return s.paint(bold, line)
 	case line != "" && line[0] != ' ':
@@ -227,6 +249,7 @@ const (
 	bold    = "1"
 	dim     = "2"
 	reverse = "7"
+	cyan    = "36"
 )
 
 // paint applies a style if colour is on. Without it, a mark shows which row is current.
