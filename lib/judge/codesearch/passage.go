@@ -12,6 +12,7 @@ type passage struct {
 	from, to int  // lines from 1, inclusive
 	decl     int  // the line of the declaration, 0 if none
 	block    bool // its lines begin with names: fields, constants, settings
+	tests    bool // in a module of tests, as Rust has them beside what they test
 	inside   string
 }
 
@@ -126,6 +127,7 @@ type outliner struct {
 	kinds    []lineKind
 	passages []passage
 	around   []level // the enclosing declarations
+	tests    int     // the line of #[cfg(test)] before a module; 0 if none
 }
 
 // level is a declaration that can contain others.
@@ -148,6 +150,10 @@ func (o *outliner) declarations() {
 		}
 		depth := indent(line)
 		name, holds, declares := o.declared(line, depth)
+		if o.tests == 0 && i > 0 && bytes.HasPrefix(line, []byte("mod ")) &&
+			bytes.HasPrefix(o.lines[i-1], []byte("#[cfg(test)]")) {
+			o.tests = i
+		}
 		for len(o.around) > 0 && o.around[len(o.around)-1].indent >= depth && (declares || !closes(line)) {
 			o.around = o.around[:len(o.around)-1]
 		}
@@ -215,7 +221,7 @@ func (o *outliner) declared(line []byte, depth int) (name string, holds, ok bool
 	if depth > o.deepest {
 		return "", false, false
 	}
-	text := strings.TrimSpace(string(line))
+	text := public(strings.TrimSpace(string(line)))
 	word, rest, _ := strings.Cut(text, " ")
 	for _, d := range o.declares {
 		if word == d {
@@ -229,6 +235,16 @@ func (o *outliner) declared(line []byte, depth int) (name string, holds, ok bool
 		return names(text), false, true
 	}
 	return "", false, false
+}
+
+// public returns a declaration of Rust without the limits of its visibility, as in "pub(crate) fn".
+func public(text string) string {
+	if rest, ok := strings.CutPrefix(text, "pub("); ok {
+		if _, rest, ok = strings.Cut(rest, ") "); ok {
+			return "pub " + rest
+		}
+	}
+	return text
 }
 
 func statement(word string) bool {
@@ -255,7 +271,7 @@ func names(text string) string {
 
 // called returns only the name that a line declares, or the words of a heading.
 func (l *language) called(line []byte) string {
-	text := strings.TrimSpace(string(line))
+	text := public(strings.TrimSpace(string(line)))
 	if l.declares == nil {
 		return text
 	}
@@ -336,6 +352,7 @@ func (o *outliner) split() []passage {
 }
 
 func (o *outliner) keep(out []passage, p passage) []passage {
+	p.tests = o.tests > 0 && p.from >= o.tests
 	for p.from <= p.to && o.kinds[p.from-1] == blank {
 		p.from++
 	}

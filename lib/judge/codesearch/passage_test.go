@@ -58,3 +58,28 @@ func FuzzOutline(f *testing.F) {
 		newReader().read(0, name, []byte(text))
 	})
 }
+
+// TestRust: a module of tests counts as tests, and a limited visibility is no name.
+func TestRust(t *testing.T) {
+	code := "pub(crate) fn parse_creds(s: &str) {\n    split(s);\n}\n\n#[cfg(test)]\nmod tests {\n" +
+		"    #[test]\n    fn parse_creds_fails() {\n        parse_creds(\"creds\");\n        fails();\n    }\n}\n"
+	if name := braces.called([]byte("pub(crate) fn parse_creds(s: &str) {")); name != "parse_creds" {
+		t.Errorf("called %q", name)
+	}
+	lines := bytes.Split([]byte(code), []byte{'\n'})
+	passages, _ := braces.outline(lines)
+	for _, p := range passages {
+		if want := p.from > 3; p.tests != want || len(passages) < 2 {
+			t.Errorf("%+v", passages)
+		}
+	}
+	x := Texts(map[string]string{"src/proxy.rs": code, "src/other.rs": "pub fn fails() {\n    parse(creds);\n}\n"})
+	decoded, err := decode(x.base.encode())
+	if err != nil || !slices.Equal(decoded.spans, x.base.spans) {
+		t.Errorf("%+v, %v", decoded, err)
+	}
+	found, err := x.Search(t.Context(), "when does parsing creds fail?", 3)
+	if err != nil || len(found.Hits) == 0 || found.Hits[0].Start > 3 {
+		t.Errorf("%+v, %v", found.Hits, err)
+	}
+}

@@ -70,7 +70,7 @@ func (r *reader) read(file uint32, name string, text []byte) []span {
 			r.posts[id] = append(r.posts[id], posting{file, uint32(n), f})
 		}
 		spans = append(spans, span{file: file, from: uint32(p.from), to: uint32(p.to), decl: uint32(p.decl),
-			words: uint32(r.count)})
+			words: uint32(r.count), tests: p.tests})
 	}
 	return spans
 }

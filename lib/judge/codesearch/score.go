@@ -121,6 +121,9 @@ func (x *Index) best(q *query) []scored {
 			if p == nil {
 				seg, s := x.at(at)
 				p = &scored{entry: seg.files[s.file], span: s}
+				if s.tests {
+					p.kind = uint8(tests)
+				}
 				passages[at] = p
 			}
 			p.score += gain

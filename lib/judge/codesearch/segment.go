@@ -36,7 +36,10 @@ type entry struct {
 }
 
 // span is a passage in an index.
-type span struct{ file, from, to, decl, words uint32 }
+type span struct {
+	file, from, to, decl, words uint32
+	tests                       bool // a test beside what it tests
+}
 
 // assemble makes a segment from what the readers have read. spans are by file.
 func assemble(files []entry, spans [][]span, readers []*reader) *segment {
@@ -154,7 +157,7 @@ func (s *segment) encode() []byte {
 	for _, p := range s.spans {
 		num(uint64(p.from))
 		num(uint64(p.to - p.from))
-		num(uint64(p.decl))
+		num(uint64(p.decl)<<1 | uint64(later(p.tests)))
 		num(uint64(p.words))
 	}
 	num(uint64(len(s.ends)))
@@ -195,8 +198,9 @@ func decode(b []byte) (*segment, error) {
 	for i := range s.files {
 		for at := s.first[i]; at < s.first[i+1]; at++ {
 			from := uint32(d.num())
-			s.spans[at] = span{file: uint32(i), from: from, to: from + uint32(d.num()), decl: uint32(d.num()),
-				words: uint32(d.num())}
+			to, decl := from+uint32(d.num()), d.num()
+			s.spans[at] = span{file: uint32(i), from: from, to: to, decl: uint32(decl >> 1),
+				tests: decl&1 == 1, words: uint32(d.num())}
 			s.total += int64(s.spans[at].words)
 		}
 	}
