@@ -110,8 +110,8 @@ func charts(f *facts, from, now time.Time) []*Chart {
 		tallies[i] = tally(f.whole, s.from, s.to)
 	}
 	return []*Chart{
-		talked(f.talk, from), passing(tallies, steps, per), replying(tallies, steps, per),
-		perAnswer(tallies, steps, per), catches(f.whole, steps, per), lagging(f.talk, from),
+		talked(f.talk, from, now), passing(tallies, steps, per), replying(tallies, steps, per),
+		perAnswer(tallies, steps, per), catches(f.whole, steps, per), lagging(f.talk, from, now),
 	}
 }
 
@@ -124,8 +124,8 @@ func draw(c *plot.Chart, says string) *Chart {
 
 func whole(x float64) string { return thousands(int64(math.Round(x))) }
 
-// days returns the days of the talk, including those without messages.
-func days(t *history.Talk, from time.Time) (list []history.Day, names []string) {
+// days returns the days of the talk until now, including those without messages. A message can have any time.
+func days(t *history.Talk, from, now time.Time) (list []history.Day, names []string) {
 	if len(t.Days) == 0 {
 		return nil, nil
 	}
@@ -133,7 +133,7 @@ func days(t *history.Talk, from time.Time) (list []history.Day, names []string) 
 	for _, d := range t.Days {
 		by[d.Date] = d
 	}
-	last := t.Days[len(t.Days)-1].Date
+	last := min(t.Days[len(t.Days)-1].Date, now.UTC().Format(time.DateOnly))
 	for at := from.UTC(); at.Format(time.DateOnly) <= last; at = at.Add(day) {
 		list = append(list, by[at.Format(time.DateOnly)])
 		names = append(names, at.Format("2 Jan"))
@@ -141,8 +141,8 @@ func days(t *history.Talk, from time.Time) (list []history.Day, names []string) 
 	return list, names
 }
 
-func talked(t *history.Talk, from time.Time) *Chart {
-	list, names := days(t, from)
+func talked(t *history.Talk, from, now time.Time) *Chart {
+	list, names := days(t, from, now)
 	c := &plot.Chart{Title: "Messages by what the filter made of them", Steps: names,
 		Unit: whole, Whole: true}
 	asks, ambient, ack := make([]float64, len(list)), make([]float64, len(list)), make([]float64, len(list))
@@ -207,7 +207,7 @@ func perAnswer(tallies []Tally, steps []span, per string) *Chart {
 			s.Values[i] = t.Runs.CostUSD / float64(t.Answered)
 		}
 	}
-	says := fmt.Sprintf("All runs of a %s, those that led nowhere too, by the answers posted in it.", per)
+	says := fmt.Sprintf("Runs for questions in a %s, those that led nowhere too, by the answers posted in it. Canaries and runs by hand are left out.", per)
 	if unknown > 0 {
 		says += fmt.Sprintf(" At least: %s runs did not report their cost.", count(unknown))
 	}
@@ -241,8 +241,8 @@ func catches(l *history.Ledger, steps []span, per string) *Chart {
 		fmt.Sprintf("Each %s until the day named. None for weeks is a bad sign: tri-drill shows whether the validator works.", per))
 }
 
-func lagging(t *history.Talk, from time.Time) *Chart {
-	list, names := days(t, from)
+func lagging(t *history.Talk, from, now time.Time) *Chart {
+	list, names := days(t, from, now)
 	median := plot.Series{Name: "median", Values: make([]float64, len(list))}
 	tail := plot.Series{Name: "95 of 100", Values: make([]float64, len(list))}
 	for i, d := range list {

@@ -37,7 +37,7 @@ var families = []struct{ name, kind, help string }{
 	{"tri_task_oldest_seconds", "gauge", "Age of the oldest open item in a state."},
 	{"tri_posts_unfinished", "gauge", "Posts in the outbox by state; parked ones wait for a person."},
 	{"tri_log_bytes", "gauge", "Size of a log."},
-	{"tri_log_lines_total", "counter", "Messages received, and replies posted."},
+	{"tri_log_lines_total", "counter", "Messages received, and posts that ended."},
 	{"tri_budget_used", "gauge", "What is used today (UTC) of a limit."},
 	{"tri_budget_limit", "gauge", "A limit per day."},
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 
 	"tri/lib/base/durable"
@@ -315,6 +316,14 @@ func TestUnknownIsNotNothing(t *testing.T) {
 	}
 }
 
+// TestFarFuture: a message can have any time, and a chart ends today.
+func TestFarFuture(t *testing.T) {
+	talk := &history.Talk{Days: []history.Day{{Date: noon.Format(time.DateOnly)}, {Date: "9999-12-31"}}}
+	if list, names := days(talk, noon.Add(-day), noon); len(list) != 2 || len(names) != 2 {
+		t.Errorf("%d days", len(list))
+	}
+}
+
 // TestParts: a draft is prose and code by its fences, and nothing of either is lost.
 func TestParts(t *testing.T) {
 	for _, c := range []struct {
@@ -325,6 +334,9 @@ func TestParts(t *testing.T) {
 		{"Here:\n\na.go:1\n```go\n\tx := 1\n```\n\nAlso: b.go:2", []part{{false, "Here:\n\na.go:1"},
 			{true, "\tx := 1"}, {false, "Also: b.go:2"}}},
 		{"```\na\n```\n```\nb\n```", []part{{true, "a"}, {true, "b"}}},
+		{"Say:\n````\n```MaxRetries = 3``` in a.go\n````\nnot here", []part{{false, "Say:"},
+			{true, "```MaxRetries = 3``` in a.go"}, {false, "not here"}}},
+		{"```x = 3``` is it", []part{{false, "```x = 3``` is it"}}},
 		{"open\n```\nrest ``` in a line\n", []part{{false, "open"}, {true, "rest ``` in a line"}}},
 	} {
 		if got := parts(c.draft); !slices.Equal(got, c.want) {

@@ -250,19 +250,32 @@ type part struct {
 	Text string
 }
 
-// parts splits a draft at its fences. A fence that is never closed runs to the end.
+// parts splits a draft at its fences, lines that begin with three back quotes or more and have no others;
+// as many close one. A fence that is never closed runs to the end.
 func parts(draft string) []part {
 	var all []part
-	code := false
-	for _, piece := range strings.Split("\n"+draft, "\n```") {
-		if code {
-			_, piece, _ = strings.Cut(piece, "\n") // the language
+	var piece strings.Builder
+	ticks := 0 // of the open fence
+	end := func() {
+		if strings.TrimSpace(piece.String()) != "" {
+			all = append(all, part{ticks > 0, strings.Trim(piece.String(), "\n")})
 		}
-		if strings.TrimSpace(piece) != "" {
-			all = append(all, part{code, strings.Trim(piece, "\n")})
-		}
-		code = !code
+		piece.Reset()
 	}
+	for line := range strings.Lines(draft) {
+		rest := strings.TrimLeft(line, "`")
+		switch n := len(line) - len(rest); {
+		case ticks == 0 && n >= 3 && !strings.Contains(rest, "`"):
+			end()
+			ticks = n
+		case ticks > 0 && n >= ticks && strings.TrimSpace(rest) == "":
+			end()
+			ticks = 0
+		default:
+			piece.WriteString(line)
+		}
+	}
+	end()
 	return all
 }
 

@@ -266,11 +266,11 @@ func (l *List) Append(h *durable.Home, lines ...Line) error {
 	if err != nil {
 		return err
 	}
+	var buf bytes.Buffer
 	_, err = log.Append(func(int64) ([]byte, error) {
 		if err := l.fold(log.File()); err != nil {
 			return nil, err
 		}
-		var buf bytes.Buffer
 		enc := json.NewEncoder(&buf)
 		enc.SetEscapeHTML(false)
 		for _, line := range lines {
@@ -285,6 +285,9 @@ func (l *List) Append(h *durable.Home, lines ...Line) error {
 		}
 		return buf.Bytes(), nil
 	})
+	if err == nil {
+		l.off += int64(buf.Len())
+	}
 	return errors.Join(err, log.Close())
 }
 

@@ -103,6 +103,19 @@ func TestDue(t *testing.T) {
 	}
 }
 
+// TestMovedInOneBatch: what Append has applied is not applied again by the next Refresh.
+func TestMovedInOneBatch(t *testing.T) {
+	h := home(t)
+	l := add(t, h, Line{ID: "t-1", Kind: Add, Text: "call", Due: "2026-01-01T09:00:00Z"})
+	if err := l.Append(h, Line{ID: "t-1", Kind: Told},
+		Line{ID: "t-1", Kind: Add, Text: "call", Due: "2026-01-02T09:00:00Z"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Refresh(h); err != nil || l.Get("t-1").Told {
+		t.Errorf("told at its old time only: %+v, %v", l.Get("t-1"), err)
+	}
+}
+
 // TestMissed: a reminder that the platform refused, or that was never asked for, is missed until it is done;
 // one that was shown, or has just come due, is not.
 func TestMissed(t *testing.T) {

@@ -1,6 +1,7 @@
 package health
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -90,6 +91,11 @@ func TestBoxes(t *testing.T) {
 	put("r3", "STALLED")
 	want(t, p.look(), "box a", Warn, "doing nothing: r3")
 	if err := os.Symlink("/dev/zero", code+"/.agents/runs/r4"); err != nil {
+		t.Fatal(err)
+	}
+	want(t, p.look(), "box a", Warn, "doing nothing: r3")
+	if err := errors.Join(os.Mkdir(code+"/.agents/runs/pipe", 0o700),
+		syscall.Mkfifo(code+"/.agents/runs/pipe/state.json", 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	want(t, p.look(), "box a", Warn, "doing nothing: r3")

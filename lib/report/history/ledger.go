@@ -329,7 +329,7 @@ func (l *Ledger) reply(line []byte) error {
 	if err := json.Unmarshal(line, &r.Reply); err != nil {
 		return broken(RepliesLog, err)
 	}
-	if r.At = text.ParseTime(r.PostedAt); l.within(r.At) {
+	if r.At = text.ParseTime(r.PostedAt); l.within(r.At) && r.ValidatorVerdict != outbox.Notice {
 		r.Asked = l.asked[messageKey{r.Key, r.ReplyToMessageID}]
 		l.Replies = append(l.Replies, r)
 	}

@@ -84,7 +84,8 @@ func TestRead(t *testing.T) {
 	word(decision.Edit, "It is 4.", 7)
 	put(t, h, RepliesLog, m{"key": "k", "cycle": 1, "reply_to_message_id": "1", "posted_at": at(10),
 		"outcome": "posted"}, m{"key": "x", "cycle": 1, "reply_to_message_id": "9", "posted_at": at(11),
-		"outcome": "posted"})
+		"outcome": "posted"}, m{"key": "k", "cycle": 1, "reply_to_message_id": "1", "posted_at": at(12),
+		"outcome": "posted", "validator_verdict": "notice"})
 	put(t, h, SpendLog, m{"at": at(0), "kind": "reserve", "day": "2026-03-02", "run_id": "i-1",
 		"person": "ben"}, m{"at": at(1), "kind": "settle", "day": "2026-03-02", "run_id": "i-1"})
 
@@ -103,6 +104,9 @@ func TestRead(t *testing.T) {
 	if d := l.Drafts[0]; len(l.Drafts) != 1 || d.Word != decision.Edit || d.Distance != 7 ||
 		d.Asked.MessageID != "1" || !d.Decided.Equal(noon.Add(7*time.Minute)) {
 		t.Errorf("%+v", d)
+	}
+	if len(l.Replies) != 2 {
+		t.Errorf("%d answers: a notice is none", len(l.Replies))
 	}
 	wait, ok := l.Replies[0].Wait()
 	if _, unknown := l.Replies[1].Wait(); !ok || wait != 10*time.Minute || unknown {
