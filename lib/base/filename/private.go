@@ -22,6 +22,11 @@ var (
 	tests  = []string{"testdata", "test", "tests", "__tests__", "fixtures", "spec"}
 )
 
+// IsWritten reports whether a file is source code or text by its extension.
+func IsWritten(name string) bool {
+	return slices.Contains(written, path.Ext(strings.ToLower(name)))
+}
+
 // Private reports whether a file or folder is hidden from agents, by its path below the codebase: it
 // holds keys or passwords, or Steers. write says that the agent may change the codebase, and works on
 // the committed files.
@@ -33,7 +38,7 @@ func Private(file string, folder, write bool) bool {
 		return true
 	case folder:
 		return SecretFolder(name)
-	case !Secret(name), slices.Contains(written, ext), slices.Contains(shared, ext):
+	case !Secret(name), IsWritten(name), slices.Contains(shared, ext):
 		return false
 	case slices.Contains(personal, name), strings.HasPrefix(name, ".env."):
 		return true

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"tri/lib/base/filename"
 	"tri/lib/base/lazyregexp"
 	"tri/lib/base/text"
 	"tri/lib/record/draft"
@@ -97,8 +98,16 @@ var addresses = lazyregexp.New(`(?i)` + strings.Join([]string{
 	`\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?/[^\s<>"'` + "`" + `|)\]}]*`,
 }, "|"))
 
+// countries matches a host below a country's domain, or one in another script, with a path.
+var countries = lazyregexp.New(`(?i)(?:[\pL\pN-]{2,63}\.)+([a-z]{2}|[^\x00-\x7f]{2,})(?::\d+)?/[^\s<>"'` + "`" + `|)\]}]+`)
+
 func urls(text string) []string {
 	found := addresses.FindAllString(text, -1)
+	for _, m := range countries.FindAllStringSubmatch(text, -1) {
+		if !filename.IsWritten("x." + m[1]) { // a folder or a list of files
+			found = append(found, m[0])
+		}
+	}
 	for i, u := range found {
 		found[i] = strings.TrimRight(strings.TrimRight(u, ".,;:!?*_~"), "/")
 	}

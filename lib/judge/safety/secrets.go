@@ -110,10 +110,14 @@ func seen(r rune) rune {
 var passwords = []string{"pass", "pwd", "sandi", "contraseña", "senha", "mot de passe", "пароль", "密码", "口令",
 	"パスワード", "비밀번호"}
 
+// computed matches the beginning of a variable, a call or an index.
+var computed = lazyregexp.New(`^(?:[$*(\[]|(?:[a-z_]\w*|\w+(?:\.\w+)+|[A-Z_]+)[(\[])`)
+
 // isSecretValue judges the right-hand side of an assignment.
 func isSecretValue(key string, quoted bool, value string) bool {
 	value = strings.TrimRight(value, ".)]}>")
-	if strings.ContainsAny(value, "<>{}$*()[]") || strings.Contains(value, "...") || len(value) < 6 {
+	if strings.ContainsAny(value, "<>{}") || strings.Contains(value, "...") || len(value) < 6 ||
+		computed.MatchString(value) {
 		return false // a placeholder, a variable or a call
 	}
 	if slices.ContainsFunc(passwords, func(p string) bool { return strings.HasPrefix(key, p) }) {
