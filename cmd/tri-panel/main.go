@@ -71,21 +71,38 @@ text is never posted. NAME is a name, a word of the role, or an id.
 		command("judge", "[file ...]", "judge returns, patches, issues, findings and failures", judge,
 			cli.Strings("lens",
 				"ask the lens `NAME` about drafts instead of the participants' lenses; repeatable"),
-			cli.String("codebase",
-				"look up citations in `DIR` (default the first configured codebase, else here)"),
-			cli.Bool("again", "discuss a subject again"),
+			codebase, cli.Bool("again", "discuss a subject again"),
 			cli.String("rejects", "append refused records to `FILE`")),
+		command("watch", "", "judge what panel.triggers finds on the forge, and offer what follows",
+			func(c *cli.Call, k *panel.Keeper) error {
+				j, err := open(c, k)
+				if err != nil {
+					return err
+				}
+				return k.Watch(c.Context, j, c.Bool("once"))
+			}, codebase, cli.Bool("once", "look once")),
 		command("offer", "", "offer the changes that discussions of issues propose for approval",
 			func(_ *cli.Call, k *panel.Keeper) error { return k.Offer() }),
 	},
 }
 
-func judge(c *cli.Call, k *panel.Keeper) error {
+var codebase = cli.String("codebase",
+	"look up citations in `DIR` (default the first configured codebase, else here)")
+
+func open(c *cli.Call, k *panel.Keeper) (*panel.Judge, error) {
 	j, err := panel.Open(k.Home, k.Config, c.String("codebase"), all.Supervised)
+	if err == nil {
+		j.Out, j.Say = c.Out, c.Say
+	}
+	return j, err
+}
+
+func judge(c *cli.Call, k *panel.Keeper) error {
+	j, err := open(c, k)
 	if err != nil {
 		return err
 	}
-	j.Lenses, j.Again, j.Out, j.Say = c.Strings("lens"), c.Bool("again"), c.Out, c.Say
+	j.Lenses, j.Again = c.Strings("lens"), c.Bool("again")
 	return j.Each(c.Context, stream.Input{Files: c.Args, Stdin: c.In, After: -1,
 		Rejects: c.String("rejects"), Say: c.Say})
 }
@@ -94,7 +111,8 @@ func command(name, args, usage string, do func(*cli.Call, *panel.Keeper) error,
 	flags ...cli.Flag) cli.Program {
 	flags = append(flags,
 		cli.Home("store personas in"), cli.Config())
-	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Run: func(c *cli.Call) error {
+	p := cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Stays: name == "watch"}
+	p.Run = func(c *cli.Call) error {
 		home, cfg, err := config.Home(durable.MakeHome, c.String("home"), c.String("config"))
 		if err != nil {
 			return err
@@ -106,7 +124,8 @@ func command(name, args, usage string, do func(*cli.Call, *panel.Keeper) error,
 		}
 		return do(c, &panel.Keeper{Home: home, Config: cfg, Secrets: secrets, In: c.In, Out: c.Out,
 			JSON: c.Bool("json"), Say: c.Say, Now: time.Now})
-	}}
+	}
+	return p
 }
 
 // read returns the content of the file named.

@@ -181,7 +181,7 @@ func (r *Room) parts(ctx context.Context, s Subject, p *persona.Persona) []promp
 	if s.Trigger == persona.Draft || s.Codebase == "" {
 		return parts
 	}
-	if plan := roadmap.For(s.Codebase, p.Role); plan != "" {
+	if plan := roadmap.For(r.Home, s.Codebase, p.Role); plan != "" {
 		parts = append(parts, prompt.Quote("roadmap", plan))
 	}
 	known, err := r.memory(ctx, s)

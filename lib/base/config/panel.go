@@ -6,16 +6,24 @@ type Panel struct {
 	Rounds        int    `yaml:"rounds"`        // default 2
 	Contributions int    `yaml:"contributions"` // with the lead's rulings, of which one is kept; default 6
 	PerRound      int    `yaml:"per_round"`     // default 3
+	// Triggers are what tri-panel watch judges on the forge: issue_review, build_failure, pr_review. None by
+	// default.
+	Triggers []string `yaml:"triggers"`
+	EveryMin float64  `yaml:"every_min"` // minutes between two looks; default 15
+	Most     int      `yaml:"most"`      // subjects of one look; default 3
 }
 
 func (p *Panel) fill() {
 	for _, set := range []struct {
 		at    *int
 		value int
-	}{{&p.Rounds, 2}, {&p.Contributions, 6}, {&p.PerRound, 3}} {
+	}{{&p.Rounds, 2}, {&p.Contributions, 6}, {&p.PerRound, 3}, {&p.Most, 3}} {
 		if *set.at == 0 {
 			*set.at = set.value
 		}
+	}
+	if p.EveryMin == 0 {
+		p.EveryMin = 15
 	}
 }
 

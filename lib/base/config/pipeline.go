@@ -11,7 +11,7 @@ import (
 // Stage is one long-running program of the pipeline: it runs in the home, and is restarted when it
 // exits.
 type Stage struct {
-	// watch, thread, turn, classify, dispatch, reply, chat, web, nats; or a team's own
+	// watch, thread, turn, classify, dispatch, reply, chat, web, panel, nats; or a team's own
 	Name    string   `yaml:"name"`
 	Command []string `yaml:"command"` // replaces the built-in command; required for a team's own stage
 	Off     *bool    `yaml:"off"`     // it is not run
@@ -72,6 +72,8 @@ func (c *Config) Stages(home string) []Stage {
 	add(Stage{Name: "chat", Lock: "locks/chat", Command: cmd([]string{"tri-approve", "chat"}, own, with)},
 		c.Gate.Chat.ChatID != "")
 	add(Stage{Name: "web", Lock: "locks/web", Command: cmd([]string{"tri-approve", "web"}, own, with)}, false)
+	add(Stage{Name: "panel", Lock: "locks/panel", Command: cmd([]string{"tri-panel", "watch"}, own, with)},
+		len(c.Panel.Triggers) > 0)
 	add(Stage{Name: "nats", Command: cmd([]string{"tri-nats", "pub"}, own, []string{"all"})}, c.Nats.URL != "")
 	for _, p := range c.Pipeline {
 		if !slices.Contains(builtins, p.Name) && (p.Off == nil || !*p.Off) {
@@ -91,7 +93,8 @@ func (c *Config) hasStage(stage string) bool {
 	return slices.ContainsFunc(c.Pipeline, func(p Stage) bool { return p.Name == stage })
 }
 
-var builtins = []string{"watch", "thread", "turn", "classify", "dispatch", "reply", "chat", "web", "nats"}
+var builtins = []string{"watch", "thread", "turn", "classify", "dispatch", "reply", "chat", "web", "panel",
+	"nats"}
 
 var stageName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,30}$`)
 

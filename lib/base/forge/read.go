@@ -233,3 +233,58 @@ func (c *Client) issues(ctx context.Context, q url.Values, pages int) (all []Iss
 	}
 	return all, nil
 }
+
+// OpenPulls returns the newest open pull requests, at most a page.
+func (c *Client) OpenPulls(ctx context.Context) (all []Issue, err error) {
+	path, q := "/pulls", url.Values{"state": {"open"}, "per_page": {strconv.Itoa(pageSize)}}
+	if c.Kind == GitLab {
+		path = "/merge_requests"
+		q.Set("state", "opened")
+	}
+	var got []struct {
+		Number      int    `json:"number"`
+		IID         int    `json:"iid"`
+		Title       string `json:"title"`
+		Body        string `json:"body"`
+		Description string `json:"description"`
+	}
+	err = c.api.Read(ctx, httpapi.Request{Method: "GET", Path: c.forge.branch().Path + path, Query: q}, &got)
+	for _, g := range got {
+		all = append(all, Issue{Number: g.Number + g.IID, Title: g.Title, Body: g.Body + g.Description})
+	}
+	return all, c.explain(err)
+}
+
+// Diff returns the changes of a pull request as a patch: of GitHub and GitLab without what they leave out,
+// such as large files.
+func (c *Client) Diff(ctx context.Context, number int) (string, error) {
+	get := func(path string, out any) error {
+		return c.explain(c.api.Read(ctx, httpapi.Request{Method: "GET", Path: c.forge.branch().Path + path,
+			Query: url.Values{"per_page": {"100"}}}, out))
+	}
+	var raw []byte
+	if c.Kind == Gitea {
+		err := get(fmt.Sprintf("/pulls/%d.diff", number), &raw)
+		return string(raw), err
+	}
+	var files []struct {
+		Name     string `json:"filename"` // GitHub
+		Previous string `json:"previous_filename"`
+		Patch    string `json:"patch"`
+		New      string `json:"new_path"` // GitLab
+		Old      string `json:"old_path"`
+		Diff     string `json:"diff"`
+	}
+	path := fmt.Sprintf("/pulls/%d/files", number)
+	if c.Kind == GitLab {
+		path = fmt.Sprintf("/merge_requests/%d/diffs", number)
+	}
+	err := get(path, &files)
+	var b strings.Builder
+	for _, f := range files {
+		name := f.Name + f.New
+		fmt.Fprintf(&b, "--- a/%s\n+++ b/%s\n%s\n", cmp.Or(f.Previous+f.Old, name), name,
+			strings.TrimSuffix(f.Patch+f.Diff, "\n"))
+	}
+	return b.String(), err
+}

@@ -155,3 +155,27 @@ func TestIssues(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 }
+
+// TestPulls: open pull requests, and the changes of one as a patch.
+func TestPulls(t *testing.T) {
+	for kind, body := range map[string]map[string]string{
+		GitHub: {"/pulls": `[{"number":7,"title":"t","body":"b"}]`, "/pulls/7/files": `[{"filename":"a.go",
+			"previous_filename":"b.go","patch":"@@ -1 +1 @@\n-x\n+y"},{"filename":"big.bin"}]`},
+		GitLab: {"/merge_requests": `[{"iid":7,"title":"t","description":"b"}]`,
+			"/merge_requests/7/diffs": `[{"old_path":"b.go","new_path":"a.go","diff":"@@ -1 +1 @@\n-x\n+y\n"},
+			{"old_path":"big.bin","new_path":"big.bin","diff":""}]`},
+		Gitea: {"/pulls": `[{"number":7,"title":"t","body":"b"}]`,
+			"/pulls/7.diff": "--- a/b.go\n+++ b/a.go\n@@ -1 +1 @@\n-x\n+y\n--- a/big.bin\n+++ b/big.bin\n\n"},
+	} {
+		_, client := reading(t, kind, body)
+		all, err := client.OpenPulls(t.Context())
+		if want := []Issue{{Number: 7, Title: "t", Body: "b"}}; err != nil || !reflect.DeepEqual(all, want) {
+			t.Errorf("%s: %+v, %v", kind, all, err)
+		}
+		patch, err := client.Diff(t.Context(), 7)
+		want := "--- a/b.go\n+++ b/a.go\n@@ -1 +1 @@\n-x\n+y\n--- a/big.bin\n+++ b/big.bin\n\n"
+		if err != nil || patch != want {
+			t.Errorf("%s: %q, %v", kind, patch, err)
+		}
+	}
+}

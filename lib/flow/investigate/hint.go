@@ -35,10 +35,23 @@ func (i *Investigator) searched(ctx context.Context, codebase, question string) 
 	if h, ok := commits(ctx, codebase, found); ok {
 		hints = append(hints, h)
 	}
-	if plan := roadmap.For(codebase, ""); plan != "" {
-		hints = append(hints, Hint{Source: "what ROADMAP.md has pending, which is not done", Text: plan})
+	if plan := i.plan(codebase); plan != "" {
+		hints = append(hints, Hint{Source: "what the roadmap has pending, which is not done", Text: plan})
 	}
 	return hints
+}
+
+// plan returns what is pending in a codebase's ROADMAP.md and in the milestones that the home has of it.
+func (i *Investigator) plan(codebase string) string {
+	if info, err := os.Stat(i.Home); err != nil || !info.IsDir() {
+		return roadmap.For(nil, codebase, "")
+	}
+	home, err := durable.Open(i.Home)
+	if err != nil {
+		return roadmap.For(nil, codebase, "")
+	}
+	defer home.Close()
+	return roadmap.For(home, codebase, "")
 }
 
 // Bounds on the commits listed for a search.

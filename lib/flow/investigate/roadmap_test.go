@@ -1,11 +1,16 @@
 package investigate
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"tri/lib/base/durable"
+	"tri/lib/base/forge"
+	"tri/lib/judge/roadmap"
 )
 
 // TestRoadmap: an investigation is shown the summary of a roadmap, within its bound, and nothing without one.
@@ -15,9 +20,14 @@ func TestRoadmap(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a.go"), code, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	home, err := durable.MakeHome(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer home.Close()
 	plan := func() string {
-		for _, h := range (&Investigator{Search: true}).searched(t.Context(), dir, "what is Limit?") {
-			if strings.Contains(h.Source, "ROADMAP.md") {
+		for _, h := range (&Investigator{Search: true, Home: home.Dir()}).searched(t.Context(), dir, "what is Limit?") {
+			if strings.Contains(h.Source, "roadmap") {
 				return h.Text
 			}
 		}
@@ -32,5 +42,12 @@ func TestRoadmap(t *testing.T) {
 	}
 	if got := plan(); !strings.Contains(got, "roadwork") || utf8.RuneCountInString(got) > 600 {
 		t.Errorf("%d characters: %q", utf8.RuneCountInString(got), got)
+	}
+	if err := errors.Join(os.Remove(filepath.Join(dir, "ROADMAP.md")),
+		roadmap.Keep(home, dir, []forge.Issue{{Number: 4, Title: "faster", Milestone: "v1"}})); err != nil {
+		t.Fatal(err)
+	}
+	if got := plan(); got != "0 of 1 done\n- Milestone v1: #4 faster" {
+		t.Errorf("%q", got)
 	}
 }

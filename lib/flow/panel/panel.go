@@ -4,6 +4,7 @@ package panel
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -108,6 +109,7 @@ type record struct {
 	Key   string           `json:"key"`
 	Patch *string          `json:"patch"`
 	Base  string           `json:"base"`
+	Pull  string           `json:"pull"` // the pull request of the patch, as project#number
 	Task  string           `json:"task"` // of the patch
 	Issue *struct {
 		Forge  string `json:"forge"`
@@ -152,7 +154,7 @@ func (j *Judge) subject(line []byte) (lens.Subject, error) {
 		one(persona.Draft, r.Key, "return", string(b))
 		s.Words, s.Drill = ret.DraftReply, ret.Drill
 	case r.Patch != nil:
-		one(persona.PRReview, r.Base, "patch", *r.Patch)
+		one(persona.PRReview, cmp.Or(r.Pull, r.Base), "patch", *r.Patch)
 		if r.Task != "" {
 			s.Parts = append(s.Parts, prompt.Quote("task", r.Task))
 		}

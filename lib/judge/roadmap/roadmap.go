@@ -1,12 +1,20 @@
-// Package roadmap reads a codebase's ROADMAP.md: what of each section is done, and what is pending.
+// Package roadmap reads a codebase's ROADMAP.md, and the milestones of its forge: what of each section is
+// done, and what is pending.
 package roadmap
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"tri/lib/base/durable"
+	"tri/lib/base/forge"
 	"tri/lib/base/lazyregexp"
 	"tri/lib/base/text"
 	"tri/lib/judge/codebase"
@@ -117,20 +125,52 @@ func Leads(role string) bool {
 	return false
 }
 
-// For returns what a role is shown of the roadmap of a codebase; "" if it has none that can be read.
-func For(dir, role string) string {
-	tree, err := codebase.Open(dir, nil, false)
-	if err != nil {
-		return ""
+// For returns what a role is shown of the roadmap of a codebase: its file, and the milestones that Keep has
+// kept. "" if there is nothing that can be read. h may be nil.
+func For(h *durable.Home, dir, role string) string {
+	var all []Section
+	if tree, err := codebase.Open(dir, nil, false); err == nil {
+		defer tree.Close()
+		if b, err := tree.ReadFile(Name); err == nil {
+			all = parse(string(b))
+		}
 	}
-	defer tree.Close()
-	b, err := tree.ReadFile(Name)
-	if err != nil {
-		return ""
+	if h != nil {
+		if b, err := h.ReadFile(kept(dir)); err == nil {
+			all = append(all, parse(string(b))...)
+		}
 	}
-	all := parse(string(b))
 	if Leads(role) {
 		return digest(all)
 	}
 	return summary(all)
+}
+
+// kept returns the file of a home that has the milestones of a codebase.
+func kept(dir string) string {
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
+	sum := sha256.Sum256([]byte(dir))
+	return "roadmaps/" + hex.EncodeToString(sum[:8]) + ".md"
+}
+
+// Keep writes the milestones of a codebase's forge, sorted by milestone, as a file like Name.
+func Keep(h *durable.Home, dir string, plan []forge.Issue) error {
+	var b strings.Builder
+	last := ""
+	for _, i := range plan {
+		if i.Milestone != last {
+			last = i.Milestone
+			due, _, _ := strings.Cut(i.Due, "T")
+			fmt.Fprintf(&b, "\n## Milestone %s\n", text.Line(strings.TrimSuffix(last+", due "+due, ", due "), maxTitle))
+		}
+		fmt.Fprintf(&b, "- [%s] #%d %s\n", map[bool]string{true: "x", false: " "}[i.Closed], i.Number,
+			text.Line(i.Title, maxTitle))
+	}
+	old, err := h.ReadFile(kept(dir))
+	if err == nil && string(old) == b.String() || errors.Is(err, fs.ErrNotExist) && b.Len() == 0 {
+		return nil
+	}
+	return h.Replace(kept(dir), []byte(b.String()))
 }
