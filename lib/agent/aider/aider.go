@@ -13,7 +13,6 @@
 package aider
 
 import (
-	"context"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -39,7 +38,7 @@ var always = []string{
 const unseen = ".env*\n*.pem\n*.key\nid_rsa*\n.netrc\n.git/\n"
 
 // Client runs the program. It is safe for concurrent use.
-type Client struct{ program program.Program }
+type Client struct{ program.Client }
 
 var (
 	_ agent.Agent = (*Client)(nil)
@@ -59,15 +58,9 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 		{Key: "ANTHROPIC_API_KEY", Header: program.XAPIKey, Base: "ANTHROPIC_API_BASE",
 			Usual: "https://api.anthropic.com"},
 	}
-	return &Client{p}, nil
-}
-
-// Ability returns what the program supports.
-func (c *Client) Ability() agent.Ability { return agent.Ability{Writes: true, Cost: true} }
-
-// Run runs the program in the codebase.
-func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
-	return c.program.Run(ctx, t, c.call)
+	c := &Client{program.Client{Program: p, Can: agent.Ability{Writes: true, Cost: true}}}
+	c.Start = c.call
+	return c, nil
 }
 
 func (c *Client) call(t program.Turn) (program.Call, error) {
@@ -89,16 +82,16 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 	if !t.Task.Write {
 		call.Args = append(call.Args, "--chat-mode", "ask", "--dry-run")
 	}
-	if c.program.Model != "" {
-		call.Args = append(call.Args, "--model", c.program.Model)
+	if c.Model != "" {
+		call.Args = append(call.Args, "--model", c.Model)
 	}
 	return call, nil
 }
 
 // reach returns the endpoints of the models whose keys it usually takes.
 func (c *Client) reach() []string {
-	return append(c.program.Endpoint("https://api.openai.com", "OPENAI_API_BASE"),
-		c.program.Endpoint("https://api.anthropic.com", "ANTHROPIC_API_BASE")...)
+	return append(c.Endpoint("https://api.openai.com", "OPENAI_API_BASE"),
+		c.Endpoint("https://api.anthropic.com", "ANTHROPIC_API_BASE")...)
 }
 
 var (

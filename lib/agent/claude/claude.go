@@ -15,7 +15,6 @@
 package claude
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,7 +43,7 @@ var private = []string{"**/.env", "**/.env.*", "**/*.pem", "**/*.key", "**/id_rs
 	"**/.git/**"}
 
 // Client runs the program. It is safe for concurrent use.
-type Client struct{ program program.Program }
+type Client struct{ program.Client }
 
 var (
 	_ agent.Agent = (*Client)(nil)
@@ -67,20 +66,12 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 		Usual: "https://api.anthropic.com"},
 		{Key: "ANTHROPIC_AUTH_TOKEN", Header: program.Bearer, Base: "ANTHROPIC_BASE_URL",
 			Usual: "https://api.anthropic.com"}}
-	return &Client{p}, nil
-}
-
-// Ability returns what the program supports.
-func (c *Client) Ability() agent.Ability {
-	return agent.Ability{
+	c := &Client{program.Client{Program: p, Can: agent.Ability{
 		Resumes: true, Commands: true, Writes: true, Servers: true, Cost: true, Narrows: true,
 		Steers: agent.Next, Forks: true,
-	}
-}
-
-// Run runs the program in the codebase.
-func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
-	return c.program.Run(ctx, t, c.call)
+	}}}
+	c.Start = c.call
+	return c, nil
 }
 
 // call returns the command line of a turn. Nothing from a chat is in it.
@@ -88,7 +79,7 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 	messages := &program.Messages{Variables: "ANTHROPIC_API_KEY", Whole: !t.Again}
 	call := program.Call{
 		Set: set, Line: messages.Line,
-		Reach: c.program.Endpoint("https://api.anthropic.com", "ANTHROPIC_BASE_URL"),
+		Reach: c.Endpoint("https://api.anthropic.com", "ANTHROPIC_BASE_URL"),
 	}
 	var input []string
 	if t.Task.Words != nil {
@@ -106,10 +97,10 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 	if schema := plain(t.Task.Schema); schema != "" {
 		call.Args = append(call.Args, "--json-schema", schema)
 	}
-	if c.program.Model != "" {
-		call.Args = append(call.Args, "--model", c.program.Model)
+	if c.Model != "" {
+		call.Args = append(call.Args, "--model", c.Model)
 	}
-	if most := c.program.MaxCost(t); most > 0 {
+	if most := c.MaxCost(t); most > 0 {
 		call.Args = append(call.Args, "--max-budget-usd", strconv.FormatFloat(most, 'f', -1, 64))
 	}
 	if t.Task.MaxTurns > 0 {

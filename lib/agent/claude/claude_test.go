@@ -16,7 +16,7 @@ import (
 )
 
 var newClient = agenttest.Maker(New, func(c *Client) (linger, grace *time.Duration) {
-	return &c.program.Linger, &c.program.Grace
+	return &c.Linger, &c.Grace
 })
 
 func TestConformance(t *testing.T) {

@@ -12,7 +12,6 @@
 package cline
 
 import (
-	"context"
 	"encoding/json"
 	"io"
 	"os"
@@ -24,7 +23,7 @@ import (
 )
 
 // Client runs the program. It is safe for concurrent use.
-type Client struct{ program program.Program }
+type Client struct{ program.Client }
 
 var (
 	_ agent.Agent = (*Client)(nil)
@@ -39,17 +38,9 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 		return nil, err
 	}
 	p.Forgets, p.Servers, p.LoginAt = true, true, ".cline/data/settings/providers.json"
-	return &Client{p}, nil
-}
-
-// Ability returns what the program supports.
-func (c *Client) Ability() agent.Ability {
-	return agent.Ability{Writes: true, Servers: true, Cost: true}
-}
-
-// Run runs the program in the codebase.
-func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
-	return c.program.Run(ctx, t, c.call)
+	c := &Client{program.Client{Program: p, Can: agent.Ability{Writes: true, Servers: true, Cost: true}}}
+	c.Start = c.call
+	return c, nil
 }
 
 // told is the argument that makes it read standard input.
@@ -84,8 +75,8 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 	if provider != "" {
 		call.Args = append(call.Args, "--provider", provider)
 	}
-	if c.program.Model != "" {
-		call.Args = append(call.Args, "--model", c.program.Model)
+	if c.Model != "" {
+		call.Args = append(call.Args, "--model", c.Model)
 	}
 	call.Args = append(call.Args, told)
 	return call, nil
@@ -108,7 +99,7 @@ func (c *Client) provider() (name string, reach []string) {
 			} `json:"settings"`
 		} `json:"providers"`
 	}
-	text, err := os.ReadFile(c.program.Login())
+	text, err := os.ReadFile(c.Login())
 	if err != nil || json.Unmarshal(text, &login) != nil || !program.ValidID(login.Last) {
 		return "", agent.Endpoint(endpoints["cline"])
 	}

@@ -14,7 +14,6 @@
 package codex
 
 import (
-	"context"
 	"encoding/json"
 	"path/filepath"
 	"regexp"
@@ -31,7 +30,7 @@ import (
 const endpoint = "https://api.openai.com/v1"
 
 // Client runs the program. It is safe for concurrent use.
-type Client struct{ program program.Program }
+type Client struct{ program.Client }
 
 var (
 	_ agent.Agent = (*Client)(nil)
@@ -48,26 +47,19 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 	p.Baptizes, p.Servers, p.Since, p.LoginAt = true, true, program.TokensSince, ".codex/auth.json"
 	p.Models = []program.Model{{Key: "OPENAI_API_KEY", Header: program.Bearer, Base: "OPENAI_BASE_URL",
 		Usual: endpoint}}
-	return &Client{p}, nil
-}
-
-// Ability returns what the program supports.
-func (c *Client) Ability() agent.Ability {
-	return agent.Ability{Resumes: true, Forks: true, Steers: agent.Cut, Writes: true, Servers: true}
-}
-
-// Run runs the program in the codebase.
-func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
-	return c.program.Run(ctx, t, c.call)
+	c := &Client{program.Client{Program: p}}
+	c.Can = agent.Ability{Resumes: true, Forks: true, Steers: agent.Cut, Writes: true, Servers: true}
+	c.Start = c.call
+	return c, nil
 }
 
 func (c *Client) call(t program.Turn) (program.Call, error) {
 	call := program.Call{
 		Set: []string{"CODEX_HOME=" + filepath.Join(t.Home, ".codex"),
 			"TMPDIR=" + filepath.Join(t.Home, "tmp")},
-		Reach: c.program.Endpoint(endpoint, "OPENAI_BASE_URL"), Line: line, Exit: exit,
+		Reach: c.Endpoint(endpoint, "OPENAI_BASE_URL"), Line: line, Exit: exit,
 	}
-	if c.program.Login() != "" {
+	if c.Login() != "" {
 		call.Reach = append(call.Reach, "chatgpt.com:443", "auth.openai.com:443")
 	}
 	if err := t.Folders(".codex", "tmp"); err != nil {
@@ -109,10 +101,10 @@ func (c *Client) settings(t program.Turn) []setting {
 		{"sandbox_mode", c.mode(t.Task.Write)}, {"approval_policy", "never"}, {"web_search", "disabled"},
 		{"check_for_update_on_startup", false}, {"analytics.enabled", false},
 	}
-	if c.program.Model != "" {
-		all = append(all, setting{"model", c.program.Model})
+	if c.Model != "" {
+		all = append(all, setting{"model", c.Model})
 	}
-	if c.program.Login() == "" {
+	if c.Login() == "" {
 		base := t.Base("OPENAI_BASE_URL")
 		if base == "" {
 			base = endpoint
@@ -134,7 +126,7 @@ func (c *Client) settings(t program.Turn) []setting {
 // mode returns the setting of the program's own sandbox: off in ours.
 func (c *Client) mode(write bool) string {
 	switch {
-	case c.program.Walled():
+	case c.Walled():
 		return "danger-full-access"
 	case write:
 		return "workspace-write"

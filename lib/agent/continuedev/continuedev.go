@@ -14,7 +14,6 @@
 package continuedev
 
 import (
-	"context"
 	"encoding/json"
 	"io"
 	"os"
@@ -43,7 +42,7 @@ const (
 )
 
 // Client runs the program. It is safe for concurrent use.
-type Client struct{ program program.Program }
+type Client struct{ program.Client }
 
 var (
 	_ agent.Agent = (*Client)(nil)
@@ -62,17 +61,9 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 		Usual: "https://api.openai.com/v1"},
 		{Key: "ANTHROPIC_API_KEY", Header: program.XAPIKey, Base: "ANTHROPIC_BASE_URL",
 			Usual: "https://api.anthropic.com/v1"}}
-	return &Client{p}, nil
-}
-
-// Ability returns what the program supports.
-func (c *Client) Ability() agent.Ability {
-	return agent.Ability{Resumes: true, Writes: true, Servers: true, Narrows: true}
-}
-
-// Run runs the program in the codebase.
-func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
-	return c.program.Run(ctx, t, c.call)
+	c := &Client{program.Client{Program: p, Can: agent.Ability{Resumes: true, Writes: true, Servers: true, Narrows: true}}}
+	c.Start = c.call
+	return c, nil
 }
 
 func (c *Client) call(t program.Turn) (program.Call, error) {
@@ -116,7 +107,7 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 // model returns the one model of its configuration, and its endpoint.
 func (c *Client) model(t program.Turn) (map[string]any, []string) {
 	provider, key, base, usual := "openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", "https://api.openai.com/v1"
-	name := c.program.Model
+	name := c.Model
 	if strings.HasPrefix(name, "claude") {
 		provider, key, base, usual = "anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL",
 			"https://api.anthropic.com/v1"
@@ -132,7 +123,7 @@ func (c *Client) model(t program.Turn) (map[string]any, []string) {
 		"name": name, "provider": provider, "model": name, "apiBase": at,
 		"apiKey": "${{ secrets." + key + " }}",
 		"roles":  []string{"chat", "edit", "apply"},
-	}, c.program.Endpoint(usual, base)
+	}, c.Endpoint(usual, base)
 }
 
 // allowed returns the only tools that it may use.

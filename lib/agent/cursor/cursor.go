@@ -13,7 +13,6 @@
 package cursor
 
 import (
-	"context"
 	"encoding/json"
 	"regexp"
 	"strings"
@@ -26,7 +25,7 @@ import (
 )
 
 // Client runs the program. It is safe for concurrent use.
-type Client struct{ program program.Program }
+type Client struct{ program.Client }
 
 var (
 	_ agent.Agent = (*Client)(nil)
@@ -40,17 +39,9 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 		return nil, err
 	}
 	p.Baptizes, p.Servers, p.Obeys = true, true, []string{".cursor"}
-	return &Client{p}, nil
-}
-
-// Ability returns what the program supports.
-func (c *Client) Ability() agent.Ability {
-	return agent.Ability{Resumes: true, Writes: true, Servers: true}
-}
-
-// Run runs the program in the codebase.
-func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
-	return c.program.Run(ctx, t, c.call)
+	c := &Client{program.Client{Program: p, Can: agent.Ability{Resumes: true, Writes: true, Servers: true}}}
+	c.Start = c.call
+	return c, nil
 }
 
 func (c *Client) call(t program.Turn) (program.Call, error) {
@@ -86,8 +77,8 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 	} else {
 		call.Args = append(call.Args, "--mode", "ask")
 	}
-	if c.program.Model != "" {
-		call.Args = append(call.Args, "--model", c.program.Model)
+	if c.Model != "" {
+		call.Args = append(call.Args, "--model", c.Model)
 	}
 	if t.Again {
 		call.Args = append(call.Args, "--resume", t.Session)

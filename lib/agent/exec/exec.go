@@ -3,8 +3,6 @@
 package exec
 
 import (
-	"context"
-
 	"tri/lib/agent"
 	"tri/lib/agent/proc"
 	"tri/lib/agent/program"
@@ -14,8 +12,9 @@ import (
 // MaxReturn limits the output of a program, in bytes.
 const MaxReturn = 1 << 20
 
-// Client runs one program. It is safe for concurrent use.
-type Client struct{ program program.Program }
+// Client runs one program. A value that fails the task's check is sent back once: since the program has
+// no session, it is run again with its value and the faults appended to the prompt.
+type Client struct{ program.Client }
 
 var (
 	_ agent.Agent = (*Client)(nil)
@@ -30,19 +29,13 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 	}
 	p.Forgets, p.Tools = true, nil
 	p.UseModels()
-	return &Client{p}, nil
-}
-
-// Ability returns what the program supports: it takes no permissions, so it may change files
-// wherever the sandbox allows.
-func (c *Client) Ability() agent.Ability { return agent.Ability{Writes: true} }
-
-// Run runs the program in the codebase. A value that fails t.Check is sent back once: since the
-// program has no session, it is run again with its value and the faults appended to the prompt.
-func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
-	return c.program.Run(ctx, t, func(program.Turn) (program.Call, error) {
+	c := &Client{program.Client{Program: p}}
+	// It takes no permissions, so it may change files wherever the sandbox allows.
+	c.Can = agent.Ability{Writes: true}
+	c.Start = func(program.Turn) (program.Call, error) {
 		return program.Call{MaxOutput: MaxReturn, Line: line, Exit: end}, nil
-	})
+	}
+	return c, nil
 }
 
 func line(line []byte, s *program.Seen) { s.Add(string(line) + "\n") }

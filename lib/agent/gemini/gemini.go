@@ -10,7 +10,6 @@
 package gemini
 
 import (
-	"context"
 	"encoding/json"
 	"strings"
 
@@ -29,7 +28,7 @@ var tools = map[string][]string{
 }
 
 // Client runs the program. It is safe for concurrent use.
-type Client struct{ program program.Program }
+type Client struct{ program.Client }
 
 var (
 	_ agent.Agent = (*Client)(nil)
@@ -46,26 +45,19 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 	p.Servers, p.LoginAt, p.Obeys = true, ".gemini/oauth_creds.json", []string{".gemini"}
 	p.Models = []program.Model{{Key: "GEMINI_API_KEY", Header: program.GoogleKey,
 		Base: "GOOGLE_GEMINI_BASE_URL", Usual: "https://generativelanguage.googleapis.com"}}
-	return &Client{p}, nil
-}
-
-// Ability returns what the program supports.
-func (c *Client) Ability() agent.Ability {
-	return agent.Ability{Resumes: true, Forks: true, Writes: true, Servers: true, Narrows: true}
-}
-
-// Run runs the program in the codebase.
-func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
-	return c.program.Run(ctx, t, c.call)
+	c := &Client{program.Client{Program: p}}
+	c.Can = agent.Ability{Resumes: true, Forks: true, Writes: true, Servers: true, Narrows: true}
+	c.Start = c.call
+	return c, nil
 }
 
 func (c *Client) call(t program.Turn) (program.Call, error) {
 	call := program.Call{
-		Reach: c.program.Endpoint("https://generativelanguage.googleapis.com", "GOOGLE_GEMINI_BASE_URL"),
+		Reach: c.Endpoint("https://generativelanguage.googleapis.com", "GOOGLE_GEMINI_BASE_URL"),
 		Set:   []string{"GEMINI_CLI_NO_RELAUNCH=true", "NO_COLOR=1"},
 		Line:  line, Exit: exit,
 	}
-	if c.program.Login() != "" {
+	if c.Login() != "" {
 		call.Reach = append(call.Reach, "cloudcode-pa.googleapis.com:443", "oauth2.googleapis.com:443")
 	}
 	text, err := json.Marshal(c.settings(t))
@@ -80,8 +72,8 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 	if t.Task.Write {
 		call.Args[len(call.Args)-1] = "auto_edit"
 	}
-	if c.program.Model != "" {
-		call.Args = append(call.Args, "--model", c.program.Model)
+	if c.Model != "" {
+		call.Args = append(call.Args, "--model", c.Model)
 	}
 	call.Args = append(call.Args, t.Named()...)
 	return call, nil
@@ -90,7 +82,7 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 // settings returns the user settings.
 func (c *Client) settings(t program.Turn) map[string]any {
 	auth := "gemini-api-key"
-	if c.program.Login() != "" {
+	if c.Login() != "" {
 		auth = "oauth-personal"
 	}
 	var named []string

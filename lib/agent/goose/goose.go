@@ -13,7 +13,6 @@
 package goose
 
 import (
-	"context"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -28,7 +27,7 @@ var set = []string{"GOOSE_MODE=auto", "GOOSE_DISABLE_KEYRING=1", "GOOSE_TELEMETR
 	"NO_COLOR=1"}
 
 // Client runs the program. It is safe for concurrent use.
-type Client struct{ program program.Program }
+type Client struct{ program.Client }
 
 var (
 	_ agent.Agent = (*Client)(nil)
@@ -48,17 +47,9 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 		{Key: "ANTHROPIC_API_KEY", Header: program.XAPIKey, Base: "ANTHROPIC_HOST",
 			Usual: "https://api.anthropic.com"},
 	}
-	return &Client{p}, nil
-}
-
-// Ability returns what the program supports.
-func (c *Client) Ability() agent.Ability {
-	return agent.Ability{Resumes: true, Writes: true, Servers: true}
-}
-
-// Run runs the program in the codebase.
-func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
-	return c.program.Run(ctx, t, c.call)
+	c := &Client{program.Client{Program: p, Can: agent.Ability{Resumes: true, Writes: true, Servers: true}}}
+	c.Start = c.call
+	return c, nil
 }
 
 func (c *Client) call(t program.Turn) (program.Call, error) {
@@ -78,21 +69,21 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 	if t.Task.MaxTurns > 0 {
 		call.Args = append(call.Args, "--max-turns", strconv.Itoa(t.Task.MaxTurns))
 	}
-	if c.program.Model != "" {
-		call.Set = append([]string{"GOOSE_MODEL=" + c.program.Model}, call.Set...)
+	if c.Model != "" {
+		call.Set = append([]string{"GOOSE_MODEL=" + c.Model}, call.Set...)
 	}
 	return call, nil
 }
 
 // reach returns the endpoint of the provider's model.
 func (c *Client) reach() []string {
-	switch c.program.Variable("GOOSE_PROVIDER") {
+	switch c.Variable("GOOSE_PROVIDER") {
 	case "anthropic":
-		return c.program.Endpoint("https://api.anthropic.com", "ANTHROPIC_HOST")
+		return c.Endpoint("https://api.anthropic.com", "ANTHROPIC_HOST")
 	case "ollama":
-		return c.program.Endpoint("http://localhost:11434", "OLLAMA_HOST")
+		return c.Endpoint("http://localhost:11434", "OLLAMA_HOST")
 	}
-	return c.program.Endpoint("https://api.openai.com", "OPENAI_HOST")
+	return c.Endpoint("https://api.openai.com", "OPENAI_HOST")
 }
 
 // event holds the parsed fields of a line.

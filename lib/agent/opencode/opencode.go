@@ -8,7 +8,6 @@
 package opencode
 
 import (
-	"context"
 	"encoding/json"
 	"strings"
 
@@ -57,7 +56,7 @@ var set = []string{
 }
 
 // Client runs the program. It is safe for concurrent use.
-type Client struct{ program program.Program }
+type Client struct{ program.Client }
 
 var (
 	_ agent.Agent = (*Client)(nil)
@@ -73,24 +72,17 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 		return nil, err
 	}
 	p.Baptizes, p.Servers, p.LoginAt, p.Models = true, true, ".local/share/opencode/auth.json", models
-	return &Client{p}, nil
-}
-
-// Ability returns what the program supports.
-func (c *Client) Ability() agent.Ability {
-	return agent.Ability{Resumes: true, Forks: true, Writes: true, Servers: true, Cost: true, Narrows: true}
-}
-
-// Run runs the program in the codebase.
-func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
-	return c.program.Run(ctx, t, c.call)
+	c := &Client{program.Client{Program: p}}
+	c.Can = agent.Ability{Resumes: true, Forks: true, Writes: true, Servers: true, Cost: true, Narrows: true}
+	c.Start = c.call
+	return c, nil
 }
 
 func (c *Client) call(t program.Turn) (program.Call, error) {
-	provider, _, _ := strings.Cut(c.program.Model, "/")
+	provider, _, _ := strings.Cut(c.Model, "/")
 	call := program.Call{
 		Args: []string{"run", "--format", "json", "--title", "tri"}, Set: set, Line: line, Exit: exit,
-		Reach: c.program.Endpoint(endpoints[provider], "OPENAI_BASE_URL"),
+		Reach: c.Endpoint(endpoints[provider], "OPENAI_BASE_URL"),
 	}
 	if t.Again {
 		call.Args = append(call.Args, "--session", t.Session)
@@ -108,7 +100,7 @@ func (c *Client) settings(t program.Turn) map[string]any {
 		"autoupdate": false, "share": "disabled", "snapshot": false,
 		"permission": permissions(t), "mcp": servers(t),
 	}
-	model := c.program.Model
+	model := c.Model
 	providers := map[string]any{}
 	for name, variable := range bases {
 		if at := t.Base(variable); at != "" {
@@ -116,7 +108,7 @@ func (c *Client) settings(t program.Turn) map[string]any {
 		}
 	}
 	all["provider"] = providers
-	if c.program.Variable("OPENAI_BASE_URL") != "" {
+	if c.Variable("OPENAI_BASE_URL") != "" {
 		name := model[strings.Index(model, "/")+1:]
 		if name == "" {
 			name = "default"

@@ -91,6 +91,21 @@ func New(cfg config.Agent, sandbox, name string) (Program, error) {
 	return p, nil
 }
 
+// Client is an agent that is a program. An adapter embeds it and says how to start a turn.
+type Client struct {
+	Program
+	Can   agent.Ability
+	Start func(Turn) (Call, error)
+}
+
+// Ability returns what the program supports.
+func (c *Client) Ability() agent.Ability { return c.Can }
+
+// Run runs the program in the codebase.
+func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
+	return c.Program.Run(ctx, t, c.Start)
+}
+
 // softTime is how long a program may take to end its turn when it is asked to.
 const softTime = time.Second
 

@@ -11,7 +11,6 @@
 package qwen
 
 import (
-	"context"
 	"encoding/json"
 	"regexp"
 	"strconv"
@@ -32,7 +31,7 @@ var tools = map[string][]string{
 }
 
 // Client runs the program. It is safe for concurrent use.
-type Client struct{ program program.Program }
+type Client struct{ program.Client }
 
 var (
 	_ agent.Agent = (*Client)(nil)
@@ -48,23 +47,16 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 	p.Servers, p.Since, p.Obeys = true, program.TokensSince, []string{".qwen", ".env"}
 	p.Models = []program.Model{{Key: "OPENAI_API_KEY", Header: program.Bearer, Base: "OPENAI_BASE_URL",
 		Usual: "https://dashscope.aliyuncs.com/compatible-mode/v1"}}
-	return &Client{p}, nil
-}
-
-// Ability returns what the program supports.
-func (c *Client) Ability() agent.Ability {
-	return agent.Ability{Resumes: true, Forks: true, Writes: true, Servers: true, Narrows: true}
-}
-
-// Run runs the program in the codebase.
-func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
-	return c.program.Run(ctx, t, c.call)
+	c := &Client{program.Client{Program: p}}
+	c.Can = agent.Ability{Resumes: true, Forks: true, Writes: true, Servers: true, Narrows: true}
+	c.Start = c.call
+	return c, nil
 }
 
 func (c *Client) call(t program.Turn) (program.Call, error) {
 	messages := &program.Messages{Variables: "OPENAI_API_KEY", Inclusive: true}
 	call := program.Call{
-		Reach: c.program.Endpoint("https://dashscope.aliyuncs.com", "OPENAI_BASE_URL"), Exit: exit,
+		Reach: c.Endpoint("https://dashscope.aliyuncs.com", "OPENAI_BASE_URL"), Exit: exit,
 		Line: func(line []byte, s *program.Seen) {
 			messages.Line(line, s)
 			if s.Ended() && s.Err == nil {
@@ -86,8 +78,8 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 	if t.Task.Write {
 		call.Args[len(call.Args)-1] = "auto-edit"
 	}
-	if c.program.Model != "" {
-		call.Args = append(call.Args, "--model", c.program.Model)
+	if c.Model != "" {
+		call.Args = append(call.Args, "--model", c.Model)
 	}
 	if t.Task.MaxTurns > 0 {
 		call.Args = append(call.Args, "--max-session-turns", strconv.Itoa(t.Task.MaxTurns))
