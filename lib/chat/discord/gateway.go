@@ -182,38 +182,28 @@ func (s *socket) ready(ctx context.Context) (*resumeState, error) {
 	}
 }
 
-// read fills in until the socket ends. When it is full read blocks, so that TCP slows Discord
-// down or Discord disconnects; then the session is resumed.
-func (s *socket) read(ctx context.Context) {
-	for {
-		d := session.Delivery[frame]{Done: func(error) error { return nil }} // only a resume acknowledges
-		f, err := s.next(ctx)
-		if err == nil {
-			s.heard.Store(true)
-			switch f.Op {
-			case opAck:
-				continue
-			case opHeartbeat:
-				select {
-				case s.beat <- struct{}{}:
-				default:
-				}
-				continue
-			}
-			d.What, err = f, f.end()
-		} else {
-			err = fmt.Errorf("gateway: %w", err)
-		}
-		d.End = err
-		select {
-		case s.in <- d:
-		case <-ctx.Done():
-			return
-		}
-		if err != nil {
-			return
-		}
+// deliver reads one frame and answers what concerns the connection itself. When too much is waiting,
+// Discord is slowed down or disconnects; then the session is resumed.
+func (s *socket) deliver(ctx context.Context) (session.Delivery[frame], bool) {
+	d := session.Delivery[frame]{Done: func(error) error { return nil }} // only a resume acknowledges
+	f, err := s.next(ctx)
+	if err != nil {
+		d.End = fmt.Errorf("gateway: %w", err)
+		return d, true
 	}
+	s.heard.Store(true)
+	switch f.Op {
+	case opAck:
+		return d, false
+	case opHeartbeat:
+		select {
+		case s.beat <- struct{}{}:
+		default:
+		}
+		return d, false
+	}
+	d.What, d.End = f, f.end()
+	return d, true
 }
 
 // pulse sends heartbeats with the number of the last durable event, the first after a random part

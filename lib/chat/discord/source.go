@@ -138,7 +138,7 @@ func (l *listening) connect(ctx context.Context) error {
 		l.parsed = l.gap.Seq
 	}
 	l.durable.Store(l.resumeState.Seq)
-	go s.read(reading)
+	go session.Feed(reading, s.in, s.deliver)
 	go s.pulse(reading, &l.durable, l.chance())
 	r := session.Receiver[frame]{CatchUp: l.catchUp, Parse: l.parse, Commit: l.commit, Resumed: resumed}
 	return r.Receive(ctx, l, s.in)

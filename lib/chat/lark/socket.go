@@ -19,6 +19,7 @@ import (
 
 	"tri/lib/base/httpapi"
 	"tri/lib/base/sysexit"
+	"tri/lib/chat/session"
 )
 
 // Timeouts and sizes of the long connection.
@@ -61,7 +62,7 @@ func (l *listening) socketSession(ctx context.Context) error {
 	}
 	defer s.close()
 	s.pulse = pulse
-	go s.read(ctx)
+	go session.Feed(ctx, s.in, s.next)
 	go s.watch(ctx)
 	return l.receive(ctx, s.in)
 }
@@ -121,24 +122,6 @@ func refusal(resp *http.Response) error {
 }
 
 func (s *socket) close() { _ = s.conn.Close(websocket.StatusNormalClosure, "") }
-
-// read fills in until the socket or ctx ends. It blocks while in is full.
-func (s *socket) read(ctx context.Context) {
-	for {
-		d, ok := s.next(ctx)
-		if !ok {
-			continue
-		}
-		select {
-		case s.in <- d:
-		case <-ctx.Done():
-			return
-		}
-		if d.End != nil {
-			return
-		}
-	}
-}
 
 // next reads one frame; ok is false if it contains no event, or only a part of one.
 func (s *socket) next(ctx context.Context) (delivery, bool) {

@@ -70,31 +70,22 @@ func (c *Client) dial(ctx context.Context, connection string, seq int64) (*socke
 	return &socket{conn: conn, in: make(chan session.Delivery[frame], buffered)}, nil
 }
 
-// read fills in until the socket or ctx ends. It blocks while in is full, so that TCP slows the
-// server down or the server disconnects; then the gap is caught up later.
-func (s *socket) read(ctx context.Context) {
-	for {
-		d := session.Delivery[frame]{Done: func(error) error { return nil }} // only a resume acknowledges
-		_, b, err := s.conn.Read(ctx)
-		if err == nil {
-			err = json.Unmarshal(b, &d.What)
-		}
-		switch {
-		case err != nil && s.dead.Load():
-			d.End = errors.New("websocket: no answer in time")
-		case err != nil:
-			d.End = fmt.Errorf("websocket: %w", err)
-		}
-		s.heard.Store(true)
-		select {
-		case s.in <- d:
-		case <-ctx.Done():
-			return
-		}
-		if err != nil {
-			return
-		}
+// next reads one frame. When the socket is no longer read because too much is waiting, the server
+// disconnects; then the gap is caught up later.
+func (s *socket) next(ctx context.Context) (session.Delivery[frame], bool) {
+	d := session.Delivery[frame]{Done: func(error) error { return nil }} // only a resume acknowledges
+	_, b, err := s.conn.Read(ctx)
+	if err == nil {
+		err = json.Unmarshal(b, &d.What)
 	}
+	switch {
+	case err != nil && s.dead.Load():
+		d.End = errors.New("websocket: no answer in time")
+	case err != nil:
+		d.End = fmt.Errorf("websocket: %w", err)
+	}
+	s.heard.Store(true)
+	return d, true
 }
 
 // watch closes a socket on which nothing arrives between two pulses.

@@ -105,7 +105,7 @@ func (l *listening) session(ctx context.Context) error {
 		l.next = f.Seq + 1
 	}
 	l.parsed = l.next
-	go s.read(ctx)
+	go session.Feed(ctx, s.in, s.next)
 	go s.watch(ctx, l.o.Pulse)
 	r := session.Receiver[frame]{CatchUp: l.catchUp, Parse: l.parse, Commit: l.commit, Resumed: resumed}
 	if err = r.Receive(ctx, l, s.in); tooBig(err) {

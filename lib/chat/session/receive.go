@@ -19,6 +19,25 @@ type Delivery[T any] struct {
 	End  error             // not nil: the connection ended, and What is not set
 }
 
+// Feed sends what next reads to in, until a delivery ends the connection or ctx ends. It blocks while in
+// is full, so that the platform is slowed down. next returns false if it read nothing to deliver.
+func Feed[T any](ctx context.Context, in chan<- Delivery[T], next func(context.Context) (Delivery[T], bool)) {
+	for {
+		d, ok := next(ctx)
+		if !ok {
+			continue
+		}
+		select {
+		case in <- d:
+		case <-ctx.Done():
+			return
+		}
+		if d.End != nil {
+			return
+		}
+	}
+}
+
 // Receiver processes the deliveries of a connection.
 type Receiver[T any] struct {
 	CatchUp func(context.Context) error            // emits the missed messages

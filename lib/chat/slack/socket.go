@@ -55,7 +55,7 @@ func (l *listening) socketSession(ctx context.Context) error {
 	if err := s.hello(ctx); err != nil {
 		return err
 	}
-	go s.read(ctx)
+	go session.Feed(ctx, s.in, s.next)
 	go s.watch(ctx, l.o.Pulse)
 	return l.receive(ctx, s.in)
 }
@@ -134,24 +134,6 @@ func closeError(reason string) error {
 			"switch it on (Settings > Socket Mode), or use listen:")
 	}
 	return fmt.Errorf("slack ends the connection: %.60q", reason)
-}
-
-// read fills in until the socket or ctx ends. It blocks while in is full.
-func (s *socket) read(ctx context.Context) {
-	for {
-		d, ok := s.next(ctx)
-		if !ok {
-			continue
-		}
-		select {
-		case s.in <- d:
-		case <-ctx.Done():
-			return
-		}
-		if d.End != nil {
-			return
-		}
-	}
 }
 
 // next reads one frame; ok is false if it contains no event.
