@@ -61,7 +61,8 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 		Usual: "https://api.openai.com/v1"},
 		{Key: "ANTHROPIC_API_KEY", Header: program.XAPIKey, Base: "ANTHROPIC_BASE_URL",
 			Usual: "https://api.anthropic.com/v1"}}
-	c := &Client{program.Client{Program: p, Can: agent.Ability{Resumes: true, Writes: true, Servers: true, Narrows: true}}}
+	c := &Client{program.Client{Program: p}}
+	c.Can = agent.Ability{Resumes: true, Writes: true, Servers: true, Narrows: true}
 	c.Start = c.call
 	return c, nil
 }
