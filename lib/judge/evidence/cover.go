@@ -52,7 +52,8 @@ func (t *Text) Cover(own, near []*Text) Coverage {
 	return cover(t.text, t.terms, t.content, t.tokens, own, near)
 }
 
-// everywhere are figures that any program contains.
+// everywhere are figures that any program contains, and writes in many ways: that lines do not have them
+// proves nothing.
 var everywhere = []string{"0", "1", "2"}
 
 // turning matches short words that are no content and yet change a claim: is on, at most, over 5.
@@ -122,9 +123,8 @@ func cover(text string, terms, content []term, tokens []Token, own, near []*Text
 		}
 		if tok.Kind == Number {
 			said++
-			tells := !slices.Contains(everywhere, tok.Text)
-			add(tok.Text, 1, tells, there)
-			n.named = n.named || tells && slices.ContainsFunc(own, there)
+			add(tok.Text, 1, true, there)
+			n.named = n.named || slices.ContainsFunc(own, there)
 			continue
 		}
 		n.named = n.named || slices.ContainsFunc(own, there)
@@ -171,9 +171,9 @@ func (t Token) among(own, near []*Text) bool {
 
 // apart lists what some sentences name that neither the cited lines nor the heads of the declarations around
 // them contain: names, counts in words, and units beside numbers that have none there. Code cannot decide it.
-func apart(all []sentence, tokens []Token, own []*Text) (out []string) {
+func apart(all []sentence, tokens []Token, exact, own []*Text) (out []string) {
 	for _, t := range tokens {
-		if t.Kind != Number && t.Kind != Path && !t.among(own, nil) {
+		if t.Kind != Number && t.Kind != Path && !t.among(exact, nil) {
 			out = append(out, t.Text)
 		}
 	}
@@ -184,7 +184,8 @@ func apart(all []sentence, tokens []Token, own []*Text) (out []string) {
 	}
 	for _, s := range all {
 		for _, q := range s.nums {
-			count := q.soft && q.unit.dim == noDim && q.values[0] >= 2
+			count := q.unit.dim == noDim &&
+				(q.soft && q.values[0] >= 2 || slices.Contains(everywhere, q.text))
 			if count && !in(func(_ *Text, n quantity) bool { return q.same(n) }) ||
 				q.unit.dim != noDim && (!q.soft || q.values[0] >= 2) && !in(func(e *Text, n quantity) bool {
 					return q.same(n) && (n.unit.dim == q.unit.dim || e.tells(q.unit))
@@ -271,12 +272,13 @@ func (t *Text) Account(found []Finding) []Part {
 			cited, around = append(cited, f.Places...), append(around, f.Around...)
 		}
 	}
-	named := cited
+	var exact, named []*Text
 	for _, f := range found {
 		if f.backs() {
-			named = append(named, f.heads()...)
+			exact, named = append(exact, f.named()...), append(named, f.heads()...)
 		}
 	}
+	named = append(named, cited...)
 	for i := range t.sentences {
 		s, tokens := &t.sentences[i], t.tokensIn(i)
 		p := Part{Text: s.raw, Ref: -1, Negates: len(s.negations()) > 0, Bound: !s.plainly()}
@@ -303,7 +305,7 @@ func (t *Text) Account(found []Finding) []Part {
 		p.Denied = !p.Negates && p.About && slices.ContainsFunc(covering, (*Text).negates)
 		p.Contrary = s.contrary(cited)
 		if p.Apart = nil; len(cited) > 0 {
-			p.Apart = apart(t.sentences[i:i+1], tokens, named)
+			p.Apart = apart(t.sentences[i:i+1], tokens, exact, named)
 		}
 		out = append(out, p)
 	}
@@ -366,6 +368,9 @@ func (t *Text) negates() bool {
 // heads returns the texts around the cited lines that say what they are part of: the path, and the heads of
 // declarations.
 func (f *Finding) heads() []*Text { return f.Around[min(len(f.Places), len(f.Around)):] }
+
+// named returns the texts that may contain a name of a claim: the cited lines, and what they are part of.
+func (f *Finding) named() []*Text { return append(slices.Clone(f.Exact), f.heads()...) }
 
 // backs reports whether the lines cited by a reference can cover a sentence.
 func (f *Finding) backs() bool { return f.Stands && f.Result != Contradicts }

@@ -125,11 +125,11 @@ func (s *sentence) plainly() bool {
 	return !slices.ContainsFunc(s.terms, func(w term) bool { return words().is("bound", w.text) })
 }
 
-// negations returns the indexes of the negating words of a sentence.
+// negations returns the indexes of the negating words of a sentence. The Not of TLSNotRequired is none.
 func (s *sentence) negations() []int {
 	var out []int
 	for i, w := range s.terms {
-		if words().is("not", w.text) {
+		if words().is("not", w.text) && (isDense(w.text) || whole(s.text, w.at, w.end)) {
 			out = append(out, i)
 		}
 	}

@@ -54,6 +54,7 @@ func quantities(text string, code bool) []quantity {
 		q := read1(text, i, j)
 		if code && q.unit.dim == noDim && q.version == "" {
 			q.unit = hinted(text, i, q.end)
+			q.values = append(q.values, beside(text[:i], q.values)...)
 		}
 		if j = q.end; j == i {
 			j++
@@ -68,6 +69,21 @@ func quantities(text string, code bool) []quantity {
 		out = append(out, spelled(text)...)
 	}
 	return out
+}
+
+// compared matches a comparison before its number.
+var compared = lazyregexp.New(`[^<>=-](?:(<|>=)|>|<=)\s*$`)
+
+// beside returns the other reading of a number that code compares with: < 300 is up to 299.
+func beside(before string, values []float64) []float64 {
+	m := compared.FindStringSubmatch(tail(before))
+	if m == nil || len(values) == 0 {
+		return nil
+	}
+	if m[1] != "" {
+		return []float64{values[0] - 1}
+	}
+	return []float64{values[0] + 1}
 }
 
 // partOfName reports whether digits belong to a name, as in sha256, utf-8 and x86_64.

@@ -44,7 +44,8 @@ type Finding struct {
 	Text       string   // the whole file, or the commit's message and paths
 	Stands     bool     // path, lines and quote exist
 	Claim      *Text    // the claim that the reference supports
-	Places     []*Text  // the cited lines, with Around lines on each side
+	Exact      []*Text  // the cited lines
+	Places     []*Text  // the same with Around lines on each side
 	Around     []*Text  // the same with Scope lines, the path, and the heads of the declarations around them
 	Cover      Coverage // of the claim by these
 	Decided    []string // numbers, names and units of the claim that code found
@@ -212,7 +213,7 @@ func judgeQuote(p Place, lines []string, ref draft.Ref) Finding {
 		return f
 	}
 	near := []span{at}
-	if at.distance(p) > 0 {
+	if p.Start > 0 && at != (span{p.Start, p.End}) {
 		near = append(near, span{p.Start, p.End})
 	}
 	f.Stands = true
@@ -240,25 +241,23 @@ func (f *Finding) covers(what, verb string) string {
 	return what + " " + verb + " " + f.Cover.String()
 }
 
-// weigh compares the claim of ref with the cited places. Figures must be near the places, names in the file.
-// A claim that is not contradicted is supported only if enough of its words are covered, and its names,
-// counts and units are in the places or the heads of the declarations around them.
-func (f *Finding) weigh(ref draft.Ref, p Place, lines []string, near []span) {
+// weigh compares the claim of ref with the cited places. Figures must be near the places, names there or in
+// the heads of the declarations around them. A claim that is not contradicted is supported only if enough of
+// its words are covered, its counts and units are near the places, and its names in them or in the heads.
+func (f *Finding) weigh(ref draft.Ref, p Place, lines []string, places []span) {
 	f.Claim = FromText("the claim", ref.SupportsClaim)
-	var own []*Text
-	for _, s := range near {
+	for _, s := range places {
 		from, to := max(s.start-Scope, 1), min(s.end+Scope, len(lines))
 		scene := FromLines(p.Path, lines[from-1:to], from)
 		f.Around = append(f.Around, scene)
+		f.Exact = append(f.Exact, scene.part(s.start, s.end))
 		f.Places = append(f.Places, scene.part(s.start-Around, s.end+Around))
-		if says(ref.Quote) {
-			own = append(own, scene.part(s.start, s.end))
-		}
 	}
-	if len(own) == 0 {
+	own := f.Exact
+	if !says(ref.Quote) {
 		own = f.Places // without a quote the lines may be a few off
 	}
-	head := heads(p.Path, lines, near[0].start)
+	head := heads(p.Path, lines, places[0].start)
 	f.Around = append(f.Around, FromText(p.Path, p.Path), FromLines(p.Path, head, 1))
 	f.Cover = f.Claim.Cover(own, f.Around)
 	if why := f.Claim.Contrary(f.Places...); why != "" {
@@ -266,8 +265,9 @@ func (f *Finding) weigh(ref draft.Ref, p Place, lines []string, near []span) {
 		return
 	}
 	var gone []string
-	f.Decided, gone = f.Claim.located(p, f.Places, p.Path+"\n"+strings.Join(lines, "\n"))
-	f.Cover.Apart = apart(f.Claim.sentences, f.Claim.tokens, append(f.Places, f.heads()...))
+	near := append(slices.Clone(f.Places), f.heads()...)
+	f.Decided, gone = f.Claim.located(p, f.Places, near)
+	f.Cover.Apart = apart(f.Claim.sentences, f.Claim.tokens, f.named(), near)
 	switch {
 	case len(gone) > 0:
 		f.Result, f.Note = Contradicts, fmt.Sprintf("the cited lines do not hold %s, which the claim names",
@@ -292,15 +292,14 @@ func heads(path string, lines []string, line int) []string {
 	return out
 }
 
-// located finds each name, path, option and number of a claim: a number near the cited places, a name
-// anywhere in names.
-func (t *Text) located(p Place, near []*Text, names string) (found, gone []string) {
+// located finds each name, path, option and number of a claim in places, and a name also in named.
+func (t *Text) located(p Place, places, named []*Text) (found, gone []string) {
 	for _, tok := range t.tokens {
 		if Names(p.Path, tok.Text) {
 			continue
 		}
 		to := ""
-		for _, e := range near {
+		for _, e := range places {
 			if to = e.Where(tok); to != "" {
 				break
 			}
@@ -308,7 +307,7 @@ func (t *Text) located(p Place, near []*Text, names string) (found, gone []strin
 		switch {
 		case to != "":
 			found = append(found, tok.Kind+" "+tok.Text+" at "+to)
-		case (tok.Kind != Number || tok.Version()) && tok.In(names):
+		case (tok.Kind != Number || tok.Version()) && tok.among(named, nil):
 			found = append(found, tok.Kind+" "+tok.Text+" in "+p.Path)
 		default:
 			gone = append(gone, tok.Text)

@@ -132,7 +132,8 @@ func figures(text string, code bool) []string {
 	var out []string
 	for _, q := range quantities(text, code) {
 		if q.soft && (q.unit.dim == noDim && !bounds.MatchString(text[q.end:]) ||
-			q.unit.dim != noDim && q.values[0] < 2) || len(q.values) == 0 && q.version == "" {
+			q.unit.dim != noDim && q.values[0] < 2) || len(q.values) == 0 && q.version == "" ||
+			slices.Contains(everywhere, q.text) {
 			continue // "a day", "three of them"; but five seconds is a figure
 		}
 		start, end := q.at, q.at+len(q.text)
@@ -228,7 +229,8 @@ func (t Token) In(text string) bool {
 	case Flag:
 		return flagIn(text, t.Text)
 	}
-	if hasWord(text, t.Text) || commit.MatchString(t.Text) && strings.Contains(text, t.Text) {
+	if hasWord(text, t.Text) || commit.MatchString(t.Text) && strings.Contains(text, t.Text) ||
+		hasWord(text, "New"+t.Text) { // Go's name of what makes one
 		return true
 	}
 	if standard.MatchString(t.Text) {

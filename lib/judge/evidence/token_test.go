@@ -214,3 +214,31 @@ func FuzzTokens(f *testing.F) {
 		}
 	})
 }
+
+// TestReadings: what code writes in another form than a claim is not called absent.
+func TestReadings(t *testing.T) {
+	for _, c := range []struct {
+		line, names string
+		in          bool
+	}{
+		{"if code < 300 {", "299", true}, {"if code >= 300 {", "299", true}, {"if code < 300 {", "301", false},
+		{"if code <= 300 {", "301", true}, {"if n > 4 {", "5", true}, {"if n > 4 {", "3", false},
+		{"n = 300", "299", false}, {"n <- 300", "299", false}, {"f := func(n int) => 300", "301", false},
+		{"return http.StatusNotImplemented", "501", true}, {"return http.StatusNotImplemented", "500", false},
+		{"return NewClientErr(err)", "`ClientErr`", true}, {"return FatalClientErr(err)", "`ClientErr`", false},
+	} {
+		lines := FromLines("a.go", []string{c.line}, 1)
+		for _, tok := range Tokens(c.names) {
+			if got := lines.Where(tok) != ""; got != c.in {
+				t.Errorf("%s in %q: %v", c.names, c.line, got)
+			}
+		}
+	}
+	if all := Tokens("status 0, then 2 of 17"); len(all) != 1 || all[0].Text != "17" {
+		t.Errorf("%v", all)
+	}
+	lines := FromLines("a.go", []string{"t = TLSRequired"}, 1)
+	if why := FromText("it", "A plain true is TLSRequired and false is TLSNotRequired").Contrary(lines); why != "" {
+		t.Error(why)
+	}
+}
