@@ -52,7 +52,7 @@ func TestUnattended(t *testing.T) {
 	}
 	out.Reset()
 	if err := trusted.Print(&out); err != nil || !strings.Contains(out.String(), "bad_line, made of i-1") ||
-		strings.Contains(out.String(), "bad_path") {
+		!strings.Contains(out.String(), "2  1 (50.0%)") || strings.Contains(out.String(), "bad_path") {
 		t.Errorf("%v:\n%s", err, out.String())
 	}
 }

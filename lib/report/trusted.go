@@ -62,17 +62,20 @@ func (t *Trusted) Print(w io.Writer) error {
 	for _, m := range t.Missing {
 		s.wrap("  missing: ", m)
 	}
-	s.printf("\nfalse positives of the validator: passed, and edited in meaning, dismissed,\nsent back or corrected (at most %.0f%% in each week)\n", 100*autoreply.MaxRate)
-	r := rows{{"week to", "passed", "judged", "wrong", "canaries missed", "rate", "95% interval"}}
+	s.printf("\nwrong: drafts that passed, and a person edited in meaning, dismissed, sent back\nor corrected; missed: canaries that passed (each at most %.0f%% in each week)\n",
+		100*autoreply.MaxRate)
+	r := rows{{"week to", "passed", "judged", "wrong", "95% interval", "canaries", "missed"}}
 	for _, wk := range t.Weeks {
-		rate, interval := "-", "-"
-		if wk.Judged+wk.Canaries.N > 0 {
-			rate, interval = fmt.Sprintf("%.1f%%", 100*wk.Rate),
-				fmt.Sprintf("%.1f to %.1f%%", 100*wk.Low, 100*wk.High)
+		wrong, interval, missed := "-", "-", "-"
+		if wk.Judged > 0 {
+			wrong = fmt.Sprintf("%d (%.1f%%)", wk.Wrong, 100*wk.Rate)
+			interval = fmt.Sprintf("%.1f to %.1f%%", 100*wk.Low, 100*wk.High)
+		}
+		if wk.Canaries.N > 0 {
+			missed = fmt.Sprintf("%d (%.1f%%)", wk.Canaries.Hits, 100*wk.MissRate)
 		}
 		r = append(r, []string{text.ParseTime(wk.To).UTC().Format(time.DateOnly), fmt.Sprint(wk.Passed),
-			fmt.Sprint(wk.Judged), fmt.Sprint(wk.Wrong),
-			fmt.Sprintf("%d of %d", wk.Canaries.Hits, wk.Canaries.N), rate, interval})
+			fmt.Sprint(wk.Judged), wrong, interval, fmt.Sprint(wk.Canaries.N), missed})
 	}
 	s.table(r)
 	if t.ProductionKnown {

@@ -7,10 +7,12 @@ import (
 
 	"tri/lib/base/stats"
 	"tri/lib/base/text"
+	"tri/lib/record/decision"
 )
 
-// The maturity gate: at most two false positives in a hundred over four weeks, and none that touches
-// production. A week with fewer than MinWeek judged drafts proves nothing, and it is not skipped.
+// The maturity gate: in each of four weeks at most two in a hundred judged drafts are wrong and at most two
+// in a hundred canaries are missed, and nothing wrong touches production. A week with fewer than MinWeek
+// judged drafts proves nothing, and it is not skipped.
 const (
 	Weeks   = 4
 	MaxRate = 0.02
@@ -46,14 +48,15 @@ type Week struct {
 	From     string      `json:"from"`
 	To       string      `json:"to"`
 	Passed   int         `json:"passed"` // drafts that the validator passed
-	Judged   int         `json:"judged"` // of these, decided by a person
+	Judged   int         `json:"judged"` // of these, decided or corrected by a person
 	Wrong    int         `json:"wrong"`  // of these, wrong
 	Canaries stats.Share `json:"canaries"`
-	// Rate is the share of wrong drafts and missed canaries among judged drafts and canaries; Low and High
-	// are its 95% interval.
-	Rate float64 `json:"rate"`
-	Low  float64 `json:"low"`
-	High float64 `json:"high"`
+	// Rate is the share of wrong drafts among judged ones; Low and High are its 95% interval. MissRate is the
+	// share of missed canaries.
+	Rate     float64 `json:"rate"`
+	Low      float64 `json:"low"`
+	High     float64 `json:"high"`
+	MissRate float64 `json:"miss_rate"`
 }
 
 // Count is the number of drafts that met a precondition.
@@ -93,9 +96,9 @@ func (b *Book) Report(now time.Time) *Report {
 	}
 	for i := range r.Weeks {
 		w := &r.Weeks[i]
-		all := stats.Share{Hits: w.Wrong + w.Canaries.Hits, N: w.Judged + w.Canaries.N}
-		w.Rate = all.Value()
-		w.Low, w.High = all.Interval()
+		wrong := stats.Share{Hits: w.Wrong, N: w.Judged}
+		w.Rate, w.MissRate = wrong.Value(), w.Canaries.Value()
+		w.Low, w.High = wrong.Interval()
 	}
 	slices.SortStableFunc(r.Wrong, func(x, y Wrong) int { return text.CompareTimes(y.At, x.At) })
 	slices.SortStableFunc(r.Missed, func(x, y Canary) int { return text.CompareTimes(y.At, x.At) })
@@ -125,10 +128,11 @@ func (b *Book) count(r *Report, d *Draft, now time.Time) {
 		r.Weeks[i].Passed++
 	}
 	i := weekOf(d.Decided, now)
-	if d.Word == "" || i < 0 {
+	why := b.wrongs(d)
+	if d.Word == "" || i < 0 || d.By == decision.Dispatcher && why == "" { // no person said anything of it
 		return
 	}
-	w, why := &r.Weeks[i], b.wrongs(d)
+	w := &r.Weeks[i]
 	w.Judged++
 	if len(asked.Production) > 0 {
 		r.Production.Add(why != "")
@@ -176,6 +180,10 @@ func (r *Report) missing() []string {
 		case w.Rate > MaxRate:
 			out = append(out, fmt.Sprintf("%s has %.1f%% false positives, at most %.0f%% are allowed", name,
 				100*w.Rate, 100*MaxRate))
+		}
+		if w.MissRate > MaxRate {
+			out = append(out, fmt.Sprintf("%s has %.1f%% missed canaries, at most %.0f%% are allowed", name,
+				100*w.MissRate, 100*MaxRate))
 		}
 	}
 	switch {

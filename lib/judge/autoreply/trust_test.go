@@ -162,6 +162,9 @@ type history struct {
 func (h *history) word(kind, key, text string, at time.Time, note string) {
 	r := decision.Record{At: at.Format(time.RFC3339), Kind: kind, By: "ana", Key: key, Cycle: 1, Text: text,
 		Note: note, DraftSHA256: decision.Sum(text)}
+	if kind == decision.Auto {
+		r.By = decision.Dispatcher
+	}
 	if kind == decision.Offer {
 		r.Meta = &decision.Meta{ValidatorVerdict: "pass", InvestigatorRounds: 1}
 		r.Target = &decision.Target{ReplyToID: key}
@@ -205,6 +208,14 @@ func TestGateOpens(t *testing.T) {
 		if r := good(t, n).Report(now); r.Open || len(r.Missing) != Weeks {
 			t.Errorf("%d a week: %+v", n, r.Missing)
 		}
+	}
+	// What was posted automatically was judged by no person.
+	h := good(t, 9)
+	for range 5 {
+		h.draft(now.Add(-time.Hour), decision.Auto, "It is 3.", "")
+	}
+	if r := h.Report(now); r.Open || r.Weeks[3].Judged != 9 || r.Weeks[3].Passed != 14 || r.Would != 36 {
+		t.Errorf("%+v", r.Weeks[3])
 	}
 	// An empty week in the middle is not skipped over.
 	if r := good(t, 12).Report(now.Add(week)); r.Open || r.Weeks[3].Judged != 0 {
@@ -274,6 +285,28 @@ func TestProductionAndCanaries(t *testing.T) {
 	h = good(t, 12)
 	h.Canary(Canary{At: now.Add(-time.Hour).Format(time.RFC3339)})
 	if r := h.Report(now); !r.Open {
+		t.Errorf("%+v", r.Missing)
+	}
+	// Caught canaries make no wrong draft right, and right drafts no missed canary caught.
+	h = good(t, 8)
+	for range 2 {
+		h.draft(now.Add(-time.Hour), decision.Dismiss, "", "")
+		for w := range Weeks {
+			h.draft(now.Add(-time.Hour-time.Duration(w)*week), decision.Approve, "It is 3.", "")
+		}
+	}
+	for range 100 {
+		h.Canary(Canary{At: now.Add(-time.Hour).Format(time.RFC3339)})
+	}
+	if r := h.Report(now); r.Open || r.Weeks[3].Rate != 2.0/12 || r.Weeks[3].MissRate != 0 ||
+		len(r.Missing) != 1 {
+		t.Errorf("%+v", r.Missing)
+	}
+	h = good(t, 100)
+	for i := range 10 {
+		h.Canary(Canary{At: now.Add(-time.Hour).Format(time.RFC3339), Missed: i == 0})
+	}
+	if r := h.Report(now); r.Open || r.Weeks[3].MissRate != 0.1 || r.Weeks[3].Rate != 0 {
 		t.Errorf("%+v", r.Missing)
 	}
 	none := &history{Book: newBook(policy(t, func(c *config.Config) { c.AutoReply.Production = nil }))}
