@@ -105,7 +105,7 @@ func TestFallback(t *testing.T) {
 // though the endpoints repeat it.
 func TestKeysNowhere(t *testing.T) {
 	each(t, func(t *testing.T, api string) {
-		b := newBench(t, api, say{tool: "read_file", input: `{"path":"retry.go"}`},
+		b := newBench(t, api, say{text: "it is " + key, tool: "read_file", input: `{"path":"retry.go","why":"` + key + `"}`},
 			say{status: 503, text: "bad key " + key})
 		second := fallBack(t, b, api, say{status: 401, text: "wrong: " + secondKey})
 		_, err := b.run()

@@ -294,7 +294,7 @@ func (r *run) askOne(ctx context.Context) (rep reply, elsewhere bool, err error)
 		var answer []byte
 		err := c.web.Once(ctx, q, &answer)
 		if err == nil {
-			rep, err := c.speaks.read(answer)
+			rep, err := c.speaks.read([]byte(c.hide(string(answer))))
 			if err != nil {
 				return rep, false, sysexit.With(sysexit.Unavailable, agent.Fail(agent.ToolError, err))
 			}
@@ -368,12 +368,12 @@ func (c *Client) refusal(err error) error {
 	return sysexit.With(sysexit.Unavailable, err)
 }
 
-// hide removes the key from a text, which is cut only afterwards.
+// hide removes the key from a text, also as JSON may have it. The text is cut only afterwards.
 func (c *Client) hide(text string) string {
 	if len(c.key) < 4 {
 		return text
 	}
-	return strings.ReplaceAll(text, c.key, "(the key)")
+	return strings.NewReplacer(c.key, "(the key)", strings.ReplaceAll(c.key, "/", `\/`), "(the key)").Replace(text)
 }
 
 func brief(text string) string {
