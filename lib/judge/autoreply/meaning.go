@@ -8,8 +8,8 @@ import (
 )
 
 // changed returns the words by which two texts differ in meaning, old and new. It returns none if only the
-// wording was edited: case, punctuation, white space, a greeting, words of courtesy and articles, or a
-// letter inside a longer word. Anything not clearly one of these counts as a change of meaning, including
+// wording was edited: case, punctuation of sentences, white space, a greeting, words of courtesy and
+// articles, or a letter inside a longer word. Any other character counts as a change of meaning, and so does
 // a change of order: the test fails closed.
 func changed(before, after string) (from, to []string) {
 	a, b := content(before), content(after)
@@ -23,10 +23,12 @@ func changed(before, after string) (from, to []string) {
 }
 
 var (
-	greeting = regexp.MustCompile(`(?i)^\s*(hi|hello|hey|hallo|halo|hai|dear)\b[^.!?,\n:]{0,40}[.!?,\n:]`)
-	// token matches a number, a name with what belongs to it (a path, a flag, an operator of a condition),
-	// or one character of a script without spaces.
-	token = regexp.MustCompile(`[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]|[\p{L}\p{N}_][\p{L}\p{M}\p{N}_'’/.:-]*|[<>=]=?|!=|[-+*/%&|!]+[\p{L}\p{N}]`)
+	// greeting has at most one name, written as one: what else is in it may be the answer.
+	greeting = regexp.MustCompile(`^\s*(?i:hi|hello|hey|hallo|halo|hai|dear)( (?i:all|team|there|everyone)| @?\p{Lu}\p{L}{2,})?[.!,\n:]`)
+	// token matches a number or a name with what belongs to it (a path, a point, a negation), or one other
+	// character that is not punctuation of a sentence.
+	token = regexp.MustCompile(`[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]|!*\.?[\p{L}\p{N}_]([\p{L}\p{M}\p{N}_'’/.:-]|,\p{N})*|![=(]` +
+		"|[^\\s\\pZ.,;:!…\"“”„«»‘’'`—。、，；：！]")
 	// courtesy are words without content. No word that negates, limits or doubts may be among them.
 	courtesy = text.Set("a an the please pls thanks thank you hi hello hey so well ok okay sure just kindly also fyi here")
 )
@@ -34,7 +36,7 @@ var (
 func content(s string) (out []string) {
 	s = greeting.ReplaceAllString(s, "")
 	for _, w := range token.FindAllString(s, -1) {
-		w = strings.ToLower(strings.TrimRight(strings.ReplaceAll(w, "’", "'"), ".:-'/"))
+		w = strings.ToLower(strings.TrimRight(strings.ReplaceAll(w, "’", "'"), ".:'"))
 		if w != "" && !courtesy[w] {
 			out = append(out, w)
 		}
@@ -87,5 +89,9 @@ var corrects = regexp.MustCompile(`(?i)\b(that|this|it|which|answer)('?s| is| wa
 	`|\b(stimmt nicht|ist falsch|das ist nicht richtig)\b|\b(es incorrecto|está mal|no es (cierto|correcto))\b|c'est faux|n'est pas (vrai|correct|exact)\b|\b(está errad[oa]|não é verdade)` +
 	`|違います|間違|不对|不對|错了|錯了|不正确`)
 
+// thanked matches a message of nothing but thanks or praise: its "no" or "actually" corrects nothing.
+var thanked = regexp.MustCompile(`(?i)^\W*((no|nope|actually|ok|oh|yes|that('?s| is|’s)|so|very)\W+)*(no (problem|worries)|all good|thanks|thank you|great|perfect|cheers)\b` +
+	`(\W+(all good|thanks|thank you|great|perfect|cheers|so|very|much|a lot)\b)*\W*$`)
+
 // Corrects reports whether a message below an answer says that it is wrong.
-func Corrects(text string) bool { return corrects.MatchString(text) }
+func Corrects(text string) bool { return corrects.MatchString(text) && !thanked.MatchString(text) }

@@ -56,6 +56,7 @@ func TestChanged(t *testing.T) {
 		"the gateway retries 3 times — in client.go:41. It is not configurable!",
 		"Hi Ben, the gateway retries 3 times, in client.go:41. It is not configurable. Thanks!",
 		"The gateway retries 3 times, in client.go:41. It is not configruable.",
+		"The gateway retries 3 times, in `client.go:41`.  It is \"not\" configurable",
 	} {
 		if a, b := changed(text, same); len(a)+len(b) > 0 {
 			t.Errorf("%q: %q became %q", same, a, b)
@@ -78,7 +79,10 @@ func TestChanged(t *testing.T) {
 		}
 	}
 	for _, pair := range [][2]string{{"a < 3", "a > 3"}, {"使える", "使えない"}, {"use -f", "use f"},
-		{"legal typical", "legal atypical"}, {"maximum", "minimum"}} {
+		{"legal typical", "legal atypical"}, {"maximum", "minimum"}, {"≤ 5 MB", "≥ 5 MB"}, {"5%", "5"},
+		{"$5", "€5"}, {"a - b", "a + b"}, {"[0, 5)", "[0, 5]"}, {".5 s", "5 s"}, {"done ✅", "done ❌"},
+		{"a != b", "a = b"}, {"if !x", "if x"}, {"!(a)", "(a)"}, {"it is 3.", "it is 3?"}, {"3,5", "3, 5"},
+		{"Hi ana no it is not, see x", "Hi ana yes it is, see x"}, {"Hi No, see x", "Hi Yes, see x"}} {
 		if a, b := changed(pair[0], pair[1]); len(a)+len(b) == 0 {
 			t.Errorf("%q is the same", pair)
 		}
@@ -87,13 +91,15 @@ func TestChanged(t *testing.T) {
 
 func TestCorrects(t *testing.T) {
 	for _, yes := range []string{"that's wrong", "That is not right, it is five", "no, it is the other",
+		"Nope.", "no, it is the other, thanks", "Actually it is great that it is 5",
 		"Actually it is 5", "itu salah", "Das stimmt nicht.", "違います", "this isn't correct"} {
 		if !Corrects(yes) {
 			t.Errorf("%q corrects nothing", yes)
 		}
 	}
 	for _, no := range []string{"thanks!", "what went wrong there?", "that's right", "now it works",
-		"nothing else", "ok", "is there a correct way?"} {
+		"nothing else", "ok", "is there a correct way?",
+		"No problem, thanks!", "no worries", "Actually, that is great, thanks", "nope, all good", "No, thanks"} {
 		if Corrects(no) {
 			t.Errorf("%q corrects", no)
 		}
