@@ -18,6 +18,7 @@ const (
 	asksError   asks = "error"
 	asksConfig  asks = "config"
 	asksReturns asks = "returns"
+	asksWhat    asks = "what"
 )
 
 // maxMessage is how many words a message has at most that is asked about.
@@ -35,9 +36,11 @@ var kinds = []struct {
 	{asksError, lazyregexp.New(`(?i)\b(?:where|what)\b.*?["“](.+?)["”]`)},
 	{asksCallers, lazyregexp.New(`(?i)\b(?:what|who|which (?:functions?|methods?|code|places?|files?|callers?))(?: all| else| actually| in (?:the|this) (?:code|repo|codebase))? (?:calls?|uses?|invokes?|(?:is|are) (?:calling|using))\s+(.+)$`)},
 	{asksCallers, lazyregexp.New(`(?i)\b(?:where|from where)(?: all| else)? (?:is|are|do we|does (?:it|the code)) (.+?) (?:called|used|invoked)(?: from)?$`)},
+	{asksCallers, lazyregexp.New(`(?i)\bwhere(?: all| else)? do (?:we|you|they|i) (?:use|call|invoke) (.+)$`)},
 	{asksCallers, lazyregexp.New(`(?i)\b(?:callers?|usages?|uses) of (.+)$`)},
 	{asksReturns, lazyregexp.New(`(?i)\bwhat (?:does|do|will|would) (.+?) (?:return|give back|yield)(?: exactly)?$`)},
 	{asksReturns, lazyregexp.New(`(?i)\b(?:return (?:type|value)s? of|returned by|result type of) (.+)$`)},
+	{asksError, lazyregexp.New(`(?i)\b(?:get|gets|got|getting|see|seeing) (?:an? |the )?(?:error )?([^\s,]+?),? (?:and )?what does (?:that|it|this) mean$`)},
 	{asksError, lazyregexp.New(`(?i)\bwhat does (?:the )?(?:error |exception |message )(.+?) mean$`)},
 	{asksError, lazyregexp.New(`(?i)\bwhat does (.+?)(?: error| exception)? mean$`)},
 	{asksError, lazyregexp.New(`(?i)\bwhere does (?:the )?(?:error |exception |message )+(.+?) (?:come|originate)(?: from)?$`)},
@@ -45,6 +48,8 @@ var kinds = []struct {
 	{asksError, lazyregexp.New(`(?i)\b(?:what|who|where)(?: is| does| do)?(?: it)? (?:raises?|throws?|reports?) (.+)$`)},
 	{asksError, lazyregexp.New(`(?i)\bwhere is (.+?) (?:returned|raised|thrown)$`)},
 	{asksDefault, lazyregexp.New(`(?i)\b(?:what(?:'s| is)|which is) (?:the )?value of (.+)$`)},
+	{asksDefault, lazyregexp.New(`(?i)\b(?:which|what) value does (.+?) (?:have|get|take) (?:if|when|unless|by default)\b`)},
+	{asksDefault, lazyregexp.New(`(?i)^(default .+)$`)},
 	{asksDefault, lazyregexp.New(`(?i)\bhow (?:many|much|long|often) (.+?) (?:are|is) (?:\w+ )?by default$`)},
 	{asksValues, lazyregexp.New(`(?i)\b(?:what|which)(?: are| is)?(?: all)?(?: the)?(?: (?:possible|valid|allowed|supported|available|different|legal))* (?:values?|options?|choices|variants|members|constants|modes|kinds)(?: (?:of|for|can|does|do|may|are there|there are|are|has|have|exist|in|the|valid|allowed))+ (.+?)(?: (?:take|have|accept|be|has|allowed|supported|valid|contain))*$`)},
 	{asksValues, lazyregexp.New(`(?i)\bwhat can (.+?) be(?: set to)?$`)},
@@ -54,7 +59,10 @@ var kinds = []struct {
 	{asksDefault, lazyregexp.New(`(?i)\bhow (?:long|many|big|large|high|often) is (.+?)(?: by default)?$`)},
 	{asksConfig, lazyregexp.New(`(?i)\bhow (?:do|can|could|would|should) (?:i|we|you|one) (?:configure|set|change|adjust|override|customi[sz]e|increase|decrease|raise|lower|specify|pass|tune|turn o(?:n|ff)|enable|disable) (.+)$`)},
 	{asksConfig, lazyregexp.New(`(?i)\bhow is (.+?) (?:configured|set|changed|enabled|disabled)$`)},
-	{asksWhere, lazyregexp.New(`\b[Ww]hat (?:does|do|is) (?:the |an? )?(?:(?:func|function|method|type|struct|class|interface) )?([A-Z]\w+(?:\.\w+)*(?:\(\))?) (?:do|for)\b`)},
+	{asksWhat, lazyregexp.New(`(?i)\bwhat (?:does|do) (.+?) do$`)},
+	{asksWhat, lazyregexp.New(`(?i)\bwhat(?:'s| is| are) (.+?) (?:(?:good |used |there |meant )?for)$`)},
+	{asksWhat, lazyregexp.New(`(?i)\b(?:explain|tell|know|describe)s?(?: me)? what (.+?) (?:does|do|is for)$`)},
+	{asksWhere, lazyregexp.New(`(?i)\b(?:where(?:'s| is| do i find| can i find) the (?:code|implementation|definition|source) (?:for|of)|(?:which|what) (?:file|module|package) (?:do i|can i|do we|does one) find) (.+)$`)},
 	{asksWhere, lazyregexp.New(`(?i)\b(?:which|what) (?:file|module|package) (?:is )?(?:defines?|declares?|implements?|contains?|has|holds) (.+)$`)},
 	{asksWhere, lazyregexp.New(`(?i)\b(?:which|what) (?:file|module|package) is (.+?) (?:in|defined in|declared in|implemented in)$`)},
 	{asksWhere, lazyregexp.New(`(?i)\bwhere(?: can (?:i|we) find| do (?:i|we|you) find|'s| is| are| was| does| do) (.+?)(?: (?:(?:get |gets )?(?:defined|declared|implemented|located|written)|live|lives|come from|sit|sits))?$`)},

@@ -81,7 +81,7 @@ func composeOf(x *codesearch.Index, question string) *composed {
 				all = of
 			}
 		}
-		if c := answers[kind](x, name, only(all, isMain), written(about)); c != nil {
+		if c := answers[kind](x, name, merged(only(all, isMain)), written(about)); c != nil {
 			c.exact = written(about)
 			return c
 		}
@@ -90,6 +90,22 @@ func composeOf(x *codesearch.Index, question string) *composed {
 		return answerMessage(x, strings.Trim(about, "`\"'“”"))
 	}
 	return nil
+}
+
+// merged returns one definition in place of several of a thing in one file, such as overloads: the one with a
+// comment, or the last.
+func merged(all []codesearch.Definition) (out []codesearch.Definition) {
+	for _, d := range all {
+		i := slices.IndexFunc(out, func(o codesearch.Definition) bool {
+			return declares(d) && declares(o) && o.Path == d.Path && o.Name == d.Name && o.Owner == d.Owner
+		})
+		if i < 0 {
+			out = append(out, d)
+		} else if out[i].Doc == "" || d.Doc != "" {
+			out[i] = d
+		}
+	}
+	return out
 }
 
 // ownedBy reports whether a definition belongs to an owner: its type, function, file or folder.
@@ -105,7 +121,7 @@ func ownedBy(d codesearch.Definition, owner string) bool {
 var answers = map[asks]func(x *codesearch.Index, name string, all []codesearch.Definition,
 	exact bool) *composed{
 	asksWhere: answerWhere, asksDefault: answerDefault, asksValues: answerValues, asksCallers: answerCallers,
-	asksError: answerError, asksConfig: answerConfig, asksReturns: answerReturns,
+	asksError: answerError, asksConfig: answerConfig, asksReturns: answerReturns, asksWhat: answerWhat,
 }
 
 func declares(d codesearch.Definition) bool {

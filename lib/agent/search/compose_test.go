@@ -83,6 +83,8 @@ def fetch_page(url, timeout_s=30):
         raise ValueError("the address is missing")
     return load(url)
 `,
+	"web/lost.ts": "export interface LostError extends Error {}\n\n/** A connection is gone. */\n" +
+		"export const LostError: Ctor = createErrorClass(\n  (_super) => init);\n",
 	"web/queue.ts": "export class Queue {\n  concurrency = 4;\n\n  start(): boolean {\n    return true;\n  }\n}\n",
 }
 
@@ -94,7 +96,16 @@ func TestCompose(t *testing.T) {
 	c := New()
 	for _, tt := range []struct{ question, say string }{
 		{"where is takeOne defined?", "`takeOne` is in pool/pool.go:30."},
-		{"what does the type Mode do?", "`Mode` is in pool/pool.go:9."},
+		{"what does the type Mode do?", "`Mode`: \"Mode is how connections are chosen\" (pool/pool.go:9)."},
+		{"can somebody explain what fetch_page does", "`fetch_page`: \"Fetches a page\" (web/client.py:4)."},
+		{"what is takeOne for?", "`takeOne` is in pool/pool.go:30."},
+		{"where's the code for takeOne", "`takeOne` is in pool/pool.go:30."},
+		{"in which file do I find takeOne?", "`takeOne` is in pool/pool.go:30."},
+		{"where do we use takeOne?", "`takeOne` is called in `run` (pool/pool.go:37)."},
+		{"which value does RETRY_LIMIT have if I set nothing?", "`RETRY_LIMIT` is `3` (web/client.py:1)."},
+		{"default timeout s?", "`timeout_s` of `fetch_page` defaults to `30` (web/client.py:4)."},
+		{"I'm getting LostError, what does that mean?",
+			"`LostError` is `createErrorClass( (_super) => init)` (web/lost.ts:4): \"A connection is gone\"."},
 		{"hey, where do we find the Pool struct", "`Pool` is in pool/pool.go:17."},
 		{"What is the default of MaxOpen?",
 			"`MaxOpen` is `DefaultMaxOpen` at first (pool/pool.go:25), and `DefaultMaxOpen` is `12` (pool/pool.go:28)."},
@@ -189,6 +200,8 @@ func TestNotComposed(t *testing.T) {
 	write(t, dir, map[string]string{
 		"a/twice.go": "package a\n\nfunc twiceNamed() int { return 1 }\n",
 		"b/twice.go": "package b\n\nfunc twiceNamed() string { return \"\" }\n",
+		"many.go": "package m\n\nfunc drawAll() {}\n" + "\nfunc (T) drawAll() {}\n" +
+			"\nfunc (U) drawAll() {}\n\nfunc (V) drawAll() {}\n\nfunc (W) drawAll() {}\n",
 		"keys.go": "package k\n\n// Token " + "ghp_0123456789abcdefghijklmnopqrstuvwxyzAB" +
 			"\nconst ApiToken = 1\n",
 	})
@@ -197,7 +210,7 @@ func TestNotComposed(t *testing.T) {
 		"what does twiceNamed return?", "where is the pool?", "what does Mode return?",
 		"where is takeOne defined and what is the default of MaxOpen? and who calls it?",
 		"di mana takeOne dan apa itu dipakai untuk apa?", "where is takeTwo defined?",
-		"what is the default of ApiToken?",
+		"what is the default of ApiToken?", "what does drawAll do?",
 	} {
 		ret, err := ask(t, c, dir, q)
 		if err == nil && ret.Confidence == draft.High {

@@ -28,6 +28,23 @@ func answerReturns(_ *codesearch.Index, _ string, all []codesearch.Definition, _
 	return &composed{say: say + " (" + at(d) + ").", proofs: []proof{shows(d, say)}}
 }
 
+// answerWhat says what the comment of a declaration says of it; without a comment, where it is.
+func answerWhat(x *codesearch.Index, name string, all []codesearch.Definition, exact bool) *composed {
+	told := only(all, func(d codesearch.Definition) bool {
+		return d.Doc != "" && declares(d) &&
+			(exact || d.Kind == declaration.Function || d.Kind == declaration.Type)
+	})
+	if len(only(all, declares)) > maxProofs {
+		return nil // a method that many types have
+	}
+	if len(told) != 1 {
+		return answerWhere(x, name, all, exact)
+	}
+	d := told[0]
+	say := fmt.Sprintf("`%s`: \"%s\"", named(d), strings.TrimSuffix(d.Doc, "."))
+	return &composed{say: say + " (" + at(d) + ").", proofs: []proof{shows(d, say)}}
+}
+
 var returned = lazyregexp.New(`(?::returns?:|@returns?)\s+(.+)$`)
 
 // documented says what the comment of a function says that it returns.
