@@ -77,9 +77,9 @@ func TestNoticesAreCovered(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 9))
 		texts := []string{"On it.", "Working, {minutes} min.",
 			"It is {state}: {minutes} min so far, {files} steps.", "Begun {when}, {tasks} things."}
-		names := []string{"begun", "status"}
+		names := []string{notice.Begun, notice.Status, notice.Redirect, notice.Cancel, notice.Snag, notice.Working}
 		say := func() {
-			name := names[r.IntN(2)]
+			name := names[r.IntN(len(names))]
 			rec := decision.Record{Kind: decision.Notice, By: "ana", Via: "terminal", Form: name,
 				Key: decision.FormKey(name), Text: texts[r.IntN(len(texts))]}
 			switch r.IntN(8) {
@@ -95,7 +95,7 @@ func TestNoticesAreCovered(t *testing.T) {
 		ask := func(i int) {
 			h := notice.Holes{State: notice.States[r.IntN(5)], Minutes: r.IntN(1100), Files: r.IntN(99),
 				Tasks: 1 + r.IntN(5), When: r.IntN(3000)}
-			name, form := names[r.IntN(2)], texts[r.IntN(len(texts))]
+			name, form := names[r.IntN(len(names))], texts[r.IntN(len(texts))]
 			if r.IntN(2) == 0 {
 				s := decision.NewState(decision.Policy{Approvers: w.approvers})
 				rs, err := decision.Read(w.home)
@@ -139,7 +139,9 @@ func TestNoticesAreCovered(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		say()
+		for range names {
+			say()
+		}
 		for i := range 25 {
 			w.now = w.now.Add(time.Duration(r.IntN(90)) * time.Second)
 			if r.IntN(3) == 0 {
