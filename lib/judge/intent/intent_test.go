@@ -140,6 +140,12 @@ func TestLarge(t *testing.T) {
 		"認証基盤をOIDCにリプレースして": true, "bikin fitur baru buat export laporan": true,
 		"开发一个导出报表的新功能": true, "fix the typo in the readme": false, "add a flag to the importer": false,
 		"why do we have a new service?": false,
+		// What is replaced by what is said; what is to become better is not.
+		"replace the logger with slog": false, "move the helper to lib/text": false,
+		"migrate the CI from travis to actions": false, "Go modulesに移行して": false, "把日志库替换成zap": false,
+		"ganti logger dengan zap": false, "ersetze den Logger durch slog": false,
+		"replace all our loggers with slog": true, "fix some bugs": true, "update the documentation": true,
+		"update the documentation of the --json flag": false,
 	} {
 		if got := Judge(Message{Text: text}); got.Large != large {
 			t.Errorf("%q: %+v", text, got)
