@@ -77,7 +77,8 @@ func TestNoticesAreCovered(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 9))
 		texts := []string{"On it.", "Working, {minutes} min.",
 			"It is {state}: {minutes} min so far, {files} steps.", "Begun {when}, {tasks} things."}
-		names := []string{notice.Begun, notice.Status, notice.Redirect, notice.Cancel, notice.Snag, notice.Working}
+		names := []string{notice.Begun, notice.Status, notice.Redirect, notice.Cancel, notice.Snag,
+			notice.Working}
 		say := func() {
 			name := names[r.IntN(len(names))]
 			rec := decision.Record{Kind: decision.Notice, By: "ana", Via: "terminal", Form: name,
