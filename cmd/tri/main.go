@@ -47,7 +47,7 @@ like tri-health. Without a terminal, or with --yes, the defaults apply.`,
 		cli.String("mattermost-url", "use the server at `URL`"),
 		cli.Strings("chat", "watch the chat with `ID` (repeatable; default all)"),
 		cli.Strings("codebase", "answer from `DIR` (repeatable)"),
-		cli.String("agent", "investigate with `NAME`: search, claude, or api (a model on this machine)"),
+		cli.String("agent", "investigate with `NAME` of tri-agent(7), such as search or claude"),
 		cli.Strings("approver", "let `NAME` approve (repeatable)"),
 		cli.String("language", "set the operator's language to `CODE`"),
 		cli.String("history", "keep a classified copy of the export `FILE` for the reports"),
@@ -85,7 +85,7 @@ func initialize(c *cli.Call) error {
 		return err
 	}
 	c.Say("wrote %s", cfg.Path)
-	defer c.Say("next: %s", setup.Next(cfg))
+	defer c.Say("next:\n%s", setup.Next(cfg))
 	return health.Print(c.Out, health.Run(c.Context, health.Options{Dir: home.Dir(), Now: time.Now}))
 }
 

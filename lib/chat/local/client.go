@@ -21,10 +21,12 @@
 package local
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -33,6 +35,7 @@ import (
 
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
+	"tri/lib/record/event"
 )
 
 // Platform is the name of this platform in every record.
@@ -78,6 +81,7 @@ type Client struct {
 
 var (
 	_ chat.Source   = (*Client)(nil)
+	_ chat.Checker  = (*Client)(nil)
 	_ chat.Sink     = (*Sink)(nil)
 	_ chat.Signaler = (*Sink)(nil)
 )
@@ -116,9 +120,9 @@ func (c *Client) Close() error { return c.root.Close() }
 // files and folders.
 var errHidden = errors.New("not a room: a folder, or its name begins with a dot")
 
-// roomName returns why name is not valid for a room, or nil. The name goes into file names, records
+// RoomName returns why name is not valid for a room, or nil. The name goes into file names, records
 // and terminals and must be harmless in all of them.
-func roomName(name string) error {
+func RoomName(name string) error {
 	if strings.HasPrefix(name, ".") {
 		return errHidden
 	}
@@ -138,7 +142,7 @@ func roomName(name string) error {
 // open opens a room, which must be a regular file: a link could lead to another room, and opening a
 // FIFO would block.
 func (c *Client) open(name string, flag int) (*os.File, error) {
-	if err := roomName(name); err != nil {
+	if err := RoomName(name); err != nil {
 		return nil, err
 	}
 	info, err := c.root.Lstat(name)
@@ -156,6 +160,40 @@ func (c *Client) open(name string, flag int) (*os.File, error) {
 		return nil, fmt.Errorf("room %q: %w", name, err)
 	}
 	return f, nil
+}
+
+// Check implements chat.Checker: it names the files of the folder that are not read, since they are no rooms.
+func (c *Client) Check(context.Context) (self event.Sender, findings []chat.Finding) {
+	findings = []chat.Finding{{Name: "folder", OK: true, Text: c.dir}}
+	names, err := c.names()
+	if err != nil {
+		return self, []chat.Finding{{Name: "folder", Text: err.Error(), Mend: "let this account read it"}}
+	}
+	for _, name := range names {
+		f, err := c.open(name, os.O_RDONLY)
+		switch {
+		case err == nil:
+			_ = f.Close() // it was only opened
+		case !errors.Is(err, errHidden) && !errors.Is(err, fs.ErrNotExist):
+			findings = append(findings, chat.Finding{Name: "room", Warn: true, Text: err.Error(),
+				Mend: "rename or remove it: tri-watch does not read it"})
+		}
+	}
+	return self, findings
+}
+
+// names returns the names in the folder, sorted.
+func (c *Client) names() ([]string, error) {
+	dir, err := c.root.Open(".")
+	if err != nil {
+		return nil, fmt.Errorf("local chat %q: %w", c.dir, err)
+	}
+	names, err := dir.Readdirnames(-1)
+	if err := errors.Join(err, dir.Close()); err != nil {
+		return nil, fmt.Errorf("local chat %q: %w", c.dir, err)
+	}
+	slices.Sort(names)
+	return names, nil
 }
 
 // size returns the size of a room that is a regular file, and -1 otherwise.

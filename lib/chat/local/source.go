@@ -128,15 +128,10 @@ func watchDir(dir string) (*fsnotify.Watcher, error) {
 }
 
 func (r *reader) all(ctx context.Context) error {
-	dir, err := r.c.root.Open(".")
+	names, err := r.c.names()
 	if err != nil {
-		return fmt.Errorf("local chat %q: %w", r.c.dir, err)
+		return err
 	}
-	names, err := dir.Readdirnames(-1)
-	if err := errors.Join(err, dir.Close()); err != nil {
-		return fmt.Errorf("local chat %q: %w", r.c.dir, err)
-	}
-	slices.Sort(names)
 	for _, name := range names {
 		if err := r.one(ctx, name); err != nil {
 			return err

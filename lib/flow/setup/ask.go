@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/user"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -32,7 +34,8 @@ type Around struct {
 // question is a question of tri init.
 type question struct {
 	asks     string
-	choices  []string
+	choices  []string            // that are shown
+	also     []string            // other valid answers
 	when     func(*Answers) bool // whether it applies; nil: always
 	standard func(*Answers, Around) string
 	get      func(*Answers) string
@@ -57,9 +60,10 @@ func on(platform string) func(*Answers) bool {
 }
 
 func questions() []question {
+	chats, agents := connected(), config.Values("investigator")("agent")
 	qs := []question{
-		{asks: "Which chat? local is a folder of text files, to try things with", choices: sources.Names(),
-			standard: fixed("local")},
+		{asks: "Which chat? local is a folder of text files, to try things with", choices: chats,
+			standard: fixed(chats[0])},
 		{asks: "Folder of the local chat", when: on("local"), standard: func(_ *Answers, at Around) string {
 			return filepath.Join(at.Home, "chat")
 		}},
@@ -67,8 +71,8 @@ func questions() []question {
 		{asks: "Ids of the chats to watch, with spaces between; none is all that the bot can see",
 			standard: fixed("")},
 		{asks: "Folder of the code that questions are answered from", standard: codebase},
-		{asks: "Who investigates? search needs no model and no key", choices: []string{"search", "claude"},
-			standard: fixed("search")},
+		{asks: "Who investigates? search needs no model and no key", choices: installed(agents),
+			also: usable(agents), standard: fixed("search")},
 		{asks: "Who may approve, with spaces between", standard: func(_ *Answers, at Around) string {
 			return at.User
 		}},
@@ -88,7 +92,43 @@ func questions() []question {
 	return qs
 }
 
-// codebase returns the repository that contains the current folder, or "".
+// tokenEnv matches the variables of a platform's configuration.
+var tokenEnv = regexp.MustCompile(`_env: (\w+)`)
+
+// connected returns the platforms, first those that have a token in the environment.
+func connected() []string {
+	names := sources.Names()
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(tokens(b), tokens(a)) })
+	return names
+}
+
+// tokens returns 1 if a variable of a platform is set, else 0.
+func tokens(platform string) int {
+	guide, err := sources.Guide(platform)
+	for _, m := range tokenEnv.FindAllStringSubmatch(guide.Config, -1) {
+		if err == nil && os.Getenv(m[1]) != "" {
+			return 1
+		}
+	}
+	return 0
+}
+
+// usable returns the agents that need no more than a name in the configuration.
+func usable(agents []string) []string {
+	return slices.DeleteFunc(slices.Clone(agents), func(name string) bool {
+		return name != "search" && config.Agent{Agent: name}.Program() == nil
+	})
+}
+
+// installed returns those of usable whose programs are on PATH.
+func installed(agents []string) []string {
+	return slices.DeleteFunc(usable(agents), func(name string) bool {
+		_, err := exec.LookPath(append(config.Agent{Agent: name}.Program(), "")[0])
+		return name != "search" && err != nil
+	})
+}
+
+// codebase returns the repository that contains the current folder, else one in it, or "".
 func codebase(_ *Answers, at Around) string {
 	for dir := at.Dir; dir != ""; dir = filepath.Dir(dir) {
 		if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {
@@ -97,6 +137,9 @@ func codebase(_ *Answers, at Around) string {
 		if dir == filepath.Dir(dir) {
 			break
 		}
+	}
+	if in, err := filepath.Glob(filepath.Join(at.Dir, "*", ".git")); err == nil && len(in) > 0 {
+		return filepath.Dir(in[0])
 	}
 	return ""
 }
@@ -139,7 +182,7 @@ func complete(a *Answers, at Around, in io.Reader, out io.Writer) error {
 }
 
 func (q *question) fits(answer string) error {
-	if len(q.choices) > 0 && !slices.Contains(q.choices, answer) {
+	if len(q.choices) > 0 && !slices.Contains(q.choices, answer) && !slices.Contains(q.also, answer) {
 		err := fmt.Errorf("%q is none of: %s", answer, strings.Join(q.choices, ", "))
 		if near := sysexit.Nearest(answer, q.choices); near != "" {
 			err = sysexit.Hint(err, fmt.Sprintf("did you mean %q?", near))

@@ -31,7 +31,7 @@ type Answers struct {
 	MattermostURL string
 	Chats         []string // ids; none: all that the bot can see
 	Codebases     []string // folders
-	Agent         string   // search, claude; api for a model on this machine
+	Agent         string   // search, or a program; api for a model on this machine
 	Model         string   // of api
 	ModelURL      string
 	Approvers     []string
@@ -77,24 +77,40 @@ func write(h *durable.Home, a Answers, force bool) (string, error) {
 	return path, nil
 }
 
-// Next returns the commands that try a new configuration: with the home and the approver, where the
-// environment has others, and for a local chat with a question.
+// Next returns the command line that tries a new configuration: with the home and the approver, where the
+// environment has others, and for a local chat with a question. A shell takes it as it is; it is broken
+// after && if it is wider than a line.
 func Next(cfg *config.Config) string {
-	var env, ask string
+	var env string
 	if home := filepath.Dir(cfg.Path); home != durable.DefaultDir() {
-		env += " TRI_HOME=" + text.Quote(home)
+		env += " TRI_HOME=" + text.Quote(home) // not every shell expands ~ here
 	}
 	if user := cmp.Or(os.Getenv("TRI_USER"), os.Getenv("USER")); !slices.Contains(cfg.Team.Approvers, user) {
 		env += " TRI_USER=" + text.Quote(cfg.Team.Approvers[0])
 	}
+	var all []string
 	if env != "" {
-		env = "export" + env + "; "
+		all = append(all, "export"+env)
 	}
+	all = append(all, "tri up")
 	if on := cfg.On(); len(on) == 1 && on[0] == config.PlatformLocal {
-		room := text.Quote(filepath.Join(cfg.Chat.Local.Dir, "dev"))
-		ask = "echo 'ana: where is the retry limit?' >>" + room + "; "
+		all = append(all, "echo 'ana: where is main?' >>"+short(filepath.Join(cfg.Chat.Local.Dir, "dev")))
 	}
-	return env + "tri up; " + ask + "tri-approve tui"
+	all = append(all, "tri-approve tui")
+	if line := "  " + strings.Join(all, " && "); len(line) <= 80 {
+		return line
+	}
+	return "  " + strings.Join(all, " &&\n  ")
+}
+
+// short quotes a path for a shell, with ~ for the person's home.
+func short(name string) string {
+	if user, err := os.UserHomeDir(); err == nil {
+		if below, ok := strings.CutPrefix(name, user+"/"); ok && below == text.Quote(below) {
+			return "~/" + below
+		}
+	}
+	return text.Quote(name)
 }
 
 // render returns the file's text and the configuration parsed from it.

@@ -1,9 +1,11 @@
 package setup
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -200,4 +202,68 @@ func same(a, b Answers) bool {
 		slices.Equal(a.Chats, b.Chats) &&
 		slices.Equal(a.Codebases, b.Codebases) && a.Agent == b.Agent &&
 		slices.Equal(a.Approvers, b.Approvers) && a.Language == b.Language
+}
+
+// TestNext: the last line of tri init can be typed as it is: it fits a line of 80 columns, or is broken where
+// a shell continues.
+func TestNext(t *testing.T) {
+	user := t.TempDir()
+	t.Setenv("HOME", user)
+	t.Setenv("TRI_HOME", "")
+	t.Setenv("TRI_USER", "ana")
+	for _, tt := range []struct{ home, chat, want string }{
+		{"~/.tri", "~/.tri/chat",
+			"  tri up && echo 'ana: where is main?' >>~/.tri/chat/dev && tri-approve tui"},
+		{"/srv/a b", "~/my rooms", "  export TRI_HOME='/srv/a b' &&\n  tri up &&\n" +
+			"  echo 'ana: where is main?' >>'~/my rooms/dev' &&\n  tri-approve tui"},
+	} {
+		at := func(name string) string { return strings.Replace(name, "~", user, 1) }
+		_, cfg, err := render(filepath.Join(at(tt.home), FileName), Answers{Platform: "local", Agent: "search",
+			LocalDir: at(tt.chat), Approvers: []string{"ana"}, Codebases: []string{"/src"}, Language: "en"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := Next(cfg)
+		if want := strings.Replace(tt.want, "'~", "'"+user, 1); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		if out, err := exec.Command("bash", "-nc", got).CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+	}
+}
+
+// TestFound: what this machine has is offered first: chats whose token is set, programs that are installed,
+// and a repository in the current folder. Any agent that needs no more than its name may be typed.
+func TestFound(t *testing.T) {
+	bin, dir := t.TempDir(), t.TempDir()
+	for _, name := range []string{"codex", "cn"} {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "shop", ".git"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin)
+	t.Setenv("SLACK_BOT_TOKEN", "")
+	t.Setenv("TELEGRAM_TOKEN", "x")
+	at := Around{Home: "/h", Dir: dir, User: "ana"}
+	for answer, status := range map[string]int{"": 0, "claude": 0, "continue": 0, "exec": sysexit.NoInput,
+		"nobody": sysexit.NoInput} {
+		a := Answers{Chats: []string{"1"}, Approvers: []string{"ana"}, Language: "en"}
+		var out strings.Builder
+		err := complete(&a, at, strings.NewReader("\n\n"+answer+"\n"), &out)
+		if got, _ := sysexit.Of(err); got != status {
+			t.Errorf("%q: %v", answer, err)
+		}
+		if err == nil && (a.Platform != "telegram" || a.Codebases[0] != filepath.Join(dir, "shop") ||
+			a.Agent != cmp.Or(answer, "search")) {
+			t.Errorf("%q: %+v", answer, a)
+		}
+		if !strings.Contains(out.String(), "to try things with (telegram, local, ") ||
+			!strings.Contains(out.String(), "no key (search, codex, continue) [search]: ") {
+			t.Errorf("asked:\n%s", out.String())
+		}
+	}
 }

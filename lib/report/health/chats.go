@@ -2,12 +2,9 @@ package health
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"slices"
 
-	"tri/lib/base/config"
 	"tri/lib/base/text"
 	"tri/lib/chat"
 	"tri/lib/chat/sources"
@@ -26,24 +23,11 @@ func (x *examination) chats(ctx context.Context) {
 		if len(x.Platforms) > 0 && !slices.Contains(x.Platforms, name) {
 			continue
 		}
-		if name == config.PlatformLocal {
-			x.localChat()
-			continue
-		}
 		x.platform(ctx, name)
 	}
 	if len(on) == 0 && len(x.Platforms) == 0 {
 		x.warn("chat", "tri init", "the configuration has no chat")
 	}
-}
-
-func (x *examination) localChat() {
-	dir := x.config.Chat.Local.Dir
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		x.failed("chat local", "mkdir "+dir, errors.Join(err, errors.New("the local chat has no folder")))
-		return
-	}
-	x.ok("chat local", "%s", dir)
 }
 
 // platform runs the platform's own checks.

@@ -119,12 +119,47 @@ func TestConfiguration(t *testing.T) {
 			"HEALTH_NO_KEY"},
 		{"sandbox: \"off\"\nvalidator: {agent: exec, command: [no-such-program]}\n", "validator", Fail,
 			"no-such-program"},
-		{"chat: {local: {dir: nowhere}}\n", "chat local", Fail, "no folder"},
+		{"chat: {local: {dir: nowhere}}\n", "chat local", Fail, "no such file"},
 		{"chat: {mattermost: {url: 'http://127.0.0.1:1', token_env: TRI_TEST_NO_TOKEN}}\n", "chat mattermost",
 			Fail, "TRI_TEST_NO_TOKEN"},
 	} {
 		want(t, newPlace(t, tt.config).look(), tt.name, tt.status, tt.message)
 	}
+}
+
+// TestRefusedRooms: a file of the local chat that is not read, since its name is no room's, is reported as
+// that, and not as a watcher that hears nothing.
+func TestRefusedRooms(t *testing.T) {
+	chat := t.TempDir()
+	for _, name := range []string{"dev", "my room", ".hidden"} {
+		if err := os.WriteFile(filepath.Join(chat, name), []byte("ana: where?\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := newPlace(t, "chat: {local: {dir: "+chat+"}}\n")
+	want(t, p.look(), "local folder", OK, chat)
+	want(t, p.look(), "local room", Warn, `room "my room": a name has letters, digits and . _ - # + only`)
+	for _, c := range p.look() {
+		if strings.Contains(c.Message, "hidden") || strings.Contains(c.Message, `"dev"`) {
+			t.Errorf("%+v", c)
+		}
+	}
+	for _, s := range p.stages() {
+		p.hold(s.Lock)
+	}
+	p.write(beatName, `{"beat_at":"2026-03-02T11:59:55Z","connected_since":"2026-03-02T11:00:00Z","source":"local",`+
+		`"started_at":"2026-03-02T11:00:00Z"}`)
+	written := func(name string, at time.Time) {
+		t.Helper()
+		if err := os.Chtimes(filepath.Join(chat, name), at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	written("dev", p.now.Add(-2*time.Hour))
+	written("my room", p.now.Add(-time.Minute))
+	want(t, p.look(), "tri-watch", OK, "connected to local")
+	written("dev", p.now.Add(-time.Minute))
+	want(t, p.look(), "tri-watch", Warn, `room "dev" was written to 1 min ago, and no event has come since`)
 }
 
 func TestSandbox(t *testing.T) {

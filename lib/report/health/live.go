@@ -14,6 +14,7 @@ import (
 	"tri/lib/base/config"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
+	"tri/lib/chat/local"
 )
 
 // The files of a home that this package reads, each owned by the stage that it names.
@@ -108,7 +109,7 @@ func (x *examination) deaf(b *beat) bool {
 	}
 	for _, room := range rooms {
 		info, err := room.Info()
-		if err != nil || !info.Mode().IsRegular() || strings.HasPrefix(room.Name(), ".") {
+		if err != nil || !info.Mode().IsRegular() || local.RoomName(room.Name()) != nil {
 			continue
 		}
 		if at := info.ModTime(); at.Sub(heard) > slowToHear && x.Now().Sub(at) > slowToHear {
