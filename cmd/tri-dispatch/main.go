@@ -93,8 +93,8 @@ func start(c *cli.Call) error {
 	}
 	fixes := box.Box{Config: cfg, Prompts: prompts, New: all.New, Now: time.Now, Say: c.Say}
 	inv := investigate.New(finder, prompts, cfg, home.Dir())
-	val := &validate.Validator{Agent: breaker, Prompts: prompts,
-		Secrets: append(cfg.Secrets(), room.Values()...), Room: room, Now: time.Now}
+	val := (&validate.Validator{Agent: breaker, Prompts: prompts,
+		Secrets: append(cfg.Secrets(), room.Values()...), Room: room, Now: time.Now}).Team(home, cfg)
 	return dispatch.Run(c.Context, dispatch.Options{
 		Home: home, Config: cfg, Codebase: c.String("codebase"), Prompts: prompts,
 		Once: c.Bool("once"), Shadow: c.Bool("shadow"), Out: out, Say: c.Say, Now: time.Now,

@@ -73,12 +73,16 @@ func judge(c *cli.Call) error {
 		}
 	}
 	v.Lenses = c.Strings("lens")
-	if lenses := cfg.Panel.Lenses; !c.Bool("code-only") && (len(v.Lenses) > 0 || lenses.Any()) {
-		home, err := durable.OpenHome(cmp.Or(c.String("home"), durable.DefaultDir()))
-		if err != nil {
+	asks := !c.Bool("code-only") && (len(v.Lenses) > 0 || cfg.Panel.Lenses.Any())
+	var home *durable.Home
+	if asks || c.IsSet("home") {
+		if home, err = durable.OpenHome(cmp.Or(c.String("home"), durable.DefaultDir())); err != nil {
 			return err
 		}
 		defer home.Close()
+	}
+	v.Team(home, cfg)
+	if asks {
 		if v.Room, err = lens.Open(home, &asked, v.Prompts,
 			lens.Room{New: all.Supervised, Getenv: os.Getenv, Now: time.Now}); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -8,10 +9,14 @@ import (
 	"strings"
 	"testing"
 
+	"tri/lib/base/config"
+	"tri/lib/base/durable"
 	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
 	"tri/lib/judge/evidence"
+	"tri/lib/record/decision"
 	"tri/lib/record/draft"
+	"tri/lib/record/memory"
 	"tri/lib/record/thread"
 	"tri/lib/record/verdict"
 )
@@ -127,5 +132,78 @@ func TestCodebaseIsClosed(t *testing.T) {
 	}
 	if after := open(); after > before+5 {
 		t.Errorf("%d files open before, %d after", before, after)
+	}
+}
+
+// TestTeam: references to the team's notes and memory are checked as those to code are.
+func TestTeam(t *testing.T) {
+	dir, outside := t.TempDir(), filepath.Join(t.TempDir(), "secret.md")
+	for name, text := range map[string]string{
+		filepath.Join(dir, "triage", "wait.md"):  "# Waits\n\nA charge waits 40 seconds for the bank.\n",
+		filepath.Join(dir, "handbook", "who.md"): "Refunds are made by the night shift.\n",
+		outside:                                  "A charge waits 40 seconds for the bank.\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(outside, filepath.Join(dir, "triage", "out.md")); err != nil {
+		t.Fatal(err)
+	}
+	home, err := durable.OpenHome(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer home.Close()
+	known, forgot := "Invoices are kept for seven years.", "Invoices are kept for two years."
+	lines := ""
+	for _, text := range []string{known, forgot} {
+		lines += fmt.Sprintf(`{"at":"2026-01-02T03:04:05Z","kind":"note","by":"ann","text":%q,"category":"DECISION"}`+
+			"\n", text)
+	}
+	write := func() []memory.Entry {
+		if err := os.WriteFile(home.Path(memory.LogName), []byte(lines), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		all, err := memory.Read(home, decision.Policy{})
+		if err != nil || len(all) != 2 {
+			t.Fatal(all, err)
+		}
+		return all
+	}
+	all := write()
+	lines += fmt.Sprintf(`{"at":"2026-01-02T03:04:06Z","kind":"forget","by":"ann","id":%q}`+"\n", all[1].ID)
+	write()
+	v := (&Validator{}).Team(home, &config.Config{Knowledge: []string{filepath.Join(dir, "handbook")}})
+	for _, c := range []struct{ kind, ref, quote, claim, want string }{
+		{draft.KindTriageFile, "triage/wait.md:3", "", "A charge waits 40 seconds for the bank.", evidence.Supports},
+		{draft.KindTriageFile, "wait.md", "A charge waits 40 seconds", "A charge waits 40 seconds for the bank.",
+			evidence.Supports},
+		{draft.KindTriageFile, "who.md:1", "", "The night shift makes refunds.", evidence.Supports},
+		{draft.KindTriageFile, "wait.md:3", "", "A charge waits 90 seconds for the bank.", evidence.Contradicts},
+		{draft.KindTriageFile, "wait.md:3", "waits 90 seconds", "A charge waits for the bank.", evidence.Fabricated},
+		{draft.KindTriageFile, "none.md:3", "", "A charge waits.", evidence.Fabricated},
+		{draft.KindTriageFile, "../memory.ndjson:1", "", "Invoices are kept.", evidence.Fabricated},
+		{draft.KindTriageFile, "out.md:1", "", "A charge waits 40 seconds for the bank.", evidence.Fabricated},
+		{draft.KindMemory, all[0].ID, known, "Invoices are kept for seven years.", evidence.Supports},
+		{draft.KindMemory, all[0].ID, "kept for nine years", "Invoices are kept for nine years.",
+			evidence.Fabricated},
+		{draft.KindMemory, all[1].ID, forgot, "Invoices are kept for two years.", evidence.Fabricated},
+		{draft.KindMemory, "m-000000000000", known, "Invoices are kept for seven years.", evidence.Fabricated},
+	} {
+		refs := []draft.Ref{{Kind: c.kind, Ref: c.ref, Quote: c.quote, SupportsClaim: c.claim}}
+		found := make([]evidence.Finding, 1)
+		if err := v.team(refs, found); err != nil || found[0].Result != c.want || found[0].Note == "" ||
+			found[0].Stands != strings.HasSuffix(found[0].Note, "it is not the code") {
+			t.Errorf("%s %s, %q: %s %q %v", c.kind, c.ref, c.claim, found[0].Result, found[0].Note, err)
+		}
+	}
+	found := []evidence.Finding{{Result: evidence.Uncheckable}}
+	if err := (&Validator{}).team([]draft.Ref{{Kind: draft.KindTriageFile, Ref: "x.md:1"}}, found); err != nil ||
+		found[0].Result != evidence.Uncheckable {
+		t.Error(found, err)
 	}
 }

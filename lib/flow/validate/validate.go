@@ -15,13 +15,17 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/agent/lens"
+	"tri/lib/base/config"
+	"tri/lib/base/durable"
 	"tri/lib/base/prompt"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
 	"tri/lib/judge/claims"
 	"tri/lib/judge/evidence"
 	"tri/lib/judge/safety"
+	"tri/lib/record/decision"
 	"tri/lib/record/draft"
+	"tri/lib/record/memory"
 	"tri/lib/record/verdict"
 )
 
@@ -48,11 +52,13 @@ type Other struct {
 
 // Validator judges returns. It is safe for concurrent use.
 type Validator struct {
-	Agent   agent.Agent // nil: code only
-	Prompts *prompt.Set // needed with an agent
-	Secrets []string    // of this installation, which no draft may contain
-	Room    *lens.Room  // nil: no lens is asked
-	Lenses  []string    // asked in place of the configured ones
+	Agent   agent.Agent                    // nil: code only
+	Prompts *prompt.Set                    // needed with an agent
+	Secrets []string                       // of this installation, which no draft may contain
+	Room    *lens.Room                     // nil: no lens is asked
+	Lenses  []string                       // asked in place of the configured ones
+	Notes   []string                       // folders of the team's notes, to which a triage_file refers
+	Memory  func() ([]memory.Entry, error) // of the team; nil: none
 	Now     func() time.Time
 }
 
@@ -112,6 +118,9 @@ func (v *Validator) facts(r Request) (verdict.Facts, error) {
 	ret := r.Return
 	refs := ret.EvidenceRefs[:min(len(ret.EvidenceRefs), draft.MaxRefs)]
 	found, exists, err := resolve(r.Codebase, refs)
+	if err == nil {
+		err = v.team(refs, found)
+	}
 	if err != nil {
 		return verdict.Facts{}, err
 	}
@@ -190,6 +199,45 @@ func resolve(codebase string, refs []draft.Ref) (found []evidence.Finding,
 	return evidence.ResolveAll(root, repo, refs), func(p string) bool {
 		return evidence.Exists(codebase, p)
 	}, nil
+}
+
+// Team makes v check references to the team's notes and, if home is not nil, its memory; it returns v.
+func (v *Validator) Team(home *durable.Home, cfg *config.Config) *Validator {
+	v.Notes = cfg.Knowledge
+	if home != nil {
+		v.Notes = append([]string{home.Path("triage")}, v.Notes...)
+		v.Memory = func() ([]memory.Entry, error) { return memory.Read(home, decision.PolicyOf(cfg)) }
+	}
+	return v
+}
+
+// team checks the references to notes and memory: whether they say what is claimed of them.
+func (v *Validator) team(refs []draft.Ref, found []evidence.Finding) error {
+	for i, ref := range refs {
+		switch {
+		case ref.Kind == draft.KindTriageFile:
+			ref.Ref = strings.TrimPrefix(ref.Ref, "triage/")
+			found[i] = evidence.ResolveNote(v.Notes, ref)
+		case ref.Kind == draft.KindMemory && v.Memory != nil:
+			all, err := v.Memory()
+			if err != nil {
+				return err
+			}
+			found[i] = evidence.Finding{Result: evidence.Fabricated, Note: "the team's memory has no such entry"}
+			id, _, _ := strings.Cut(ref.Ref, ":")
+			if k := slices.IndexFunc(all, func(e memory.Entry) bool {
+				return e.ID == id && e.Out == ""
+			}); k >= 0 {
+				found[i] = evidence.ResolveText(ref, all[k].Text)
+			}
+		default:
+			continue
+		}
+		if found[i].Stands {
+			found[i].Note += "; the team wrote this, it is not the code"
+		}
+	}
+	return nil
 }
 
 // unsafe returns what is wrong with the draft, and with the texts that are saved or shown beside it. The

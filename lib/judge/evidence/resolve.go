@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"slices"
@@ -74,6 +75,38 @@ func Resolve(root *os.Root, repo Repo, ref draft.Ref) Finding {
 	}
 	return Finding{Result: Uncheckable,
 		Note: fmt.Sprintf("code cannot check a reference of kind %s", ref.Kind)}
+}
+
+// ResolveNote checks a reference to a note of the team: a file below the first of some folders that has it.
+func ResolveNote(dirs []string, ref draft.Ref) Finding {
+	f := Finding{Result: Uncheckable, Note: "no folder of notes is configured"}
+	for _, dir := range dirs {
+		root, err := os.OpenRoot(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			f = Finding{Result: Fabricated, Note: errMissing.Error()}
+			continue // no note was kept yet
+		}
+		if err != nil {
+			return Finding{Result: Uncheckable, Note: missing(err).Error()}
+		}
+		f = resolveFile(root, Repo{}, ref)
+		root.Close()
+		if f.Text != "" || f.Note != errMissing.Error() {
+			return f
+		}
+	}
+	return f
+}
+
+// ResolveText checks a reference to a text that is not in a file, as ref names it.
+func ResolveText(ref draft.Ref, text string) Finding {
+	p, err := Parse(ref.Ref)
+	if err != nil {
+		return Finding{Result: Fabricated, Note: err.Error()}
+	}
+	f := judge(p, split([]byte(text)), ref)
+	f.Text = text
+	return f
 }
 
 // ResolveAll resolves the references of one return. Two references whose quotes are each found where the

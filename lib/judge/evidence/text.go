@@ -268,7 +268,7 @@ func blank(s string, patterns ...*lazyregexp.Pattern) string {
 }
 
 var (
-	remarked = lazyregexp.New(`^\s*(?://[/!]?|/\*\*?|\*/?|#+|--|;+|<!--|"""|''')\s?(.*?)\s*(?:\*/|-->|"""|''')?\s*$`)
+	remarked = lazyregexp.New(`^\s*(?://[/!]?|/\*\*?|\*/|\*(?:\s|$)|#+|--|;+|<!--|"""|''')\s?(.*?)\s*(?:\*/|-->|"""|''')?\s*$`)
 	trailing = lazyregexp.New(`^(.*?\S)\s+(?://|#)\s+(.*)$`)
 	proseish = lazyregexp.New(`^\s*[\p{L}\d"'` + "`" + `(][^={}<>|]*[\p{L}\d.,:;!?)"'` + "`" + `]\s*$`)
 )

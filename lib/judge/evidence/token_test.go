@@ -237,8 +237,14 @@ func TestReadings(t *testing.T) {
 	if all := Tokens("status 0, then 2 of 17"); len(all) != 1 || all[0].Text != "17" {
 		t.Errorf("%v", all)
 	}
-	lines := FromLines("a.go", []string{"t = TLSRequired"}, 1)
-	if why := FromText("it", "A plain true is TLSRequired and false is TLSNotRequired").Contrary(lines); why != "" {
-		t.Error(why)
+	if all := passages([]string{"*t = TLSRequired", " * it is read", " */"}, 1); !all[0].code || all[1].code {
+		t.Errorf("%+v", all)
+	}
+	for text, n := range map[string]int{"false is TLSNotRequired": 0, "it is not required": 1, "再試行する": 0,
+		"再試行しません": 1} {
+		s := newSentence(text, 0, false)
+		if got := s.negations(); len(got) != n {
+			t.Errorf("%q: %v", text, got)
+		}
 	}
 }
