@@ -22,6 +22,7 @@ const minWords = 3
 // something outside it.
 func Words(text string) (words string, ok bool) {
 	s := strings.ToLower(strings.NewReplacer("’", "'", "‘", "'", "“", `"`, "”", `"`).Replace(text))
+	s = strings.TrimRight(s, "? \t\n")
 	s = strings.TrimSpace(addressed.ReplaceAllString(s, ""))
 	for before := ""; before != s; {
 		before, s = s, strings.TrimSpace(opening.ReplaceAllString(s, ""))
@@ -30,11 +31,11 @@ func Words(text string) (words string, ok bool) {
 	content := 0
 	for _, w := range strings.Fields(s) {
 		w = bare(w)
-		if w == "" || courtesy[w] {
+		if strings.Trim(w, marks) == "" || courtesy[w] {
 			continue
 		}
 		for _, w := range strings.Fields(written(w)) {
-			if points[w] {
+			if points[strings.Trim(w, marks)] {
 				return "", false
 			}
 			switch {
@@ -75,11 +76,14 @@ var (
 		" not", "'re", " are", "'ve", " have", "'ll", " will", "'m", " am")
 )
 
-// bare removes punctuation at the end of a sentence and around a name; characters that may belong to a
-// name, such as a dash, a slash or a bracket, stay.
+// bare removes punctuation at the end of a sentence and quotes; characters that may belong to a name, such as
+// a dash, a bracket or those of marks, stay.
 func bare(w string) string {
-	return strings.TrimLeft(strings.TrimRight(w, "?!.,;:…。？！、，'\"`*_"), "'\"`*_¿¡")
+	return strings.TrimLeft(strings.TrimRight(w, ".,;:…。？！、，'\"`"), "'\"`¿¡")
 }
+
+// marks are characters of emphasis that may also belong to a name: _run, *args, save!, empty?.
+const marks = "!?*_"
 
 // written expands a contraction.
 func written(w string) string {

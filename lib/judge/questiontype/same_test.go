@@ -48,6 +48,12 @@ func TestSameQuestion(t *testing.T) {
 		{"What does --dry-run do in deploy?", "What does -dry-run do in deploy?"},
 		{"Which calls use HTTP/1 here?", "Which calls use HTTP/2 here?"},
 		{"Can the worker lose jobs on restart?", "Can't the worker lose jobs on restart?"},
+		{"What does _run do in deploy?", "What does run do in deploy?"},
+		{"What does __init__ do in deploy?", "What does init do in deploy?"},
+		{"What is in *args of deploy?", "What is in args of deploy?"},
+		{"What is in *args of deploy?", "What is in **args of deploy?"},
+		{"What does save! do in deploy?", "What does save do in deploy?"},
+		{"What does empty? do in deploy?", "What does empty do in deploy?"},
 		{"Does the cache expire < 5 minutes?", "Does the cache expire > 5 minutes?"},
 		{"What does v1.2 of parser do?", "What does v12 of parser do?"},
 		{"Why is retry enabled by default?", "Why is retry disabled by default?"},
@@ -62,7 +68,7 @@ func TestSameQuestion(t *testing.T) {
 	for _, loose := range []string{
 		"why does it fail?", "what does this function return here?", "Why is my account locked?",
 		"how many orders failed today?",
-		"why?", "", "what changed in the latest release?", "why is the build still red?",
+		"why does the deploy fail now! really", "why?", "", "what changed in the latest release?", "why is the build still red?",
 		"kenapa ini gagal terus?", "これはなぜ失敗しますか", "how?", "is it?", "can anyone help?",
 		"what is on the attached picture?",
 	} {

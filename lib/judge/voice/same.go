@@ -95,11 +95,12 @@ var exact = lazyregexp.New("(?s:(`{3}|~{3})(?:.*?(?:`{3}|~{3})|.*))|`[^`\n]*`|(?
 
 // reduce returns the units of a text.
 func reduce(s string) []item {
+	s = unbold(s)
 	var all []item
 	start := true
 	last := 0
 	for _, at := range append(exact.FindAllStringIndex(s, -1), []int{len(s), len(s)}) {
-		all, start = words(all, s[last:at[0]], start)
+		all, start = words(all, s[last:at[0]], start, last == 0 || s[last-1] == '\n')
 		if raw := s[at[0]:at[1]]; raw != "" {
 			all, start = append(all, item{norm: raw, kind: kindOf(raw), raw: raw}), false
 		}
@@ -118,12 +119,30 @@ func kindOf(raw string) string {
 	return aQuote
 }
 
-// words adds the units of a text without exact ones. start says whether a sentence begins with it.
-func words(all []item, s string, start bool) ([]item, bool) {
-	for line := range strings.Lines(s) {
-		if strings.TrimSpace(line) == "" || bullet.MatchString(line) {
-			start = true
+// unbold removes the marks of emphasis, which are a pair around words; any others, such as those of a power
+// or of a name, are part of what is said.
+func unbold(s string) string {
+	for {
+		mask := func(raw string) string { return strings.Repeat("x", len(raw)) }
+		masked := exact.ReplaceAllStringFunc(s, mask)
+		at := bold.FindStringSubmatchIndex(masked)
+		if at == nil {
+			return s
 		}
+		s = s[:at[4]-2] + s[at[4]:at[5]] + s[at[5]+2:]
+	}
+}
+
+// words adds the units of a text without exact ones. start says whether a sentence begins with it, begins
+// whether a line does.
+func words(all []item, s string, start, begins bool) ([]item, bool) {
+	for line := range strings.Lines(s) {
+		at := bullet.FindStringSubmatchIndex(line)
+		start = start || strings.TrimSpace(line) == "" || begins && at != nil
+		if begins && at != nil && at[2] >= 0 {
+			start, line = false, line[at[3]:]
+		}
+		begins = true
 		for _, field := range strings.Fields(dashes.Replace(line)) {
 			inner, after := trim(field)
 			if strings.Trim(inner, "#") != "" { // marks of headings say nothing
@@ -140,8 +159,8 @@ func words(all []item, s string, start bool) ([]item, bool) {
 }
 
 var (
-	bullet = lazyregexp.New(`^\s*(?:[-*+•]|\d+[.)])\s`)
-	dashes = strings.NewReplacer("—", " ", " – ", " ", " -- ", " ", "**", " ", "__", " ")
+	bullet = lazyregexp.New(`^\s*(?:([-*+•])|\d+[.)])\s`)
+	dashes = strings.NewReplacer("—", " ")
 )
 
 // trim removes the punctuation around a word and returns what followed it.
@@ -239,18 +258,18 @@ func singular(w string) string {
 	return w
 }
 
-// essential leaves out neutral words, dashes and list marks, but not what stands between two figures: a
-// minus, or the word that says how one is related to the other.
+// essential leaves out neutral words and dashes, but not a dash beside a figure, nor the word between two
+// figures that says how one is related to the other.
 func essential(all []item) []item {
 	var kept []item
 	for i, t := range all {
 		figure := func(j int) bool {
 			return j >= 0 && j < len(all) && all[j].kind != aWord && all[j].kind != aFiller
 		}
-		between := figure(i-1) && figure(i+1)
+		dash := t.norm == "–" || t.norm == "--"
 		switch {
-		case strings.Trim(t.norm, "-–*+•") == "" && !between, t.kind == aFiller &&
-			!(between && relating()[t.norm]):
+		case dash && !figure(i-1) && !figure(i+1):
+		case t.kind == aFiller && !(figure(i-1) && figure(i+1) && relating()[t.norm]):
 		default:
 			kept = append(kept, t)
 		}

@@ -72,6 +72,17 @@ func TestSame(t *testing.T) {
 		{"has and is", "`A` has `B`.", "`A` is `B`.", "became"},
 		{"will", "It will be removed.", "It is removed.", "became"},
 		{"missing", "It waits, and then it posts.", "It waits.", `word is missing: "posts"`},
+		{"name with underscores", "Call __init__ first.", "Call init first.", "became"},
+		{"power", "It is 2**10 bytes.", "It is 2 10 bytes.", "became"},
+		{"minus of a name", "It returns n - 5.", "It returns n 5.", "became"},
+		{"minus of names", "It returns count - offset.", "It returns count offset.", "became"},
+		{"minus of code", "`a` - `b`", "`a` `b`", "became"},
+		{"times", "It is n * 2.", "It is n 2.", "became"},
+		{"joined names", "Set A__B.", "Set A B.", "became"},
+		{"pattern", "See src/**/x.go.", "See src/ /x.go.", "became"},
+		{"range", "It is on lines 5 – 7.", "It is on lines 5 7.", "became"},
+		{"emphasis", "It is **never `x` here** and **not** **5**.", "It is never `x` here and not 5.", ""},
+		{"dash", "It waits – then it posts.", "It waits, then it posts.", ""},
 		{"list to prose", "- one thing\n- another", "One thing, another", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
