@@ -167,6 +167,51 @@ func turnsPart(out io.Writer, in inputs) error {
 			others[name][best].print(out, fmt.Sprintf("  the best timer, %g s", best))
 		}
 	}
+	return annotated(out, in)
+}
+
+// annotated compares whole turns with the annotated conversations of rooms with real seconds: the truth is
+// one person's messages in one conversation with nobody else of it between, at most 120 s apart. tri-thread
+// was not fitted to stripe.
+func annotated(out io.Writer, in inputs) error {
+	for _, name := range []string{"stripe.0", "rust.0", "mediawiki.0"} {
+		path := filepath.Join(in.chat, name+".ndjson")
+		room, err := roomOf(path)
+		if err != nil {
+			return err
+		}
+		lines, err := records[event.Event](path)
+		if err != nil {
+			return err
+		}
+		roots, last, g := map[string]bool{}, map[string]event.Event{}, &grouping{whole: true}
+		for _, e := range lines {
+			if e.ThreadID != nil {
+				roots[*e.ThreadID] = true
+			}
+		}
+		for _, e := range lines {
+			conversation := e.MessageID
+			switch {
+			case e.ThreadID != nil:
+				conversation = *e.ThreadID
+			case !roots[e.MessageID]:
+				continue // not annotated
+			}
+			near := func(o event.Event, most float64) bool {
+				return o.Sender.ID == e.Sender.ID && seconds(e.CreateTime)-seconds(o.CreateTime) <= most
+			}
+			l := linked{first: e.MessageID, second: e.MessageID}
+			if before := last["conversation "+conversation]; near(before, 120) {
+				l.first, l.same = before.MessageID, true
+			} else if own := last["person "+e.Sender.ID]; near(own, turn.Gap) {
+				l.first = own.MessageID
+			}
+			g.add(l, room[l.first].TurnID == room[l.second].TurnID)
+			last["conversation "+conversation], last["person "+e.Sender.ID] = e, e
+		}
+		g.print(out, name+", annotated")
+	}
 	return nil
 }
 
