@@ -50,6 +50,15 @@ var codebases = []codebase{
 	{name: "echo", lang: "Go", module: "github.com/labstack/echo/v4@v4.13.4", alone: true},
 	{name: "pino", lang: "JavaScript", fetch: fmt.Sprintf(npm, "pino@9.7.0"), alone: true},
 	{name: "commander", lang: "JavaScript", fetch: fmt.Sprintf(npm, "commander@14.0.0"), alone: true},
+	{name: "ws", lang: "JavaScript", fetch: fmt.Sprintf(npm, "ws@8.13.0"), alone: true},
+	{name: "axios", lang: "JavaScript", fetch: fmt.Sprintf(npm, "axios@1.6.0"), alone: true},
+	{name: "rxjs", lang: "TypeScript", fetch: fmt.Sprintf(npm, "rxjs@7.8.1"), alone: true},
+	// 1.1.6
+	{name: "csv", lang: "Rust", fetch: fmt.Sprintf(deb, "librust-csv-dev", "usr/share/cargo/registry/*"),
+		alone: true},
+	// 2.6.2
+	{name: "ureq", lang: "Rust", fetch: fmt.Sprintf(deb, "librust-ureq-dev", "usr/share/cargo/registry/*"),
+		alone: true},
 	// 0.17.3
 	{name: "indicatif", lang: "Rust", fetch: fmt.Sprintf(deb, "librust-indicatif-dev",
 		"usr/share/cargo/registry/*"), alone: true},
