@@ -75,8 +75,8 @@ func newClient(cfg config.Agent, sandbox string, o httpapi.Options) (*Client, er
 	default:
 		return nil, sysexit.With(sysexit.Config, fmt.Errorf("agent api: no API is called %q", cfg.API))
 	}
-	if c.key, err = cfg.Key(); err != nil && (u.Scheme != "http" || cfg.KeyFile != "") {
-		return nil, fmt.Errorf("agent api: %w", err) // a model on this machine may need no key
+	if c.key, err = cfg.Key(); err != nil {
+		return nil, fmt.Errorf("agent api: %w", err)
 	}
 	o.Base = cfg.BaseURL
 	o.Sign = func(r *http.Request) { c.speaks.sign(r, c.key) }

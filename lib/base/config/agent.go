@@ -212,7 +212,11 @@ func (a Agent) Key() (string, error) {
 	if a.KeyValue != "" {
 		return a.KeyValue, nil
 	}
-	return secret(a.KeyEnv, a.KeyFile)
+	key, err := secret(a.KeyEnv, a.KeyFile)
+	if err != nil && a.KeyFile == "" && strings.HasPrefix(a.BaseURL, "http:") {
+		return "", nil // a model on this machine may need no key
+	}
+	return key, err
 }
 
 // Complete sets the defaults of the endpoint, after a change of API.

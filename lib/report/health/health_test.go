@@ -115,6 +115,8 @@ func TestConfiguration(t *testing.T) {
 		{"sandbox: \"off\"\nbox: {agent: {agent: continue}}\n", "box agent", Fail, `"cn"`},
 		{"sandbox: \"off\"\nbox: {agent: {agent: codex, command: [cat]}}\n", "git", OK, "git version"},
 		{"investigator: {agent: api, model: m, key_env: HEALTH_TEST_KEY}\n", "investigator", OK, "m at "},
+		{"investigator: {agent: api, api: openai, model: m, key_env: HEALTH_NO_KEY, base_url: \"http://127.0.0.1:1/v1\"}\n",
+			"investigator", OK, "m at "},
 		{"investigator: {agent: api, model: m, key_env: HEALTH_NO_KEY}\n", "investigator", Fail,
 			"HEALTH_NO_KEY"},
 		{"sandbox: \"off\"\nvalidator: {agent: exec, command: [no-such-program]}\n", "validator", Fail,
