@@ -46,7 +46,7 @@ func run(c *cli.Call) error {
 	in := stream.Input{
 		Files: c.Args, Stdin: c.In, Follow: c.Bool("follow"), After: -1,
 		Window: conversation.Window, Rejects: c.String("rejects"), Say: c.Say,
-		Mend: (&event.Filler{Fill: c.String("out") == "", Now: time.Now, Say: c.Say}).Mend,
+		Repair: (&event.Filler{Fill: c.String("out") == "", Now: time.Now, Say: c.Say}).Complete,
 	}
 	if c.String("out") != "" && !in.Follow {
 		in.Progress = term.NewProgress(c.Err, nil, "records")

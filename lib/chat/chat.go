@@ -197,7 +197,7 @@ type Finding struct {
 	OK   bool
 	Warn bool   // not OK, but the platform works without it
 	Text string // "the bot is a member of #dev"
-	Mend string // how to fix it; "" if OK
+	Fix  string // how to fix it; "" if OK
 }
 
 // Guide describes how to set up a platform.

@@ -195,7 +195,7 @@ func bounced(f *facts) (Criterion, error) {
 		if first == nil || one == nil || two == nil || first.Verdict != verdict.Bounce {
 			continue
 		}
-		gone, left := mended(first, second)
+		gone, left := resolved(first, second)
 		changed := one.SHA256 != two.SHA256 ||
 			one.Value("evidence_refs.#.ref").Raw != two.Value("evidence_refs.#.ref").Raw
 		s.Add(changed && left == 0)
@@ -217,9 +217,9 @@ func bounced(f *facts) (Criterion, error) {
 	return c, nil
 }
 
-// mended returns how many objections of the first verdict the second no longer has, and how many it
+// resolved returns how many objections of the first verdict the second no longer has, and how many it
 // still has.
-func mended(first, second *history.Run) (gone, left int) {
+func resolved(first, second *history.Run) (gone, left int) {
 	still := map[string]bool{}
 	for _, o := range objections(second) {
 		still[o] = true

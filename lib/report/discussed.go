@@ -127,7 +127,7 @@ func (d *Discussed) print(b *strings.Builder) {
 	b.WriteString("\n")
 }
 
-// spoken returns one answer as a line: who gave it, what it is, and what it cost.
+// spoken returns one answer as a line: who gave it, the answer, and its cost.
 func spoken(who, model, failed, said string, usage *draft.Usage) string {
 	if failed != "" {
 		said = "gave no answer: " + failed

@@ -23,7 +23,7 @@ func (d deaf) Ability() agent.Ability {
 	return can
 }
 
-// steering is a run that is told things.
+// steering is a run that receives messages.
 type steering struct {
 	*bench
 	home *durable.Home
@@ -100,7 +100,7 @@ func (s *steering) heard() string {
 	return strings.Join(said, " ")
 }
 
-// steered tests that every agent continues with what it is told: in a further leg, after the death of
+// steered tests that every agent continues with its messages: in a further leg, after the death of
 // its program, and after that of its wrapper.
 func steered(t *testing.T, s Suite) {
 	legs := func(a agent.Agent) agent.Agent { return deaf{a} }

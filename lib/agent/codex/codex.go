@@ -1,5 +1,5 @@
-// Package codex runs OpenAI's Codex: `codex exec --json`, or `codex app-server` where it is told
-// things while it works. Its behaviour was observed with version
+// Package codex runs OpenAI's Codex: `codex exec --json`, or `codex app-server` where it receives
+// messages while it works. Its behaviour was observed with version
 // 0.169.0 and a scripted model (scripts/peers/agents repeats this):
 //
 //   - it names a new session itself; usage is the session's total;

@@ -35,7 +35,7 @@ type server struct {
 
 type object = map[string]any
 
-// serve changes a call so that the program can be told things.
+// serve changes a call so that the program can receive messages.
 func serve(t program.Turn, call *program.Call, settings []string) {
 	v := &server{turn: t, asked: map[string]func(*rpc.Message, *program.Seen){}}
 	call.Args = append([]string{"app-server"}, settings...)

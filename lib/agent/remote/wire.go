@@ -82,7 +82,7 @@ type Check struct {
 	Value []byte `json:"value"`
 }
 
-// Checked answers a Check. Fault is "" for an acceptable value; Repair is what the agent is told.
+// Checked answers a Check. Fault is "" for an acceptable value; Repair is the instruction for the agent.
 type Checked struct {
 	N      int    `json:"n"`
 	Fault  string `json:"fault,omitempty"`

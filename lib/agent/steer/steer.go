@@ -1,4 +1,4 @@
-// Package steer wraps an agent so that it can be told things while it works, whatever its program
+// Package steer wraps an agent so that it can receive messages while it works, whatever its program
 // supports. Words come from words.ndjson of the run's folder. A program that takes them (see
 // agent.Ability) receives them as they come. Any other is ended at a word and continues as the next
 // leg: in its own session, or in a new one that is told what was done before. A program that dies
@@ -48,14 +48,14 @@ type Options struct {
 	Dir string
 }
 
-// Agent is an agent that can be told things. It is safe for concurrent use by runs in different
+// Agent is an agent that can receive messages. It is safe for concurrent use by runs in different
 // folders if the wrapped agent is.
 type Agent struct {
 	agent.Agent
 	Options
 }
 
-// Wrap returns a as an agent that can be told things.
+// Wrap returns a as an agent that can receive messages.
 func Wrap(a agent.Agent, o Options) (*Agent, error) {
 	if o.Prompts == nil {
 		var err error

@@ -42,7 +42,7 @@ func openKeeper(dir string) (*keeper, error) {
 		k.stream, err = h.Root().OpenFile(run.StreamName, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	}
 	if err == nil {
-		err = mend(k.stream)
+		err = endLine(k.stream)
 	}
 	if err != nil {
 		return nil, errors.Join(sysexit.With(sysexit.IO, fmt.Errorf("keep events of the run: %w", err)),
@@ -51,8 +51,8 @@ func openKeeper(dir string) (*keeper, error) {
 	return k, nil
 }
 
-// mend ends an incomplete last line, left by an attempt that was killed while writing it.
-func mend(f *os.File) error {
+// endLine ends an incomplete last line, left by an attempt that was killed while writing it.
+func endLine(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil || info.Size() == 0 {
 		return err

@@ -296,7 +296,7 @@ func TestMend(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := errors.Join(mend(f), mend(f)); err != nil {
+	if err := errors.Join(endLine(f), endLine(f)); err != nil {
 		t.Fatal(err)
 	}
 	if b, _ := os.ReadFile(name); !strings.HasSuffix(string(b), "{\"b\n") {

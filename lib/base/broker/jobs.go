@@ -85,7 +85,7 @@ func (h *Hub) Submit(ctx context.Context, id string, data []byte) error {
 	return Explain(err)
 }
 
-// Withdraw removes a job from the queue. A worker that has it is told by Tell.
+// Withdraw removes a job from the queue. The worker that has it learns so by Tell.
 func (h *Hub) Withdraw(ctx context.Context, id string) error {
 	s, err := h.c.js.Stream(ctx, workStream)
 	if err != nil {

@@ -282,7 +282,7 @@ func gather(next func() (*nats.Msg, error)) ([]line, error) {
 	}
 }
 
-// Copies keeps copies of several logs, or of "all", until ctx ends or one of them cannot go on.
+// Copies keeps copies of several logs, or of "all", until ctx ends or one of them cannot continue.
 func Copies(ctx context.Context, c *Conn, names []string, file func(name string) string,
 	say func(string, ...any)) error {
 	names = these(names)

@@ -34,10 +34,10 @@ func Version() string {
 	return "devel"
 }
 
-// mend moves flags before arguments, since urfave/cli v2 stops parsing flags at the first argument
+// flagsFirst moves flags before arguments, since urfave/cli v2 stops parsing flags at the first argument
 // and would take later ones for file names. Everything after "--" is unchanged; "-" is an
 // argument.
-func mend(p Program, args []string) []string {
+func flagsFirst(p Program, args []string) []string {
 	if len(args) == 0 {
 		return args
 	}

@@ -122,7 +122,7 @@ func Run(p Program, args []string, in io.Reader, out, errw io.Writer) int {
 	if words, asked := completing(args); asked {
 		return report(p.Name, complete(ctx, p, words, in, out, errw), errw)
 	}
-	err := app(p, in, out, errw).RunContext(ctx, mend(p, args))
+	err := app(p, in, out, errw).RunContext(ctx, flagsFirst(p, args))
 	return report(p.Name, err, errw)
 }
 

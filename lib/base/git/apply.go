@@ -26,8 +26,8 @@ type Merge struct {
 
 // Applied is the result of a merge.
 type Applied struct {
-	Files  []string // changed files, by name
-	Mended *Mended  // what an earlier, interrupted merge had left; nil if none
+	Files     []string   // changed files, by name
+	Recovered *Recovered // what an earlier, interrupted merge had left; nil if none
 }
 
 // Drift says why a patch no longer fits the checkout.
@@ -105,11 +105,11 @@ func (r *Repo) Apply(ctx context.Context, p *Patch, m Merge) (*Applied, error) {
 	}
 	defer j.close()
 	a := new(Applied)
-	if a.Mended, err = j.mend(); err != nil {
+	if a.Recovered, err = j.recoverMerge(); err != nil {
 		return a, err
 	}
-	if a.Mended != nil && a.Mended.Done && a.Mended.Patch == text.SHA256(p.bytes) {
-		a.Files = a.Mended.Files
+	if a.Recovered != nil && a.Recovered.Done && a.Recovered.Patch == text.SHA256(p.bytes) {
+		a.Files = a.Recovered.Files
 		return a, nil // only the final step was missing
 	}
 	return a, r.apply(ctx, j, p, m, a)
@@ -293,9 +293,9 @@ func (r *Repo) lock(ctx context.Context) (*os.File, error) {
 	return f, nil
 }
 
-// Mend checks what an interrupted merge left, and undoes it unless it is complete. nil means that
+// Recover checks what an interrupted merge left, and undoes it unless it is complete. nil means that
 // nothing was left.
-func (r *Repo) Mend(ctx context.Context, dir string) (*Mended, error) {
+func (r *Repo) Recover(ctx context.Context, dir string) (*Recovered, error) {
 	lock, err := r.lock(ctx)
 	if err != nil {
 		return nil, err
@@ -306,7 +306,7 @@ func (r *Repo) Mend(ctx context.Context, dir string) (*Mended, error) {
 		return nil, err
 	}
 	defer j.close()
-	return j.mend()
+	return j.recoverMerge()
 }
 
 // below returns a path relative to the checkout. Links in it are not resolved.

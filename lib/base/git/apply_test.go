@@ -248,17 +248,17 @@ func TestStopAtEveryStep(t *testing.T) {
 			return
 		}
 		if n%2 == 0 {
-			m, err := r.Mend(t.Context(), r.merge(base).Journal)
+			m, err := r.Recover(t.Context(), r.merge(base).Journal)
 			if err != nil || m == nil || m.Done {
-				t.Fatalf("step %d: mended %+v, %v", n, m, err)
+				t.Fatalf("step %d: recovered %+v, %v", n, m, err)
 			}
 			if got := dropFolders(read(t, r.Root)); !maps.Equal(before, got) {
-				t.Fatalf("step %d: mended to %q", n, got)
+				t.Fatalf("step %d: recovered to %q", n, got)
 			}
 			noJournal(t, r, base)
 		}
 		a, err := r.Apply(t.Context(), p, r.merge(base))
-		if err != nil || (a.Mended == nil) != (n%2 == 0) {
+		if err != nil || (a.Recovered == nil) != (n%2 == 0) {
 			t.Fatalf("step %d: %+v, %v", n, a, err)
 		}
 		if got := dropFolders(read(t, r.Root)); !maps.Equal(after, got) {
@@ -327,8 +327,8 @@ func TestForgedJournal(t *testing.T) {
 				}
 			}
 			before := read(t, r.Root)
-			if m, err := r.Mend(t.Context(), dir); err == nil {
-				t.Errorf("mended %+v", m)
+			if m, err := r.Recover(t.Context(), dir); err == nil {
+				t.Errorf("recovered %+v", m)
 			}
 			_, err = os.Lstat(filepath.Join(r.Root, tt.path))
 			if !maps.Equal(before, read(t, r.Root)) || err == nil {

@@ -52,7 +52,7 @@ func TestCRLF(t *testing.T) {
 				}
 				break
 			}
-			if _, err := r.Mend(t.Context(), r.merge(base).Journal); err != nil {
+			if _, err := r.Recover(t.Context(), r.merge(base).Journal); err != nil {
 				t.Fatal(err)
 			}
 			if got := dropFolders(read(t, r.Root)); !maps.Equal(before, got) {

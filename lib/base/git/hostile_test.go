@@ -73,7 +73,7 @@ func TestNothingRuns(t *testing.T) {
 	if _, err := r.Apply(t.Context(), p, r.merge(base)); err != nil {
 		t.Error(err)
 	}
-	if _, err := r.Mend(t.Context(), r.merge(base).Journal); err != nil {
+	if _, err := r.Recover(t.Context(), r.merge(base).Journal); err != nil {
 		t.Error(err)
 	}
 	if _, err := r.Prune(filepath.Dir(dir), func(string) bool { return false }); err != nil {

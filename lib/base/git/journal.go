@@ -75,7 +75,7 @@ func (j *journal) run(ctx context.Context, s *shadow, rec record) (err error) {
 		if err == nil {
 			return
 		}
-		if _, undo := j.mend(); undo != nil {
+		if _, undo := j.recoverMerge(); undo != nil {
 			err = errors.Join(err, undo)
 		}
 		err = sysexit.With(sysexit.IO, fmt.Errorf("merge: nothing was changed: %w", err))

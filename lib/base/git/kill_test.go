@@ -53,7 +53,7 @@ func TestKill(t *testing.T) {
 		if e := cmd.Wait(); i == 0 && (e != nil || err != nil) {
 			t.Fatal(e, err)
 		}
-		m, err := r.Mend(t.Context(), r.merge(base).Journal)
+		m, err := r.Recover(t.Context(), r.merge(base).Journal)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +62,7 @@ func TestKill(t *testing.T) {
 		case maps.Equal(got, after):
 			met[0]++
 		case !maps.Equal(got, before):
-			t.Fatalf("kill %d: mended %+v: %q", i, m, got)
+			t.Fatalf("kill %d: recovered %+v: %q", i, m, got)
 		case m != nil:
 			met[1]++
 		default:

@@ -325,7 +325,7 @@ func (c *Client) Skew() (time.Duration, bool) {
 	return c.date.Sub(c.dated), !c.date.IsZero()
 }
 
-// ServerTime is what the server's clock showed at a time of ours, within about a second. A time before
+// ServerTime is what the server's clock showed at a time here, within about a second. A time before
 // the last answer that has a monotonic reading is exact or earlier, however our clock was set since.
 func (c *Client) ServerTime(at time.Time) time.Time {
 	c.mu.Lock()

@@ -23,7 +23,7 @@ const (
 )
 
 // proxy is a program's only network access: an HTTP proxy for CONNECT and plain requests, and
-// ports of its loopback device that lead to the same ports of ours.
+// ports of its loopback device that lead to the same ports outside.
 type proxy struct {
 	reach *reach
 	log   string

@@ -100,7 +100,7 @@ func (w *walk) cover(path string) error {
 		return sysexit.Hint(sysexit.With(sysexit.Config,
 			fmt.Errorf("the codebase %q has more than %d files with secrets, by name or content, as %q",
 				w.plan.dir, maxPrivate, path)),
-			"what is only for tests may stand below a folder testdata")
+			"test data may be below a folder testdata")
 	}
 	return w.plan.hide(path)
 }

@@ -138,7 +138,7 @@ func (s *Store) Names() ([]string, error) { return s.home.List(Dir) }
 // Remove removes a secret.
 func (s *Store) Remove(name string) error {
 	if !s.Has(name) {
-		return sysexit.With(sysexit.NoInput, fmt.Errorf("secret %q: there is none", name))
+		return sysexit.With(sysexit.NoInput, fmt.Errorf("secret %q: not found", name))
 	}
 	return s.home.Remove(Dir + "/" + name)
 }

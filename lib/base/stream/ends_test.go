@@ -357,9 +357,9 @@ func TestKinds(t *testing.T) {
 func TestMend(t *testing.T) {
 	var out bytes.Buffer
 	in := Input{Stdin: strings.NewReader("{\"a\":1}\n{\"b\":2}\n{\"c\":3}\n"), After: -1}
-	in.Mend = func(rec ndjson.Record, cause error) ([]byte, error) {
+	in.Repair = func(rec ndjson.Record, cause error) ([]byte, error) {
 		if rec.Get("c") != nil {
-			return nil, fmt.Errorf("mend: %w", cause)
+			return nil, fmt.Errorf("repair: %w", cause)
 		}
 		return []byte(`{"a":2}`), nil
 	}

@@ -36,7 +36,7 @@ type block[T any] struct {
 
 type pipeline[T any] struct {
 	st     Stage[T]
-	mend   func(ndjson.Record, error) ([]byte, error)
+	repair func(ndjson.Record, error) ([]byte, error)
 	shows  *term.Progress
 	sink   *sink // nil: no output
 	cursor cursor
@@ -68,7 +68,7 @@ func run[T any](
 	procs := runtime.GOMAXPROCS(0)
 	blocks := 2*procs + 2 // enough that no goroutine waits for one
 	p := &pipeline[T]{
-		st: st, mend: in.Mend, shows: in.Progress, sink: out,
+		st: st, repair: in.Repair, shows: in.Progress, sink: out,
 		cursor: cursor{after: in.After, past: in.After < 0, low: in.After - in.Window}, bad: bad,
 		held: held{low: in.After, out: done},
 		free: make(chan *block[T], blocks), work: make(chan *block[T], blocks),
@@ -160,16 +160,16 @@ func (p *pipeline[T]) prepareOne(scan *ndjson.Scanner, line *ndjson.Line, t *T) 
 	line.Members = scan.Members
 	line.Seq = ndjson.Seq(line.Get("seq"))
 	err := p.st.Prepare(line.Record, t)
-	if err != nil && p.mend != nil {
-		err = p.mended(scan, line, t, err)
+	if err != nil && p.repair != nil {
+		err = p.repaired(scan, line, t, err)
 	}
 	line.Members = nil
 	return err
 }
 
-// mended prepares a refused record again, as Input.Mend returns it.
-func (p *pipeline[T]) mended(scan *ndjson.Scanner, line *ndjson.Line, t *T, cause error) error {
-	whole, err := p.mend(line.Record, cause)
+// repaired prepares a refused record again, as Input.Repair returns it.
+func (p *pipeline[T]) repaired(scan *ndjson.Scanner, line *ndjson.Line, t *T, cause error) error {
+	whole, err := p.repair(line.Record, cause)
 	if err != nil {
 		return err
 	}

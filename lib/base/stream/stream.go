@@ -37,9 +37,9 @@ type Input struct {
 	// Window is how many bytes before After are read again for Stage.Warm.
 	Window int64
 
-	// Mend is called with a record that Prepare, or the fn of Each, refused, and why. It returns
+	// Repair is called with a record that Prepare, or the fn of Each, refused, and why. It returns
 	// the line to take in its place, or the error to report. May be nil.
-	Mend func(rec ndjson.Record, cause error) ([]byte, error)
+	Repair func(rec ndjson.Record, cause error) ([]byte, error)
 
 	Rejects string                           // refused records are appended to this file; "": not saved
 	Say     func(format string, args ...any) // reports refused records; may be nil
@@ -109,23 +109,23 @@ func Each(ctx context.Context, in Input, fn func(ndjson.Record) error) (Stats, e
 		},
 		Emit: func(dst []byte, t *ndjson.Record) ([]byte, error) {
 			err := fn(*t)
-			if errors.As(err, new(refused)) && in.Mend != nil {
-				err = again(*t, in.Mend, err, fn)
+			if errors.As(err, new(refused)) && in.Repair != nil {
+				err = again(*t, in.Repair, err, fn)
 			}
 			return dst, err
 		},
 	}, nil)
 }
 
-// again calls fn with a refused record as mend returns it.
-func again(rec ndjson.Record, mend func(ndjson.Record, error) ([]byte, error), cause error,
+// again calls fn with a refused record as repair returns it.
+func again(rec ndjson.Record, repair func(ndjson.Record, error) ([]byte, error), cause error,
 	fn func(ndjson.Record) error) error {
 	var scan ndjson.Scanner
 	if err := scan.Scan(rec.Bytes); err != nil {
 		return Refuse("%w", err)
 	}
 	rec.Members = scan.Members
-	whole, err := mend(rec, errors.Unwrap(cause))
+	whole, err := repair(rec, errors.Unwrap(cause))
 	if err != nil {
 		return Refuse("%w", err)
 	}

@@ -71,7 +71,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	say := func(f chat.Finding) { findings = append(findings, f) }
 	me, err := c.me(ctx)
 	if err != nil {
-		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("identify the bot: %v", err), Mend: sysexit.HintOf(err, "is discord.com reached from here?")}}
+		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("identify the bot: %v", err), Fix: sysexit.HintOf(err, "is discord.com reached from here?")}}
 	}
 	self = event.Sender{ID: me.ID, Type: "bot", Name: me.Username}
 	say(chat.Finding{Name: "token", OK: true, Text: me.Username + " " + me.ID})
@@ -79,10 +79,10 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	guilds, chats, err := c.watchedChats(ctx)
 	switch {
 	case err != nil:
-		say(chat.Finding{Name: "chat", Text: fmt.Sprintf("list the chats: %v", err), Mend: "try again"})
+		say(chat.Finding{Name: "chat", Text: fmt.Sprintf("list the chats: %v", err), Fix: "try again"})
 	case c.chats == nil && len(guilds) == 0:
 		say(chat.Finding{Name: "chat", Text: "the bot is in no server",
-			Mend: "open the address of tri init discord, and add it"})
+			Fix: "open the address of tri init discord, and add it"})
 	case c.chats == nil:
 		say(chat.Finding{Name: "chat", OK: true,
 			Text: fmt.Sprintf("watches what it may read of %d channels in %d servers", len(chats),
@@ -96,7 +96,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	if skew, ok := c.api.Skew(); ok && skew.Abs() > maxSkew {
 		say(chat.Finding{Name: "clock", Warn: true,
 			Text: fmt.Sprintf("Discord's clock differs by %v from this machine's", skew.Round(time.Second)),
-			Mend: "set this machine's clock: timedatectl set-ntp true"})
+			Fix:  "set this machine's clock: timedatectl set-ntp true"})
 	}
 	return self, findings
 }
@@ -107,11 +107,11 @@ func (c *Client) checkIntents(ctx context.Context) chat.Finding {
 	}
 	if err := c.get(ctx, "applications/@me", nil, &app); err != nil {
 		return chat.Finding{Name: "intents", Text: fmt.Sprintf("ask for the application: %v", err),
-			Mend: "try again"}
+			Fix: "try again"}
 	}
 	if app.Flags&(flagContent|flagContentLimited) == 0 {
 		return chat.Finding{Name: "intents", Text: "the bot may not read what messages say",
-			Mend: "Developer Portal > Bot > Privileged Gateway Intents: switch on MESSAGE CONTENT INTENT"}
+			Fix: "Developer Portal > Bot > Privileged Gateway Intents: switch on MESSAGE CONTENT INTENT"}
 	}
 	return chat.Finding{Name: "intents", OK: true, Text: "message content"}
 }
@@ -121,7 +121,7 @@ func (c *Client) checkIntents(ctx context.Context) chat.Finding {
 func (c *Client) checkChat(ctx context.Context, p *place, me user) chat.Finding {
 	if p.Guild == "" && !p.isPrivate() {
 		return chat.Finding{Name: "chat", Text: "the bot cannot see " + p.ID,
-			Mend: "add it to that server and, if the channel is private, to the channel; or remove it from watched_chats"}
+			Fix: "add it to that server and, if the channel is private, to the channel; or remove it from watched_chats"}
 	}
 	title := strings.TrimSpace("#" + p.Name + " " + p.ID)
 	if p.isPrivate() {
@@ -131,14 +131,14 @@ func (c *Client) checkChat(ctx context.Context, p *place, me user) chat.Finding 
 	if p.isThread() { // it has the permissions of its chat
 		parent, err := c.place(ctx, p.Parent)
 		if err != nil {
-			return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: %v", title, err), Mend: "try again"}
+			return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: %v", title, err), Fix: "try again"}
 		}
 		room = &parent
 	}
 	may, err := c.permissions(ctx, room, me)
 	if err != nil {
 		return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: permissions: %v", title, err),
-			Mend: "try again"}
+			Fix: "try again"}
 	}
 	var missing []string
 	warn := true
@@ -153,7 +153,7 @@ func (c *Client) checkChat(ctx context.Context, p *place, me user) chat.Finding 
 	}
 	return chat.Finding{Name: "chat", Warn: warn,
 		Text: "in " + title + " the bot may not: " + strings.Join(missing, ", "),
-		Mend: "Edit Channel > Permissions: allow that to the bot's role"}
+		Fix:  "Edit Channel > Permissions: allow that to the bot's role"}
 }
 
 // permissions returns the bot's permissions in a channel: those of its roles, then the channel's

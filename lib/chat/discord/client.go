@@ -105,7 +105,7 @@ func New(o Options) (*Client, error) {
 		if err != nil || len(key) != ed25519.PublicKeySize {
 			return nil, sysexit.Hint(sysexit.With(sysexit.Config,
 				errors.New("discord public_key: want 64 hexadecimal digits, since listen is set")),
-				"it stands in the Developer Portal: General Information, Public Key")
+				"see Developer Portal: General Information, Public Key")
 		}
 		c.key = key
 	}

@@ -65,7 +65,7 @@ func TestCheck(t *testing.T) {
 			t.Errorf("we are %+v", self)
 		}
 		for _, f := range all {
-			if f.OK != (f.Mend == "") || f.OK && f.Warn {
+			if f.OK != (f.Fix == "") || f.OK && f.Warn {
 				t.Errorf("finding %+v", f)
 			}
 			if !f.OK {
@@ -100,7 +100,7 @@ func TestCheck(t *testing.T) {
 		t.Errorf("what the channel allows the bot itself counts last: %q", bad)
 	}
 	w.server.Revoke()
-	if _, all := w.client().Check(t.Context()); len(all) != 1 || all[0].OK || all[0].Mend == "" {
+	if _, all := w.client().Check(t.Context()); len(all) != 1 || all[0].OK || all[0].Fix == "" {
 		t.Errorf("with a revoked token: %+v", all)
 	}
 }

@@ -307,7 +307,7 @@ func TestOrder(t *testing.T) {
 func TestMended(t *testing.T) {
 	in, want := `a\x0Bb\\x0B\"\\\x1F`, `a\u000Bb\\x0B\"\\\u001F`
 	for n := 1; n < 9; n++ {
-		got, err := io.ReadAll(&mended{src: &pieces{[]byte(in), n}})
+		got, err := io.ReadAll(&repaired{src: &pieces{[]byte(in), n}})
 		if err != nil || string(got) != want {
 			t.Errorf("in pieces of %d: %s, %v", n, got, err)
 		}

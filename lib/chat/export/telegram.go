@@ -88,7 +88,7 @@ func (t *telegramText) UnmarshalJSON(raw []byte) error {
 
 func (p *pass) telegram(name string) error {
 	return p.inside(name, func(d *doc) error {
-		d.src = &mended{src: d.f}
+		d.src = &repaired{src: d.f}
 		chat := newTelegramChat()
 		return d.object(func(key string) error {
 			if key == "chats" || key == "left_chats" {
@@ -187,9 +187,9 @@ func (m *telegramMessage) time() (time.Time, error) {
 	return time.Parse("2006-01-02T15:04:05", m.Date)
 }
 
-// mended reads JSON in which control characters are written as \x0B, as older versions of Telegram
+// repaired reads JSON in which control characters are written as \x0B, as older versions of Telegram
 // Desktop do, and converts these escapes to valid JSON.
-type mended struct {
+type repaired struct {
 	src     io.Reader
 	raw     [4 << 10]byte
 	out     []byte // converted, not yet read
@@ -197,7 +197,7 @@ type mended struct {
 	err     error
 }
 
-func (m *mended) Read(p []byte) (int, error) {
+func (m *repaired) Read(p []byte) (int, error) {
 	for len(m.out) == 0 {
 		if m.err != nil {
 			return 0, m.err

@@ -141,11 +141,11 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	say := func(f chat.Finding) { findings = append(findings, f) }
 	if len(c.o.Chats) == 0 {
 		say(chat.Finding{Name: "chat", Text: "no channel is watched",
-			Mend: "watched_chats: [{platform: irc, chat_id: '#dev'}]"})
+			Fix: "watched_chats: [{platform: irc, chat_id: '#dev'}]"})
 	}
 	k, err := c.dial(ctx, c.o.Nick+"-c", c.o.Nick+"-d")
 	if err != nil {
-		say(chat.Finding{Name: "server", Text: fmt.Sprintf("%s: %v", c.o.Address, err), Mend: sysexit.HintOf(err, "is the address right, and reached from here?")})
+		say(chat.Finding{Name: "server", Text: fmt.Sprintf("%s: %v", c.o.Address, err), Fix: sysexit.HintOf(err, "is the address right, and reached from here?")})
 		return self, findings
 	}
 	defer k.net.Close()
@@ -155,11 +155,11 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	} else {
 		say(chat.Finding{Name: "history", Warn: true,
 			Text: "the server keeps no history: messages sent while tri-watch is not connected are lost",
-			Mend: "connect through a bouncer that has chathistory, or accept it"})
+			Fix:  "connect through a bouncer that has chathistory, or accept it"})
 	}
 	if !k.caps["message-tags"] {
 		say(chat.Finding{Name: "ids", Warn: true, Text: "the server gives messages no ids",
-			Mend: "accept it: tri then does not recognize its own replies"})
+			Fix: "accept it: tri then does not recognize its own replies"})
 	}
 	return self, findings
 }

@@ -61,7 +61,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	me, err := c.me(ctx)
 	if err != nil {
 		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("identify the bot: %v", err),
-			Mend: sysexit.HintOf(err, "is "+c.o.URL+" reached from here?")}}
+			Fix: sysexit.HintOf(err, "is "+c.o.URL+" reached from here?")}}
 	}
 	self = event.Sender{ID: me.OpenID, Type: "bot", Name: me.Name}
 	say(chat.Finding{Name: "token", OK: true, Text: me.Name + ", " + c.o.ID})
@@ -78,7 +78,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	if skew, ok := c.api.Skew(); ok && skew.Abs() > maxSkew {
 		say(chat.Finding{Name: "clock", Warn: true,
 			Text: fmt.Sprintf("the platform's clock differs by %v from this machine's", skew.Round(time.Second)),
-			Mend: "set this machine's clock: timedatectl set-ntp true"})
+			Fix:  "set this machine's clock: timedatectl set-ntp true"})
 	}
 	return self, findings
 }
@@ -87,7 +87,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 func (c *Client) checkSocket(ctx context.Context) chat.Finding {
 	if _, _, err := c.endpoint(ctx); err != nil {
 		return chat.Finding{Name: "socket", Text: fmt.Sprintf("ask for a connection: %v", err),
-			Mend: sysexit.HintOf(err, "Events & Callbacks: choose the long connection")}
+			Fix: sysexit.HintOf(err, "Events & Callbacks: choose the long connection")}
 	}
 	return chat.Finding{Name: "socket", OK: true, Text: "the long connection is open to the app"}
 }
@@ -95,12 +95,12 @@ func (c *Client) checkSocket(ctx context.Context) chat.Finding {
 // checkScopes lists the scopes that the organization has not granted
 // (https://open.larksuite.com/document/server-docs/application-v6/scope/list).
 func (c *Client) checkScopes(ctx context.Context) chat.Finding {
-	const mend = "Permissions & Scopes: add them, publish a version, have it approved"
+	const fix = "Permissions & Scopes: add them, publish a version, have it approved"
 	r, err := c.read(ctx, "application/v6/scopes", nil)
 	if err != nil {
 		return chat.Finding{Name: "scopes", Warn: true,
 			Text: fmt.Sprintf("which scopes the app has is not told: %v", err),
-			Mend: "compare them with tri init lark"}
+			Fix:  "compare them with tri init lark"}
 	}
 	have := map[string]bool{}
 	for _, s := range list(r, "scopes") {
@@ -115,7 +115,7 @@ func (c *Client) checkScopes(ctx context.Context) chat.Finding {
 		}
 	}
 	if len(missing) > 0 {
-		return chat.Finding{Name: "scopes", Text: "missing: " + strings.Join(missing, ", "), Mend: mend}
+		return chat.Finding{Name: "scopes", Text: "missing: " + strings.Join(missing, ", "), Fix: fix}
 	}
 	return chat.Finding{Name: "scopes", OK: true, Text: "the app has all scopes"}
 }
@@ -125,10 +125,10 @@ func (c *Client) checkAll(ctx context.Context) chat.Finding {
 	switch {
 	case err != nil:
 		return chat.Finding{Name: "chat", Text: fmt.Sprintf("list the bot's groups: %v", err),
-			Mend: sysexit.HintOf(err, "try again")}
+			Fix: sysexit.HintOf(err, "try again")}
 	case len(ids) == 0:
 		return chat.Finding{Name: "chat", Text: "the bot is in no group",
-			Mend: "Settings > Bots > Add Bot, in those that it is to watch"}
+			Fix: "Settings > Bots > Add Bot, in those that it is to watch"}
 	}
 	return chat.Finding{Name: "chat", OK: true,
 		Text: fmt.Sprintf("watches all %d groups that the bot is in", len(ids))}
@@ -143,17 +143,17 @@ func (c *Client) checkChat(ctx context.Context, id string) chat.Finding {
 			text = fmt.Sprintf("%s: %v", id, err)
 		}
 		return chat.Finding{Name: "chat", Text: text,
-			Mend: "Settings > Bots > Add Bot there, or remove it from watched_chats"}
+			Fix: "Settings > Bots > Add Bot there, or remove it from watched_chats"}
 	}
 	c.rooms.Forget(id)
 	r, err := c.room(ctx, id)
 	switch {
 	case err != nil:
-		return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: %v", id, err), Mend: sysexit.HintOf(err, "try again")}
+		return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: %v", id, err), Fix: sysexit.HintOf(err, "try again")}
 	case r.External && !c.o.AllowExternal:
 		return chat.Finding{Name: "chat",
 			Text: fmt.Sprintf("people of other organizations are in %s %s: not read", r.Name, id),
-			Mend: "chat.allow_external: true, or remove it from watched_chats"}
+			Fix:  "chat.allow_external: true, or remove it from watched_chats"}
 	}
 	return chat.Finding{Name: "chat", OK: true, Text: "the bot is in " + r.Name}
 }

@@ -24,7 +24,7 @@ func (c *Sink) React(ctx context.Context, _, id, char string, on bool) error {
 		return fmt.Errorf("lark: emoji %q: %w", char, chat.ErrUnsupported)
 	}
 	if !messageID.MatchString(id) {
-		return fmt.Errorf("lark: message %q: is none", id)
+		return fmt.Errorf("lark: message %q: not a message id", id)
 	}
 	path := "im/v1/messages/" + url.PathEscape(id) + "/reactions"
 	if on {
@@ -57,7 +57,7 @@ func (c *Sink) Typing(context.Context, string, string) error {
 func (c *Sink) Edit(ctx context.Context, chatTo, id, text string) error {
 	content, err := sent(text)
 	if err == nil && !messageID.MatchString(id) {
-		err = fmt.Errorf("message %q: is none", id)
+		err = fmt.Errorf("message %q: not a message id", id)
 	}
 	if err := c.check(chatTo, text, content, err); err != nil {
 		return err

@@ -326,12 +326,12 @@ func TestCheck(t *testing.T) {
 		var bad []string
 		for _, f := range findings {
 			if !f.OK {
-				bad = append(bad, f.Name+": "+f.Mend)
+				bad = append(bad, f.Name+": "+f.Fix)
 			}
 		}
-		finding, mend, _ := strings.Cut(tt.want, ": ")
+		finding, fix, _ := strings.Cut(tt.want, ": ")
 		if tt.want == "" && len(bad) > 0 || tt.want != "" &&
-			(len(bad) != 1 || !strings.HasPrefix(bad[0], finding+": ") || !strings.Contains(bad[0], mend)) {
+			(len(bad) != 1 || !strings.HasPrefix(bad[0], finding+": ") || !strings.Contains(bad[0], fix)) {
 			t.Errorf("%s: %q, want %q", name, bad, tt.want)
 		}
 		for _, r := range w.server.Requests(http.MethodPost, "") {

@@ -167,7 +167,7 @@ func (c *Client) Check(context.Context) (self event.Sender, findings []chat.Find
 	findings = []chat.Finding{{Name: "folder", OK: true, Text: c.dir}}
 	names, err := c.names()
 	if err != nil {
-		return self, []chat.Finding{{Name: "folder", Text: err.Error(), Mend: "let this account read it"}}
+		return self, []chat.Finding{{Name: "folder", Text: err.Error(), Fix: "let this account read it"}}
 	}
 	for _, name := range names {
 		f, err := c.open(name, os.O_RDONLY)
@@ -176,7 +176,7 @@ func (c *Client) Check(context.Context) (self event.Sender, findings []chat.Find
 			_ = f.Close() // it was only opened
 		case !errors.Is(err, errHidden) && !errors.Is(err, fs.ErrNotExist):
 			findings = append(findings, chat.Finding{Name: "room", Warn: true, Text: err.Error(),
-				Mend: "rename or remove it: tri-watch does not read it"})
+				Fix: "rename or remove it: tri-watch does not read it"})
 		}
 	}
 	return self, findings

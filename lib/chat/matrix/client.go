@@ -87,7 +87,7 @@ func New(o Options) (*Client, error) {
 		if !strings.HasPrefix(id, "!") || len(id) > 255 {
 			return nil, sysexit.Hint(sysexit.With(sysexit.Config,
 				fmt.Errorf("matrix chat %q: a room id begins with '!' and has its server behind a colon",
-					id)), "an alias (#dev:…) is none: the room's settings show the id")
+					id)), "an alias (#dev:…) is not an id: the room's settings show the id")
 		}
 		if c.chats == nil {
 			c.chats = map[string]bool{}
@@ -263,7 +263,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	me, err := c.me(ctx)
 	if err != nil {
 		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("identify the bot at %s: %v", c.url, err),
-			Mend: sysexit.HintOf(err, "is the homeserver up, and its address right?")}}
+			Fix: sysexit.HintOf(err, "is the homeserver up, and its address right?")}}
 	}
 	self = event.Sender{ID: me, Type: "bot", Name: c.name(ctx, me)}
 	say(chat.Finding{Name: "token", OK: true, Text: me})
@@ -271,7 +271,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 		Rooms []string `json:"joined_rooms"`
 	}
 	if err := c.get(ctx, path("joined_rooms"), nil, &joined, 0); err != nil {
-		say(chat.Finding{Name: "chat", Text: fmt.Sprintf("list the rooms: %v", err), Mend: "try again"})
+		say(chat.Finding{Name: "chat", Text: fmt.Sprintf("list the rooms: %v", err), Fix: "try again"})
 		return self, findings
 	}
 	in := map[string]bool{}
@@ -281,20 +281,20 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	for id := range c.chats {
 		if !in[id] {
 			say(chat.Finding{Name: "chat", Text: "not a member of " + id,
-				Mend: "invite " + me + " to that room; tri-watch takes the invitation"})
+				Fix: "invite " + me + " to that room; tri-watch takes the invitation"})
 			continue
 		}
 		say(c.checkRoom(ctx, id))
 	}
 	if c.chats == nil {
 		say(chat.Finding{Name: "chat", OK: len(in) > 0, Text: fmt.Sprintf("a member of %d rooms", len(in)),
-			Mend: map[bool]string{false: "invite " + me +
+			Fix: map[bool]string{false: "invite " + me +
 				" to a room, and name it under watched_chats"}[len(in) > 0]})
 	}
 	if skew, ok := c.api.Skew(); ok && skew.Abs() > maxSkew {
 		say(chat.Finding{Name: "clock", Warn: true,
 			Text: fmt.Sprintf("the server's clock differs by %v from this machine's", skew.Round(time.Second)),
-			Mend: "set this machine's clock: timedatectl set-ntp true"})
+			Fix:  "set this machine's clock: timedatectl set-ntp true"})
 	}
 	return self, findings
 }
@@ -303,11 +303,11 @@ func (c *Client) checkRoom(ctx context.Context, id string) chat.Finding {
 	err := c.get(ctx, path("rooms", id, "state", "m.room.encryption"), nil, &struct{}{}, 0)
 	if err == nil {
 		return chat.Finding{Name: "chat", Text: id + " is encrypted: its messages cannot be read",
-			Mend: "make a room without encryption"}
+			Fix: "make a room without encryption"}
 	}
 	r, err := c.room(ctx, id)
 	if err != nil {
-		return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: %v", id, err), Mend: "try again"}
+		return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: %v", id, err), Fix: "try again"}
 	}
 	return chat.Finding{Name: "chat", OK: true, Text: "member of " + r.name + " " + id}
 }

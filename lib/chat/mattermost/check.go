@@ -35,12 +35,12 @@ const maxSkew = 30 * time.Second
 func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.Finding) {
 	me, err := c.me(ctx)
 	if err != nil {
-		mend := sysexit.HintOf(err, "is the server up, and its address right?")
+		fix := sysexit.HintOf(err, "is the server up, and its address right?")
 		if httpapi.StatusOf(err) == http.StatusUnauthorized {
-			mend = "make a new token for the bot account"
+			fix = "make a new token for the bot account"
 		}
 		return self, []chat.Finding{{Name: "token",
-			Text: fmt.Sprintf("identify the bot at %s: %v", c.base.Host, err), Mend: mend}}
+			Text: fmt.Sprintf("identify the bot at %s: %v", c.base.Host, err), Fix: fix}}
 	}
 	self = event.Sender{ID: me.ID, Type: "user", Name: me.Username}
 	account := chat.Finding{Name: "token", OK: true, Text: fmt.Sprintf("%s as %s", c.base, me.Username)}
@@ -48,14 +48,14 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 		self.Type = "bot"
 	} else {
 		account = chat.Finding{Name: "token", Warn: true, Text: me.Username + " is a person's account",
-			Mend: "make a bot account"}
+			Fix: "make a bot account"}
 	}
 	findings = append(findings, account)
 	findings = append(findings, c.checkChats(ctx)...)
 	if skew, ok := c.api.Skew(); ok && skew.Abs() > maxSkew {
 		findings = append(findings, chat.Finding{Name: "clock", Warn: true,
 			Text: fmt.Sprintf("the server's clock differs by %v from this machine's", skew.Round(time.Second)),
-			Mend: "set this machine's clock: timedatectl set-ntp true"})
+			Fix:  "set this machine's clock: timedatectl set-ntp true"})
 	}
 	return self, findings
 }
@@ -65,7 +65,7 @@ func (c *Client) checkChats(ctx context.Context) (findings []chat.Finding) {
 	var mine []room
 	if err := c.get(ctx, "users/me/channels", nil, &mine); err != nil {
 		return []chat.Finding{{Name: "chat", Text: fmt.Sprintf("list the bot's channels: %v", err),
-			Mend: "add the bot to a team"}}
+			Fix: "add the bot to a team"}}
 	}
 	names := map[string]string{}
 	for _, r := range mine {
@@ -74,7 +74,7 @@ func (c *Client) checkChats(ctx context.Context) (findings []chat.Finding) {
 	if c.chats == nil {
 		if len(mine) == 0 {
 			return []chat.Finding{{Name: "chat", Text: "the bot is a member of no channel",
-				Mend: "add it to those that it is to watch"}}
+				Fix: "add it to those that it is to watch"}}
 		}
 		return []chat.Finding{{Name: "chat", OK: true,
 			Text: fmt.Sprintf("watches all %d channels that the bot is a member of", len(mine))}}
@@ -87,7 +87,7 @@ func (c *Client) checkChats(ctx context.Context) (findings []chat.Finding) {
 				Text: "member of " + strings.TrimSpace(name+" "+id)})
 		default:
 			findings = append(findings, chat.Finding{Name: "chat", Text: "not a member of " + id,
-				Mend: "add the bot to that channel, or remove it from watched_chats"})
+				Fix: "add the bot to that channel, or remove it from watched_chats"})
 		}
 	}
 	return findings

@@ -58,12 +58,12 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	me, err := c.me(ctx)
 	if err != nil {
 		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("identify the bot: %v", err),
-			Mend: sysexit.HintOf(err, "is slack.com reached from here?")}}
+			Fix: sysexit.HintOf(err, "is slack.com reached from here?")}}
 	}
 	self = event.Sender{ID: me.User, Type: "bot", Name: me.Name}
 	say(chat.Finding{Name: "token", OK: true, Text: fmt.Sprintf("%s in %s", me.Name, me.TeamName)})
 	if me.Bot == "" {
-		say(chat.Finding{Name: "token", Text: me.Name + " is a person", Mend: "use the Bot User OAuth Token"})
+		say(chat.Finding{Name: "token", Text: me.Name + " is a person", Fix: "use the Bot User OAuth Token"})
 	}
 	if c.app != nil {
 		say(c.checkSocket(ctx))
@@ -78,7 +78,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	if skew, ok := c.api.Skew(); ok && skew.Abs() > maxSkew {
 		say(chat.Finding{Name: "clock", Warn: true,
 			Text: fmt.Sprintf("Slack's clock differs by %v from this machine's", skew.Round(time.Second)),
-			Mend: "set this machine's clock: timedatectl set-ntp true"})
+			Fix:  "set this machine's clock: timedatectl set-ntp true"})
 	}
 	return self, findings
 }
@@ -87,7 +87,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 func (c *Client) checkSocket(ctx context.Context) chat.Finding {
 	if _, err := c.open(ctx); err != nil {
 		return chat.Finding{Name: "socket", Text: fmt.Sprintf("ask for a connection: %v", err),
-			Mend: sysexit.HintOf(err, "switch Socket Mode on, and give the app-level token connections:write")}
+			Fix: sysexit.HintOf(err, "switch Socket Mode on, and give the app-level token connections:write")}
 	}
 	return chat.Finding{Name: "socket", OK: true, Text: "Socket Mode is on"}
 }
@@ -97,7 +97,7 @@ func (c *Client) checkScopes() chat.Finding {
 	said, ok := c.scopes.Get("")
 	if !ok {
 		return chat.Finding{Name: "scopes", Warn: true, Text: "Slack does not say which scopes the token has",
-			Mend: "is api_url Slack's?"}
+			Fix: "is api_url Slack's?"}
 	}
 	have := map[string]bool{}
 	for s := range strings.SplitSeq(said, ",") {
@@ -120,7 +120,7 @@ func (c *Client) checkScopes() chat.Finding {
 	}
 	if len(missing) > 0 {
 		return chat.Finding{Name: "scopes", Text: "missing: " + strings.Join(missing, ", "),
-			Mend: "OAuth & Permissions > Bot Token Scopes: add them, and install the app again"}
+			Fix: "OAuth & Permissions > Bot Token Scopes: add them, and install the app again"}
 	}
 	return chat.Finding{Name: "scopes", OK: true, Text: "the token has all scopes"}
 }
@@ -130,10 +130,10 @@ func (c *Client) checkAll(ctx context.Context) chat.Finding {
 	switch {
 	case err != nil:
 		return chat.Finding{Name: "chat", Text: fmt.Sprintf("list the bot's channels: %v", err),
-			Mend: sysexit.HintOf(err, "try again")}
+			Fix: sysexit.HintOf(err, "try again")}
 	case len(ids) == 0:
 		return chat.Finding{Name: "chat", Text: "the bot is a member of no public channel",
-			Mend: "/invite it to those that it is to watch"}
+			Fix: "/invite it to those that it is to watch"}
 	}
 	return chat.Finding{Name: "chat", OK: true,
 		Text: fmt.Sprintf("watches all %d public channels that the bot is a member of", len(ids))}
@@ -145,14 +145,14 @@ func (c *Client) checkChat(ctx context.Context, id string) chat.Finding {
 	r, err := c.room(ctx, id)
 	switch {
 	case err != nil:
-		return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: %v", id, err), Mend: sysexit.HintOf(err, "try again")}
+		return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: %v", id, err), Fix: sysexit.HintOf(err, "try again")}
 	case !r.Member:
 		return chat.Finding{Name: "chat", Text: strings.TrimSpace("not a member of " + r.Name + " " + id),
-			Mend: "/invite the bot there, or remove it from watched_chats"}
+			Fix: "/invite the bot there, or remove it from watched_chats"}
 	case r.Shared && !c.o.AllowExternal:
 		return chat.Finding{Name: "chat",
 			Text: fmt.Sprintf("%s %s is shared with another organization: not read", r.Name, id),
-			Mend: "chat.allow_external: true, or remove it from watched_chats"}
+			Fix:  "chat.allow_external: true, or remove it from watched_chats"}
 	case r.Private:
 		return chat.Finding{Name: "chat", OK: true,
 			Text: fmt.Sprintf("member of %s %s, which is private", r.Name, id)}

@@ -62,7 +62,7 @@ func TestCheck(t *testing.T) {
 			if f.OK {
 				mark = "+"
 			}
-			if (f.Mend == "") != f.OK {
+			if (f.Fix == "") != f.OK {
 				t.Errorf("%+v", f)
 			}
 			s += mark + f.Name + ": " + f.Text + "\n"

@@ -195,13 +195,13 @@ func (c *Client) Check(context.Context) (self event.Sender, findings []chat.Find
 		if len(files) == 0 {
 			findings = append(findings, chat.Finding{Name: "file", Warn: true,
 				Text: name + " is not there yet",
-				Mend: "switch logging on in the chat client, or correct the name"})
+				Fix:  "switch logging on in the chat client, or correct the name"})
 			continue
 		}
 		f, err := os.Open(files[len(files)-1])
 		if err != nil {
 			findings = append(findings, chat.Finding{Name: "file", Text: err.Error(),
-				Mend: "let the user that runs tri read it"})
+				Fix: "let the user that runs tri read it"})
 			continue
 		}
 		_ = f.Close() // opened for reading only

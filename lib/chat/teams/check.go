@@ -60,22 +60,22 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	if !c.remote() {
 		say(chat.Finding{Name: "token", Warn: true,
 			Text: "insecure, without a secret: for the playground only",
-			Mend: "set tenant and the secret, and remove insecure"})
+			Fix:  "set tenant and the secret, and remove insecure"})
 		return self, findings
 	}
 	if err := c.service.signIn(ctx); err != nil {
 		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("sign in: %v", err),
-			Mend: sysexit.HintOf(err, "is "+c.o.LoginURL+" reached from here?")}}
+			Fix: sysexit.HintOf(err, "is "+c.o.LoginURL+" reached from here?")}}
 	}
 	say(chat.Finding{Name: "token", OK: true, Text: "signed in as application " + c.o.AppID})
 	if _, err := c.bot.fetch(ctx); err != nil {
 		say(chat.Finding{Name: "keys", Text: fmt.Sprintf("keys of the Bot Framework: %v", err),
-			Mend: "let this machine reach " + c.o.OpenIDURL})
+			Fix: "let this machine reach " + c.o.OpenIDURL})
 	}
 	say(c.checkEndpoint(ctx))
 	if err := c.readChannels(ctx); err != nil {
 		say(chat.Finding{Name: "permission", Text: err.Error(),
-			Mend: "consent to ChannelSettings.Read.Group by adding the app to the team"})
+			Fix: "consent to ChannelSettings.Read.Group by adding the app to the team"})
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.chats)) {
 		say(c.checkChat(ctx, id))
@@ -86,7 +86,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	if skew, ok := c.service.login.Skew(); ok && skew.Abs() > maxSkew {
 		say(chat.Finding{Name: "clock", Warn: true,
 			Text: fmt.Sprintf("Microsoft's clock differs by %v from this machine's", skew.Round(time.Second)),
-			Mend: "set this machine's clock: timedatectl set-ntp true"})
+			Fix:  "set this machine's clock: timedatectl set-ntp true"})
 	}
 	return self, findings
 }
@@ -99,7 +99,7 @@ func (c *Client) checkEndpoint(ctx context.Context) chat.Finding {
 		base = "http://" + c.o.Listen
 	}
 	f := chat.Finding{Name: "endpoint", Text: "no answer at " + base + pathMessages,
-		Mend: "start tri-watch teams, and point the proxy to listen:"}
+		Fix: "start tri-watch teams, and point the proxy to listen:"}
 	api, err := c.web(base, nil)
 	if err != nil {
 		f.Text = err.Error()
@@ -132,7 +132,7 @@ func (c *Client) checkChat(ctx context.Context, id string) chat.Finding {
 	}
 	return chat.Finding{Name: "chat", Warn: true,
 		Text: fmt.Sprintf("missed messages in %s cannot be read: %v", id, err),
-		Mend: "add the app there, with " + permission + ", and name its team under groups"}
+		Fix:  "add the app there, with " + permission + ", and name its team under groups"}
 }
 
 // checkSubscriptions reports how many of the requested change notifications exist.
@@ -142,7 +142,7 @@ func (c *Client) checkSubscriptions(ctx context.Context) chat.Finding {
 	}
 	if err := c.graph.read(ctx, "subscriptions", nil, &got); err != nil {
 		return chat.Finding{Name: "subscription", Warn: true,
-			Text: fmt.Sprintf("list subscriptions: %v", err), Mend: "is Graph reached from here?"}
+			Text: fmt.Sprintf("list subscriptions: %v", err), Fix: "is Graph reached from here?"}
 	}
 	n := 0
 	for _, s := range got.Value {
@@ -153,7 +153,7 @@ func (c *Client) checkSubscriptions(ctx context.Context) chat.Finding {
 	if n == 0 {
 		return chat.Finding{Name: "subscription", Warn: true,
 			Text: "Graph sends no change notifications to " + c.o.PublicURL,
-			Mend: "start tri-watch teams; it makes them"}
+			Fix:  "start tri-watch teams; it makes them"}
 	}
 	return chat.Finding{Name: "subscription", OK: true,
 		Text: fmt.Sprintf("%d chats send change notifications", n)}

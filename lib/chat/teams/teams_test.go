@@ -260,7 +260,7 @@ func TestCheck(t *testing.T) {
 	}
 	w.server.Revoke()
 	c, _ = New(w.options())
-	if _, findings := c.Check(t.Context()); len(findings) != 1 || findings[0].OK || findings[0].Mend == "" {
+	if _, findings := c.Check(t.Context()); len(findings) != 1 || findings[0].OK || findings[0].Fix == "" {
 		t.Errorf("revoked: %+v", findings)
 	}
 	if !json.Valid([]byte(Guide.Manifest)) {

@@ -36,7 +36,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	say := func(f chat.Finding) { findings = append(findings, f) }
 	me, err := c.me(ctx)
 	if err != nil {
-		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("identify the bot: %v", err), Mend: sysexit.HintOf(err, "is api.telegram.org reached from here?")}}
+		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("identify the bot: %v", err), Fix: sysexit.HintOf(err, "is api.telegram.org reached from here?")}}
 	}
 	self = event.Sender{ID: id(me.ID), Type: "bot", Name: me.Username}
 	say(chat.Finding{Name: "token", OK: true, Text: "@" + me.Username})
@@ -45,7 +45,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	} else {
 		say(chat.Finding{Name: "privacy", Warn: true,
 			Text: "privacy mode is on: unless it is an administrator, the bot receives only commands and replies to itself",
-			Mend: "@BotFather: /setprivacy, Disable; then take the bot out of each group and add it again"})
+			Fix:  "@BotFather: /setprivacy, Disable; then take the bot out of each group and add it again"})
 	}
 	var hook struct {
 		URL     string `json:"url"`
@@ -54,10 +54,10 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	switch err := c.call(ctx, "getWebhookInfo", nil, &hook, 0); {
 	case err != nil:
 		say(chat.Finding{Name: "updates", Text: fmt.Sprintf("ask for the webhook: %v", err),
-			Mend: "try again"})
+			Fix: "try again"})
 	case hook.URL != "":
 		say(chat.Finding{Name: "updates", Text: "a webhook is set, so that updates cannot be polled",
-			Mend: "call deleteWebhook, or make another bot"})
+			Fix: "call deleteWebhook, or make another bot"})
 	default:
 		say(chat.Finding{Name: "updates", OK: true, Text: fmt.Sprintf("%d updates wait", hook.Pending)})
 	}
@@ -67,7 +67,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	if skew, ok := c.api.Skew(); ok && skew.Abs() > maxSkew {
 		say(chat.Finding{Name: "clock", Warn: true,
 			Text: fmt.Sprintf("Telegram's clock differs by %v from this machine's", skew.Round(time.Second)),
-			Mend: "set this machine's clock: timedatectl set-ntp true"})
+			Fix:  "set this machine's clock: timedatectl set-ntp true"})
 	}
 	return self, findings
 }
@@ -77,7 +77,7 @@ func (c *Client) checkChat(ctx context.Context, chatID string, me user) chat.Fin
 	var r room
 	if err := c.call(ctx, "getChat", map[string]any{"chat_id": chatID}, &r, 0); err != nil {
 		return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: %v", chatID, err),
-			Mend: "add the bot to that group, or remove it from watched_chats"}
+			Fix: "add the bot to that group, or remove it from watched_chats"}
 	}
 	if r.Type == "private" {
 		return chat.Finding{Name: "chat", OK: true, Text: "private chat " + chatID}
@@ -88,7 +88,7 @@ func (c *Client) checkChat(ctx context.Context, chatID string, me user) chat.Fin
 	if err := c.call(ctx, "getChatMember", map[string]any{"chat_id": chatID, "user_id": me.ID}, &member,
 		0); err != nil {
 		return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: %v", chatID, err),
-			Mend: "add the bot to that group"}
+			Fix: "add the bot to that group"}
 	}
 	switch member.Status {
 	case "member", "administrator", "creator", "restricted":
@@ -96,5 +96,5 @@ func (c *Client) checkChat(ctx context.Context, chatID string, me user) chat.Fin
 			Text: fmt.Sprintf("%s of %s %s", member.Status, r.Title, chatID)}
 	}
 	return chat.Finding{Name: "chat", Text: fmt.Sprintf("the bot is %q in %s %s", member.Status, r.Title,
-		chatID), Mend: "add the bot to that group"}
+		chatID), Fix: "add the bot to that group"}
 }

@@ -262,12 +262,12 @@ func (l *live) ask(ctx context.Context, how Merge, changed int) error {
 	return sysexit.With(sysexit.No, errors.New("nothing was changed"))
 }
 
-// mendMerge repairs a merge that was killed: it is undone, or, if it was complete, recorded.
-func (l *live) mendMerge(ctx context.Context) error {
+// recoverMerge recovers a merge that was killed: it is undone, or, if it was complete, recorded.
+func (l *live) recoverMerge(ctx context.Context) error {
 	whole, err := l.wasMerged(ctx)
 	switch {
 	case err != nil:
-		return fmt.Errorf("mend the merge of %s: %w", l.name, err)
+		return fmt.Errorf("recover the merge of %s: %w", l.name, err)
 	case whole:
 		l.Say("run %s: an interrupted merge was complete", l.name)
 		return l.merged(ctx)
@@ -283,7 +283,7 @@ func (l *live) wasMerged(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	if journal := "runs/" + l.name + "/merge"; l.home.Exists(journal) {
-		m, err := repo.Mend(ctx, l.home.Path(journal))
+		m, err := repo.Recover(ctx, l.home.Path(journal))
 		if err != nil || m != nil {
 			return m != nil && m.Done, err
 		}

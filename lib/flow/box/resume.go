@@ -118,7 +118,7 @@ func (b *Box) tell(ctx context.Context, name, words string) (bool, error) {
 	if _, err := run.Tell(b.home, name, b.Now(), w); err != nil {
 		return false, err
 	}
-	b.Say("run %s is under way: it is told", idOf(name))
+	b.Say("run %s is in progress: the message is passed on to it", idOf(name))
 	for ctx.Err() == nil {
 		lock, held := b.home.TryLock("runs/" + name + "/lock")
 		if held == nil {

@@ -60,7 +60,7 @@ func (b *Box) sweep(ctx context.Context, name string) error {
 	}
 	was := s.Status
 	if !s.Over() {
-		// Under a lock: reap would end another program of ours that holds the run's lock to record its end.
+		// Under a lock: reap would end another tri program that holds the run's lock to record its end.
 		err := b.locked(ctx, "sweep.lock", func() error {
 			if s, err = b.State(name); err == nil && !s.Over() {
 				b.reap(name, s)
@@ -87,7 +87,7 @@ func (b *Box) sweep(ctx context.Context, name string) error {
 	if what, err := b.home.ReadFile(marks + "/" + name); errors.Is(err, fs.ErrNotExist) {
 		return nil // another process was faster
 	} else if string(what) == merging+"\n" && (s.Status == run.Review || s.Status == run.Proposed) {
-		if err := l.mendMerge(ctx); err != nil {
+		if err := l.recoverMerge(ctx); err != nil {
 			return err
 		}
 	}

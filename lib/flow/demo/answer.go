@@ -78,7 +78,7 @@ func (d *demo) post(ctx context.Context) error {
 	if !bytes.HasPrefix(after, before) || len(after) == len(before) {
 		return sysexit.With(sysexit.Software, fmt.Errorf("nothing was posted into %s", d.path("chat/"+room)))
 	}
-	d.say("In %s now stands:", d.path("chat/"+room))
+	d.say("%s now contains:", d.path("chat/"+room))
 	d.block(green, head(string(after[len(before):]), 6))
 	if err := d.again(ctx, reply, after); err != nil {
 		return err

@@ -102,7 +102,7 @@ func (d *demo) lines(colour, indent, body string) {
 	}
 }
 
-// typed returns a command that a person can type to go on in the demo's home.
+// typed returns a command that a person can type to continue in the demo's home.
 func (d *demo) typed(program string, args ...string) string {
 	if on, err := exec.LookPath(program); err != nil || d.Bin != "" && filepath.Dir(on) != d.Bin {
 		program = filepath.Join(d.Bin, program)

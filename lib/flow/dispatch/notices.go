@@ -346,7 +346,7 @@ func (n *notices) about(t *thread.Thread, form, by string, h notice.Holes) error
 	return nil
 }
 
-// ask appends the request for a notice, once for each of what it was asked for by.
+// ask appends the request for a notice, once for each record that asks for it.
 func (n *notices) ask(t *thread.Thread, form, by, replyTo, content string, h notice.Holes) error {
 	approved, _ := n.Form(form)
 	key := decision.NoticeKey(t.Key, form, by)

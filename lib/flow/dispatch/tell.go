@@ -9,8 +9,8 @@ import (
 	"tri/lib/record/thread"
 )
 
-// maxWords is how many words a run is told. Later messages wait for the next cycle, which resumes the run's
-// session: without a bound, people who go on writing would keep a run from its end.
+// maxWords is how many messages a run receives. Later ones wait for the next cycle, which resumes the run's
+// session: without a bound, people who keep writing would keep a run from its end.
 const maxWords = 8
 
 // tell brings the words of a run in progress to what waits in its thread. Words are durable before the run
@@ -18,7 +18,7 @@ const maxWords = 8
 // maxWords bounds the asker's.
 func (p *pool) tell(t *thread.Thread, id string) error {
 	if _, ok := p.live[id]; !ok {
-		return nil // it is told when it starts
+		return nil // it gets them when it starts
 	}
 	dir := p.Home.Path(run.Folder(p.Home, id))
 	told, err := run.Words(dir)

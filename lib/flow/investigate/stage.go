@@ -46,11 +46,11 @@ type answer struct {
 func (s *Stage) Each(ctx context.Context, in stream.Input) error {
 	nothing := 0
 	filler := &event.Filler{Fill: true, Now: time.Now, Say: s.Say}
-	in.Mend = func(rec ndjson.Record, cause error) ([]byte, error) {
+	in.Repair = func(rec ndjson.Record, cause error) ([]byte, error) {
 		if isThread(rec.Bytes) {
 			return nil, cause
 		}
-		return filler.Mend(rec, cause)
+		return filler.Complete(rec, cause)
 	}
 	_, err := stream.Each(ctx, in, func(rec ndjson.Record) error {
 		t, err := Parse(rec.Bytes)

@@ -348,7 +348,7 @@ func (r *reading) near(a, b span) bool {
 	return gap <= reach || gap <= reach*utf8.UTFMax && utf8.RuneCountInString(r.text[a.to:b.from]) <= reach
 }
 
-// advised finds verbs of the section that the reader is told to carry out: a word of advice is near, or
+// advised finds verbs of the section that the reader is asked to carry out: a word of advice is near, or
 // the verb begins the sentence, as in a command.
 func (r *reading) advised(lang int, s section) []span {
 	var found []span

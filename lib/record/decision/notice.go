@@ -16,7 +16,7 @@ const formKey = "notice."
 // FormKey returns the Key of the records that approve or retract a form.
 func FormKey(form string) string { return formKey + form }
 
-// NoticeKey returns the Key of one notice: that of its item, the form, and what it was asked for by.
+// NoticeKey returns the Key of one notice: that of its item, the form, and the record that asks for it.
 func NoticeKey(of, form, by string) string {
 	return formKey + form + "." + Sum(of + "\x00" + form + "\x00" + by)[:32]
 }

@@ -253,7 +253,7 @@ func (s *State) offer(r *Record) string {
 	case s.claims[r.ID()] != nil:
 		return "this draft is being posted, or has been"
 	case st != nil && st.Offer != nil && st.Void == "" && st.Offer.ID() == r.ID():
-		return "this draft stands already"
+		return "this draft is offered already"
 	}
 	s.replace(r, &Standing{Key: r.Key, Cycle: r.Cycle, Offer: r})
 	return ""
@@ -279,7 +279,7 @@ func (s *State) withdraw(r *Record) string {
 	case why != "":
 		return why
 	case st.Offer == nil || st.Offer.ID() != r.ID():
-		return "another draft stands"
+		return "another draft is offered"
 	}
 	st.Void, st.VoidAt = because("withdrawn", r.Note), r.At
 	return ""
@@ -318,7 +318,7 @@ func (s *State) revoke(r *Record) string {
 	case why != "":
 		return why
 	case st.approval(r.ID()) == nil:
-		return "no such approved draft stands"
+		return "no such approved draft"
 	}
 	st.Void = because("revoked", r.Note)
 	return ""

@@ -112,7 +112,7 @@ func TestState(t *testing.T) {
 		{"and it is offered again", team, []string{"d offer 1 x", "eve dismiss 1", "d offer 1 x",
 			"ben approve 1 x"}, ""},
 		{"same offer again", team, []string{"d offer 1 x", "ana approve 1 x", "d offer 1 x"},
-			"stands already"},
+			"offered already"},
 		{"offer with a wrong hash", team, []string{"d offer 1 x", "d offer 2"}, "hash"},
 
 		{"undo", team, []string{"d offer 1 x", "ana approve 1 x", "ben undo 1"}, ""},

@@ -283,7 +283,7 @@ func (s *State) undo(r *Record) string {
 		return ""
 	}
 	st, why := s.unclaimed(r)
-	const none = "no such decision stands"
+	const none = "no such decision"
 	switch {
 	case why != "":
 		return why

@@ -53,10 +53,10 @@ type lack struct {
 	value string // JSON to fill in; "" if there is none
 }
 
-// Mend returns the completed line of a record that a filter refused for cause. The error names
+// Complete returns the completed line of a record that a filter refused for cause. The error names
 // every fault of the record; it is cause if none is found. A record with a seq is part of a log
 // and is not completed.
-func (f *Filler) Mend(rec ndjson.Record, cause error) ([]byte, error) {
+func (f *Filler) Complete(rec ndjson.Record, cause error) ([]byte, error) {
 	lacks, faults := f.inspect(&rec)
 	need := lacks
 	if f.Fill && rec.Seq < 0 {

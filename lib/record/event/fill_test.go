@@ -13,7 +13,7 @@ import (
 
 var errCause = errors.New("cause")
 
-func mend(t testing.TB, f *Filler, line string) (string, error) {
+func complete(t testing.TB, f *Filler, line string) (string, error) {
 	t.Helper()
 	var s ndjson.Scanner
 	if err := s.Scan([]byte(line)); err != nil {
@@ -21,7 +21,7 @@ func mend(t testing.TB, f *Filler, line string) (string, error) {
 	}
 	rec := ndjson.Record{Bytes: []byte(line), Source: "stdin", Line: 7, Seq: -1, Members: s.Members}
 	rec.Seq = ndjson.Seq(rec.Get("seq"))
-	whole, err := f.Mend(rec, errCause)
+	whole, err := f.Complete(rec, errCause)
 	return string(whole), err
 }
 
@@ -45,7 +45,7 @@ func TestFill(t *testing.T) {
 			`{"content":"a","author":{"id":"u1"},"platform":"p","chat_id":"c","message_id":"m","time":"2026-01-02T03:04:05Z","mentions":["x"],"chat_name":"n",` +
 				`"create_time":"2026-01-02T03:04:05Z","sender":{"id":"u1"},"msg_type":"text","thread_id":null}`},
 	} {
-		if got, err := mend(t, filler(nil), tt.line); err != nil || got != tt.want {
+		if got, err := complete(t, filler(nil), tt.line); err != nil || got != tt.want {
 			t.Errorf("%s\n%s, %v\n%s", tt.line, got, err, tt.want)
 		}
 	}
@@ -72,7 +72,7 @@ func TestFaults(t *testing.T) {
 	} {
 		f := filler(nil)
 		f.Fill = tt.fill
-		if got, err := mend(t, f, tt.line); err == nil || err.Error() != tt.want {
+		if got, err := complete(t, f, tt.line); err == nil || err.Error() != tt.want {
 			t.Errorf("%s\n%s, %v\n%s", tt.line, got, err, tt.want)
 		}
 	}
@@ -82,7 +82,7 @@ func TestFillIsReportedOnce(t *testing.T) {
 	var said []string
 	f := filler(func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) })
 	for range 3 {
-		if _, err := mend(t, f, `{"text":"x","user":"ana"}`); err != nil {
+		if _, err := complete(t, f, `{"text":"x","user":"ana"}`); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -102,7 +102,7 @@ func FuzzFill(f *testing.F) {
 		if ndjson.Check([]byte(line)) != nil {
 			return
 		}
-		whole, err := mend(t, filler(nil), line)
+		whole, err := complete(t, filler(nil), line)
 		if err != nil {
 			return
 		}

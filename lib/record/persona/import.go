@@ -22,7 +22,7 @@ var aliases = map[string]string{
 }
 
 // Import reads a persona that another program exported: an object, or a row whose layers are text. A field
-// that we do not have is kept in Unused, unless its name is close to one of ours. The persona is inactive; id
+// that we do not have is kept in Unused, unless its name is close to a known one. The persona is inactive; id
 // makes an id where there is none.
 func Import(b []byte, id func() string, now time.Time) (*Persona, error) {
 	var all map[string]any

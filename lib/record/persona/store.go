@@ -167,13 +167,7 @@ func Effective(p *Persona, cfg config.Agent, s *secret.Store,
 	if m.API != "" || m.Model != "" && m.Agent == "" && !configured {
 		m.Agent = cmp.Or(m.Agent, "api")
 	}
-	envAPI := ""
-	for _, api := range []string{config.Anthropic, config.OpenAI} {
-		if name := strings.ToUpper(api); envAPI == "" && getenv(name+"_API_KEY") != "" &&
-			getenv(name+"_MODEL") != "" {
-			envAPI = api
-		}
-	}
+	envAPI := environmentAPI(getenv)
 	from := func(setting, persona, config, environment string) string {
 		for i, v := range []string{persona, config, environment} {
 			if v != "" {
@@ -211,11 +205,20 @@ func Effective(p *Persona, cfg config.Agent, s *secret.Store,
 		return a, src, nil, err
 	}
 	p.key(&a, &src, env, a.BaseURL == cfg.BaseURL || src.From["base_url"] != "persona", getenv)
-	src.Agent, src.Model, src.BaseURL = a.Agent, a.Model, ""
-	if a.Agent == "api" {
+	if src.Agent, src.Model = a.Agent, a.Model; a.Agent == "api" {
 		src.API, src.BaseURL = a.API, a.BaseURL
 	}
 	return a, src, env, nil
+}
+
+// environmentAPI returns the API whose key and model the environment has, "" if it has neither.
+func environmentAPI(getenv func(string) string) string {
+	for _, api := range []string{config.Anthropic, config.OpenAI} {
+		if name := strings.ToUpper(api); getenv(name+"_API_KEY") != "" && getenv(name+"_MODEL") != "" {
+			return api
+		}
+	}
+	return ""
 }
 
 // key finds the key of an API agent: the persona's own, or if the server is the configuration's, that

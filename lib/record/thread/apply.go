@@ -31,7 +31,7 @@ type Effect struct {
 // Kinds of effect.
 const (
 	EffectInvestigate = "investigate"
-	EffectTell        = "tell" // the run should be told the messages that wait
+	EffectTell        = "tell" // the waiting messages should be passed to the run
 	EffectValidate    = "validate"
 	EffectOffer       = "offer"  // the pending draft should be offered in the decision log
 	EffectRetire      = "retire" // the thread should have no open offer there
@@ -168,7 +168,7 @@ func (t *Thread) investigate(at, why string) {
 // that with fewer nothing is said.
 const leastOfSweep = 2
 
-// failed is the badge of an item without a result, of which people are told in any case.
+// failed is the badge of an item without a result, which people are notified of in any case.
 const failed = "failed"
 
 // rest hands the thread to the operator. If messages arrived meanwhile it starts the next cycle

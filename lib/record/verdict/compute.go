@@ -175,7 +175,7 @@ func (r *ruling) schema(f Facts) {
 	}
 	r.v.SchemaCheck = Fail
 	r.check("schema", Fail, f.Schema)
-	r.bounce("the return is malformed: "+f.Schema, "Mend the return itself: "+f.Schema+".")
+	r.bounce("the return is malformed: "+f.Schema, "Correct the return itself: "+f.Schema+".")
 }
 
 // refs reports whether a reference covers its claim.
@@ -200,7 +200,7 @@ func (r *ruling) refs(f Facts) (supported bool) {
 		switch ref.Result {
 		case Fabricated:
 			r.bounce(fmt.Sprintf("%s, is fabricated: %s", name, ref.Note),
-				fmt.Sprintf("Drop %s, or cite what really stands there: %s. Quote the lines word for word.",
+				fmt.Sprintf("Drop %s, or cite what the lines really contain: %s. Quote the lines word for word.",
 					name, ref.Note))
 		case Contradicts:
 			r.bounce(fmt.Sprintf("%s, does not say so: %s", name, ref.Note),
@@ -302,13 +302,13 @@ func (r *ruling) text(f Facts) {
 	if len(f.Untraced) > 0 {
 		names := words(f.Untraced)
 		r.check("traceable", Fail, names)
-		r.bounce("the draft names what stands in no evidence: "+names,
-			"Cite and quote where these stand, or take them out of the draft: "+names+".")
+		r.bounce("the draft names what is in no evidence: "+names,
+			"Cite and quote lines that contain these, or remove them from the draft: "+names+".")
 	}
 	r.list("traceable", len(f.Untraced) == 0)
 	for _, t := range f.Traced[:min(len(f.Traced), maxTraces)] {
 		if t.To == "" {
-			r.check(Traced, Fail, text.Visible(t.What)+": stands nowhere that was shown")
+			r.check(Traced, Fail, text.Visible(t.What)+": is in nothing that was shown")
 			continue
 		}
 		r.check(Traced, OK, text.Visible(t.What+": "+t.To))

@@ -47,7 +47,7 @@ func (x *examination) platform(ctx context.Context, name string) {
 	self, findings := checker.Check(ctx)
 	for _, f := range findings {
 		check := Check{Name: fmt.Sprintf("%s %s", name, f.Name), Status: Fail, Message: text.Visible(f.Text),
-			Fix: text.Visible(f.Mend)}
+			Fix: text.Visible(f.Fix)}
 		switch {
 		case f.OK:
 			check.Status = OK

@@ -224,9 +224,9 @@ func (x *examination) behind(name string, events *os.File, at, end int64) {
 	message := fmt.Sprintf("%s behind, the first message of %s ago", size(end-at), ago(waits))
 	switch {
 	case waits > stuck:
-		x.fail(name, x.mend(name), "%s", message)
+		x.fail(name, x.fix(name), "%s", message)
 	case waits > late:
-		x.warn(name, x.mend(name), "%s", message)
+		x.warn(name, x.fix(name), "%s", message)
 	default:
 		x.ok(name, "%s", message)
 	}
@@ -237,7 +237,7 @@ func (x *examination) behind(name string, events *os.File, at, end int64) {
 func (x *examination) waits(name, message string, waits, still time.Duration) {
 	switch {
 	case min(waits, still) >= stalled:
-		x.fail(name, x.mend(name), "stalled: has not moved for %s, %s", ago(min(waits, still)), message)
+		x.fail(name, x.fix(name), "stalled: has not moved for %s, %s", ago(min(waits, still)), message)
 	case waits >= slow:
 		x.warn(name, "it works, and more comes than it can take: see what else this machine does",
 			"falls behind: %s, the first has waited for %s", message, ago(waits))
@@ -246,8 +246,8 @@ func (x *examination) waits(name, message string, waits, still time.Duration) {
 	}
 }
 
-// mend returns the fix for a stage that makes no progress.
-func (x *examination) mend(name string) string {
+// fix returns the fix for a stage that makes no progress.
+func (x *examination) fix(name string) string {
 	stage := strings.TrimPrefix(strings.Fields(strings.TrimPrefix(name, "lag "))[0], "tri-")
 	return fmt.Sprintf("tri-supervise restart %s, or start it by hand; %s says why", stage,
 		x.home.Path("logs/"+stage+".log"))

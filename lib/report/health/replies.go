@@ -46,7 +46,7 @@ func (x *examination) replies() {
 	})
 	switch late := x.Now().Sub(first); {
 	case late > unclaimed:
-		x.fail(name, x.mend(name),
+		x.fail(name, x.fix(name),
 			"%d approved drafts wait to be posted, the first for %s longer than its grace",
 			waiting, ago(late))
 	case waiting > 0:

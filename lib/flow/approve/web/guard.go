@@ -196,7 +196,7 @@ func (g *guard) around(next http.Handler) http.Handler {
 	})
 }
 
-// origin returns the origin of a page served under host, if host is one of ours.
+// origin returns the origin of a page served under host, if host is the server's.
 func (g *guard) origin(host string) (string, bool) {
 	for _, o := range g.origins {
 		if strings.TrimPrefix(o, "http://") == host {

@@ -19,15 +19,15 @@ import (
 	"tri/lib/base/text"
 )
 
-// Mended is the result of recovering an interrupted merge.
-type Mended struct {
+// Recovered is the result of recovering an interrupted merge.
+type Recovered struct {
 	Done  bool     // all files had been changed; otherwise they were restored
 	Patch string   // SHA-256 of the patch, in hexadecimal
 	Files []string // files that were found changed
 }
 
-// mend undoes an interrupted merge, unless it is complete.
-func (j *journal) mend() (*Mended, error) {
+// recoverMerge undoes an interrupted merge, unless it is complete.
+func (j *journal) recoverMerge() (*Recovered, error) {
 	if j.linked(j.name("journal.json")) {
 		return nil, sysexit.With(sysexit.NoPerm, fmt.Errorf("recover merge: %q is, or is below, a link", j.dir))
 	}
@@ -37,7 +37,7 @@ func (j *journal) mend() (*Mended, error) {
 		return nil, sysexit.With(sysexit.IO, j.root.RemoveAll(j.dir)) // nothing was changed
 	}
 	if err != nil {
-		return nil, sysexit.With(sysexit.IO, fmt.Errorf("mend merge: %w", err))
+		return nil, sysexit.With(sysexit.IO, fmt.Errorf("recover merge: %w", err))
 	}
 	if seal, _ := os.ReadFile(j.seal); string(seal) != text.SHA256(b) {
 		return nil, sysexit.Hint(sysexit.With(sysexit.NoPerm,
@@ -56,8 +56,8 @@ func (j *journal) mend() (*Mended, error) {
 	return m, nil
 }
 
-func (j *journal) undo(rec record) (*Mended, error) {
-	m := &Mended{Patch: rec.Patch}
+func (j *journal) undo(rec record) (*Recovered, error) {
+	m := &Recovered{Patch: rec.Patch}
 	var foreign []string
 	for _, st := range rec.Steps {
 		now, err := j.stands(st)
