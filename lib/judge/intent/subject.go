@@ -11,7 +11,7 @@ var subjects = []*lazyregexp.Pattern{
 	lazyregexp.New(`(?is)^\s*(?:to-?do|task|new (?:to-?do|task)|tugas(?: baru)?|catatan|neue aufgabe|aufgabe|(?:nueva |nova )?tar[ea]+fa?|(?:nouvelle )?tâche|タスク(?:追加)?|やること(?:メモ)?|メモ|待办|新任务|新待办|任务)\s*[:：,，、-]\s*(.+)$`),
 	lazyregexp.New(`(?is)\b(?:note|memo|reminder) to (?:my)?self[:,]?\s*(.+)$`),
 	lazyregexp.New(`(?is)\b(?:add|put|write|stick|append|save|note|get|include)\s+(?:to|on)\s+(?:my|our|the)\s+(?:to-?do list|to-?dos?|tasks|list)\s*[:,]?\s*(.+)$`),
-	lazyregexp.New(`(?is)\b(?:add|put|write|stick|append|save|note|get)\s+(.+?)\s+(?:to|on|onto|in|into|down on)\s+(?:my|our|the)(?: team's| \pL+)?\s+(?:list|to-?do list|to-?dos?|tasks|task list|backlog)\b`),
+	lazyregexp.New(`(?is)\b(?:add|put|write|stick|append|save|note|get|include|insert|throw)\s+(.+?)\s+(?:to|on|onto|in|into|down on)\s+(?:my|our|the)(?: team's| \pL+)?\s+(?:list|to[- ]?do list|to[- ]?dos?|tasks|task list|backlog)\b`),
 	lazyregexp.New(`(?is)(?:tambah\pL*|masuk\pL*|catat|catet|taruh|simpan|tulis)\s+(?:ke|di)\s+(?:daftar tugas|to-?do|list)\s*:\s*(.+)$`),
 	lazyregexp.New(`(?is)(?:tambah\pL*|masuk\pL*|catat|catet|taruh|simpan|tulis)\s+(.+?)\s+(?:ke|di|dalam)\s+(?:dalam )?(?:list|daftar|to-?do|todolist|tugas|catatan)`),
 	lazyregexp.New(`(?is)catat di todo\s*:\s*(.+)$`),

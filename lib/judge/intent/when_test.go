@@ -144,6 +144,7 @@ func TestSubject(t *testing.T) {
 		"add to my todos: ask legal":                "ask legal",
 		"牛乳をリストに追加して":                               "牛乳", "把牛奶加到我的清单": "牛奶",
 		"tambahin susu ke list aku": "susu", "タスク追加：資料の更新": "資料の更新",
+		"put the badge order on my to do list": "the badge order", "throw eggs on the shopping list": "eggs",
 		"buy a new chair": "buy a new chair", "note to self, clean up": "clean up", "记一下待办，问法务": "问法务",
 	} {
 		if got := Subject(text); got != want {
