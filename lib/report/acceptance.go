@@ -155,8 +155,8 @@ func (f *facts) accept(missed Missed) (*Acceptance, error) {
 	if c.N = n; n > 0 {
 		c.set(rate, low, high)
 	}
-	if c.judge(1, 0, 1); c.Result == stats.Unsure {
-		c.Note = "tri-report audit takes labels"
+	if c.judge(20, 0, 1); c.Result == stats.Unsure {
+		c.Note += "; tri-report audit takes labels"
 	}
 	a.Criteria = append(a.Criteria, c)
 	return a, nil

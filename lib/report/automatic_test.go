@@ -7,6 +7,7 @@ import (
 
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
+	"tri/lib/base/stats"
 	"tri/lib/judge/autoreply"
 	"tri/lib/record/decision"
 	"tri/lib/record/outbox"
@@ -54,5 +55,25 @@ func TestUnattended(t *testing.T) {
 	if err := trusted.Print(&out); err != nil || !strings.Contains(out.String(), "bad_line, made of i-1") ||
 		!strings.Contains(out.String(), "2  1 (50.0%)") || strings.Contains(out.String(), "bad_path") {
 		t.Errorf("%v:\n%s", err, out.String())
+	}
+}
+
+// TestOneLabel: one label passes no criterion, though it is all there was to label.
+func TestOneLabel(t *testing.T) {
+	h, err := durable.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	for n, want := range map[int]string{1: stats.Unsure, 19: stats.Unsure, 20: stats.Pass} {
+		a, err := Accept(h, config.Default(), noon, func() (float64, float64, float64, int, error) {
+			return 0, 0, 0, n, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := a.Criteria[len(a.Criteria)-1]; c.Result != want {
+			t.Errorf("%d labels: %+v", n, c)
+		}
 	}
 }

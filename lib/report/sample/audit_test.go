@@ -67,7 +67,7 @@ func desk(t *testing.T, h *durable.Home, in io.Reader) (*Desk, *bytes.Buffer) {
 	shown := new(bytes.Buffer)
 	return &Desk{Home: h, Config: config.Default(), Compile: rules, Words: func(s string) string {
 		return s
-	}, In: in, Show: shown, Say: t.Logf, By: "ana", Now: time.Unix(1, 0)}, shown
+	}, In: in, Show: shown, Say: t.Logf, By: "ana", Now: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)}, shown
 }
 
 // TestInterval compares the bounds with those computed from the definition over every K, and with
@@ -182,6 +182,66 @@ func TestWindow(t *testing.T) {
 	e, err := d.Audit(context.Background(), Order{Sample: 500, Seed: 1, Window: 99 * time.Minute})
 	if err != nil || e.Frame != 100 || e.Sample != 100 || e.High != 100 {
 		t.Errorf("%+v, %v", e, err)
+	}
+}
+
+// TestFuture: a message of a later time neither moves the window nor is in it.
+func TestFuture(t *testing.T) {
+	h := home(t, 200)
+	log, err := h.ReadFile(classifiedLog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := strings.Replace(string(log), `"create_time":"2026-01-01T00:00:00Z"`,
+		`"create_time":"2033-01-01T00:00:00Z"`, 1)
+	if err := h.Replace(classifiedLog, []byte(late)); err != nil {
+		t.Fatal(err)
+	}
+	d, _ := desk(t, h, nil)
+	for window, want := range map[time.Duration]int{99 * time.Minute: 100, 999 * time.Minute: 199, 0: 200} {
+		e, err := d.Audit(context.Background(), Order{Sample: 500, Seed: 1, Window: window})
+		if err != nil || e.Frame != want {
+			t.Errorf("%s: %+v, %v", window, e, err)
+		}
+	}
+}
+
+// TestFewLabels: a few labels meet no threshold, also where there are no more messages.
+func TestFewLabels(t *testing.T) {
+	for _, tt := range []struct {
+		labels, misses, skipped, frame int
+		high                           float64
+		says                           string
+	}{
+		{1, 0, 0, 1, 0, "open: at least 20"},
+		{1, 0, 0, 1000, 97.5, "open: at least 20"},
+		{30, 0, 5, 35, 0, "all messages of the window are labelled: the rate is exact\nmet"},
+		{30, 0, 0, 20, 11.6, "open: the interval"},
+		{500, 0, 0, 5000, 0.7, "; the threshold is 1\nmet"},
+		{60, 9, 0, 5000, 26.5, "\nmissed"},
+	} {
+		e := Estimate{Labels: tt.labels, Misses: tt.misses, Skipped: tt.skipped, Frame: tt.frame, Of: Right,
+			Target: target}
+		if e.judge(); math.Abs(e.High-tt.high) > 0.1 || !strings.Contains(e.String(), tt.says) {
+			t.Errorf("%+v: high %.2f\n%s", tt, e.High, e)
+		}
+	}
+}
+
+// TestPeriod: only the labels of the last seven days count.
+func TestPeriod(t *testing.T) {
+	h := home(t, 1)
+	d, _ := desk(t, h, nil)
+	var b strings.Builder
+	for i, days := range []int{1, 6, 8, 13} {
+		fmt.Fprintf(&b, `{"at":%q,"message_id":"%d","classification":"ambient","label":"dropped","frame":99}`+"\n",
+			d.Now.AddDate(0, 0, -days).Format(time.RFC3339), i)
+	}
+	if err := h.Replace(File, []byte(b.String())); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, _, n, err := d.Missed(); err != nil || n != 2 {
+		t.Errorf("%d labels, %v", n, err)
 	}
 }
 

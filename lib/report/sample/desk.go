@@ -48,7 +48,7 @@ func (d *Desk) Diff(ctx context.Context, file string, files []string, limit int)
 
 // Order selects the sample.
 type Order struct {
-	Window time.Duration // time before the newest message; 0 means all
+	Window time.Duration // time before the newest message that is not of the future; 0 means all
 	Sample int
 	Seed   int64 // 0: that of the last label, else from the clock
 	Ask    bool
@@ -67,7 +67,7 @@ func (d *Desk) Audit(ctx context.Context, o Order) (Estimate, error) {
 	if err != nil {
 		return Estimate{}, err
 	}
-	s, err := draw(ctx, d.Home, labels, o, d.Now.UnixNano())
+	s, err := draw(ctx, d.Home, labels, o, d.Now)
 	if err != nil {
 		return Estimate{}, err
 	}

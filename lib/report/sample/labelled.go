@@ -41,9 +41,9 @@ func labelled(h *durable.Home, from time.Time) (Estimate, error) {
 	return e, nil
 }
 
-// Missed returns the estimate from the labels of the last two weeks: misses per 100 dropped
+// Missed returns the estimate from the labels of the last seven days: misses per 100 dropped
 // messages with bounds, and the number of labels.
 func (d *Desk) Missed() (rate, low, high float64, n int, err error) {
-	e, err := labelled(d.Home, d.Now.Add(-14*24*time.Hour))
+	e, err := labelled(d.Home, d.Now.Add(-7*24*time.Hour))
 	return e.Rate, e.Low, e.High, e.Labels, err
 }

@@ -50,15 +50,15 @@ type line struct {
 const maxShown = 2000
 
 // draw reads the results of a home's filter and draws o.Sample of the messages dropped, or taken for
-// actionable, in o.Window before the newest one. If o.Seed is 0, that of the filter's last label is used,
-// or, if there is none, fresh. Messages of programs and deleted ones are excluded: the former are not
-// questions, the latter cannot be judged any more.
-func draw(ctx context.Context, h *durable.Home, labels *Labels, o Order, fresh int64) (*Sample, error) {
+// actionable, in o.Window before the newest one that is not after now. If o.Seed is 0, that of the filter's
+// last label is used, or, if there is none, a new one. Messages of programs and deleted ones are excluded:
+// the former are not questions, the latter cannot be judged any more.
+func draw(ctx context.Context, h *durable.Home, labels *Labels, o Order, now time.Time) (*Sample, error) {
 	if !h.Exists(classifiedLog) {
 		err := sysexit.With(sysexit.NoInput, errors.New("audit: the home has no "+classifiedLog))
 		return nil, sysexit.Hint(err, "tri-classify --out writes it")
 	}
-	f := frame{state: map[string]*seen{}}
+	f := frame{state: map[string]*seen{}, now: now}
 	_, err := stream.Each(ctx, stream.Input{Files: []string{h.Path(classifiedLog)}, After: -1},
 		func(rec ndjson.Record) error {
 			e, err := event.Parse(rec.Bytes)
@@ -78,7 +78,7 @@ func draw(ctx context.Context, h *durable.Home, labels *Labels, o Order, fresh i
 	if last, ok := labels.last[s.Version]; ok && o.Seed == 0 {
 		s.Seed = last.Seed
 	} else if o.Seed == 0 {
-		s.Seed = fresh
+		s.Seed = now.UnixNano()
 	}
 	s.draw(&f, o.Sample)
 	return s, nil
@@ -89,7 +89,8 @@ type frame struct {
 	state   map[string]*seen
 	order   []string // keys, in order of first appearance
 	version string   // of the newest record
-	newest  time.Time
+	now     time.Time
+	newest  time.Time // that is not after now
 }
 
 // seen is the stored part of a message; the messages of a year fit into memory.
@@ -116,7 +117,8 @@ func (f *frame) add(e *event.Classified) {
 	}
 	f.state[k] = m
 	f.version = cmp.Or(e.ClassifierVersion, f.version)
-	if at, err := time.Parse(time.RFC3339, e.CreateTime); err == nil && at.After(f.newest) {
+	if at, err := time.Parse(time.RFC3339, e.CreateTime); err == nil &&
+		at.After(f.newest) && !at.After(f.now) {
 		f.newest = at
 	}
 }
@@ -128,7 +130,7 @@ func (s *Sample) draw(f *frame, n int) {
 		s.chats[chat] = append(s.chats[chat], m.line)
 		at, err := time.Parse(time.RFC3339, m.at)
 		if dropped(m.class) == s.asked || m.class == "" || m.gone ||
-			!s.Since.IsZero() && (err != nil || at.Before(s.Since)) {
+			!s.Since.IsZero() && (err != nil || at.Before(s.Since) || at.After(f.now)) {
 			continue
 		}
 		if m.version != s.Version {
@@ -176,8 +178,12 @@ type Estimate struct {
 	Target  float64 `json:"target_per_100,omitempty"`
 }
 
-// target is the maximum rate of acceptance criterion AC-11, in percent.
-const target = 1
+// target is the maximum rate of acceptance criterion AC-11, in percent; fewer than least labels decide
+// nothing, even if the window has no more messages.
+const (
+	target = 1
+	least  = 20
+)
 
 // Estimate counts the labels in the order of drawing up to the first message without one: only
 // these are a simple random sample. A skipped message counts as not drawn.
@@ -212,7 +218,10 @@ func (e *Estimate) judge() {
 		e.High = 100
 		return
 	}
-	population := max(e.Frame-e.Skipped, e.Labels)
+	population := e.Frame - e.Skipped
+	if population < e.Labels { // the labels are of several frames: as if there was no end of messages
+		population = 1000 * e.Labels
+	}
 	low, high := interval(e.Misses, e.Labels, population)
 	e.Rate = 100 * float64(e.Misses) / float64(e.Labels)
 	e.Low, e.High = 100*float64(low)/float64(population), 100*float64(high)/float64(population)
@@ -230,10 +239,18 @@ func (e Estimate) String() string {
 	text := fmt.Sprintf("%d %s in %d of %d %s messages: %.1f per 100, 95%% interval %.1f to %.1f",
 		e.Misses, what, e.Labels, e.Frame, e.Of, e.Rate, e.Low, e.High)
 	if e.Target > 0 {
-		text += fmt.Sprintf("; the threshold is %d\n", target)
+		text += fmt.Sprintf("; the threshold is %d", target)
+	}
+	if e.Labels == e.Frame-e.Skipped {
+		text += "\nall messages of the window are labelled: the rate is exact"
+	}
+	if e.Target > 0 {
+		text += "\n"
 	}
 	switch {
 	case e.Target == 0:
+	case e.Labels < least:
+		text += fmt.Sprintf("open: at least %d labels are needed", least)
 	case e.High <= target:
 		text += "met: even the upper bound is below the threshold"
 	case e.Low > target:
