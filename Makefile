@@ -144,7 +144,9 @@ install: all
 	done
 	for page in man/*.[157]; do install -m 644 $$page $(DESTDIR)$(MANDIR)/man$${page##*.} || exit; done
 	cp -r examples *.md $(DESTDIR)$(DOCDIR)
-	install -m 644 examples/systemd/user/* $(DESTDIR)$(UNITDIR)
+	for unit in examples/systemd/user/*; do \
+		sed 's,/usr/local/bin,$(BINDIR),' $$unit >$(DESTDIR)$(UNITDIR)/$${unit##*/} || exit; \
+	done
 
 # removes what install puts there; homes stay
 uninstall:

@@ -248,7 +248,12 @@ const zshCompletion = `#compdef %[1]s
 if [[ ${funcstack[1]} == _%[1]s ]]; then %[2]s; else compdef %[2]s %[1]s; fi
 `
 
-const fishCompletion = `complete -c %[1]s -a '(set -l t (commandline -opc) (string match -- "-*" (commandline -ct)); $t --generate-bash-completion 2>/dev/null | string replace -r ":.*" "")'
+// Files are offered where no word fits.
+const fishCompletion = `complete -c %[1]s -f -a '(
+  set -l cur (commandline -ct)
+  set -l t (commandline -opc) (string match -- "-*" $cur)
+  set -l words ($t --generate-bash-completion 2>/dev/null | string replace -r ":.*" "")
+  if set -q words[1]; and string match -q -- "$cur*" $words; printf "%%s\n" $words; else; __fish_complete_path $cur; end)'
 `
 
 const helpTemplate = `usage: {{.HelpName}}{{if .VisibleFlags}} [option ...]{{end}}{{if .ArgsUsage}} {{.ArgsUsage}}{{end}}
