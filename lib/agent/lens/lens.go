@@ -181,6 +181,9 @@ func (r *Room) parts(ctx context.Context, s Subject, p *persona.Persona) []promp
 	if s.Trigger == persona.Draft || s.Codebase == "" {
 		return parts
 	}
+	if raw := roadmap.Raw(s.Codebase); raw != "" {
+		parts = append(parts, prompt.Quote(roadmap.Name, raw))
+	}
 	if plan := roadmap.For(r.Home, s.Codebase, p.Role); plan != "" {
 		parts = append(parts, prompt.Quote("roadmap", plan))
 	}

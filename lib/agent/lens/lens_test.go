@@ -201,7 +201,8 @@ func TestInactive(t *testing.T) {
 	}
 }
 
-// TestRoadmap: of an issue the lead is shown the whole roadmap and the others a part; of a draft none.
+// TestRoadmap: of an issue everybody is shown the file, the lead all that is pending and the others a part;
+// the lead says what is not in it. Of a draft none is shown.
 func TestRoadmap(t *testing.T) {
 	var prompts []string
 	who := &script{answer: func(p string) (string, error) {
@@ -236,10 +237,13 @@ func TestRoadmap(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for i, want := range []int{0, 5, 6} {
+	for i, want := range []int{0, 6 + 5, 6 + 6} { // the file itself, and what is pending
 		if n := strings.Count(prompts[i], "roadwork"); n != want {
 			t.Errorf("prompt %d shows %d items, want %d", i, n, want)
 		}
+	}
+	if !strings.Contains(prompts[2], "what is proposed is not in it, a reason says so") {
+		t.Error(prompts[2])
 	}
 }
 

@@ -231,7 +231,9 @@ func TestKilledAnywhere(t *testing.T) {
 				func() { _ = victim.Process.Kill() }) // it may have ended
 			ended = victim.Wait() == nil
 			if kill.Stop(); !ended {
-				kills++
+				if kills++; kills > 100*rounds {
+					t.Fatalf("it does not end: %d kills", kills)
+				}
 				begun, _ := filepath.Glob(filepath.Join(dir, "home/runs/*"))
 				if _, err := os.Stat(filepath.Join(dir, "home", discussion.LogName)); err != nil && len(begun) > 0 {
 					between++

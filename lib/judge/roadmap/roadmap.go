@@ -25,6 +25,7 @@ const Name = "ROADMAP.md"
 
 // Limits in characters, and of a summary in items of a section.
 const (
+	MaxRaw     = 6000
 	MaxDigest  = 2000
 	MaxSummary = 600
 	maxPending = 5
@@ -144,6 +145,20 @@ func For(h *durable.Home, dir, role string) string {
 		return digest(all)
 	}
 	return summary(all)
+}
+
+// Raw returns the beginning of a codebase's file in its own words, cut at a line; "" if there is none.
+func Raw(dir string) string {
+	tree, err := codebase.Open(dir, nil, false)
+	if err != nil {
+		return ""
+	}
+	defer tree.Close()
+	b, err := tree.ReadFile(Name)
+	if err != nil {
+		return ""
+	}
+	return fit(strings.Split(strings.TrimSpace(text.Visible(string(b))), "\n"), MaxRaw)
 }
 
 // kept returns the file of a home that has the milestones of a codebase.

@@ -49,7 +49,12 @@ func TestLimits(t *testing.T) {
 		body += fmt.Sprintf("- [ ] item %d, to be done some day\n", i)
 	}
 	all := parse(body)
-	for most, got := range map[int]string{MaxDigest: digest(all), MaxSummary: summary(all)} {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, Name), []byte(body), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	texts := map[int]string{MaxDigest: digest(all), MaxSummary: summary(all), MaxRaw: Raw(dir)}
+	for most, got := range texts {
 		if n := utf8.RuneCountInString(got); n > most || n < most/4 || strings.HasSuffix(got, "\n") {
 			t.Errorf("%d characters, at most %d", n, most)
 		}
