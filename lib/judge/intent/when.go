@@ -26,11 +26,12 @@ var (
 	length = lazyregexp.New(amount)
 	ahead  = lazyregexp.New(`(?:^|[^\pL])(?:in|en|dans|em|daqui a|dalam) ` + lengths + `|` + lengths + `\s*(?:from now|later|lagi|后|後|以后|之后|間後)`)
 	// unread are forms of a time that would be taken for another one.
-	unread = lazyregexp.New(`\b(?:half past|quarter (?:past|to)|midnight|mitternacht|medianoche|minuit|halb [a-z]+)\b|\bat (?:one|two|three|four|five|six|seven|eight|ten|eleven|twelve)\b|` +
+	unread = lazyregexp.New(`\b(?:[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{2,4}|half past|quarter (?:past|to)|midnight|mitternacht|medianoche|minuit|halb [a-z]+)\b|\bat (?:one|two|three|four|five|six|seven|eight|ten|eleven|twelve)\b|` +
 		amount + `\s*(?:before|vor|antes|avant|sebelum|前)`)
 	// matter begins what a time is for: before it, a day or a length decides.
 	matter = lazyregexp.New(`:\s|\b(?:to|zu|um zu|untuk|para|pour) [\pL"'“]|\b(?:that|about|dass|daran|bahwa|que)\b`)
 	date   = lazyregexp.New(`\b(?:([0-9]{4})[-/年]([0-9]{1,2})[-/月]|([0-9]{1,2})月)([0-9]{1,2})(?:[^0-9]|$)`)
+	dotted = lazyregexp.New(`\bam ([0-9]{1,2})\.([0-9]{1,2})\.( |$)`)
 	slash  = lazyregexp.New(`(?:^|[^0-9/])([0-9]{1,2})/([0-9]{1,2})(?:/(20[0-9]{2}))?(?:[^0-9/]|$)`)
 	month  = lazyregexp.New(`\b([0-9]{1,2})(?:st|nd|rd|th|er|\.|º)?(?: de| of)? (?:` + names + `)\b(?:,? (?:de )?([0-9]{4})\b)?|` +
 		`\b(?:` + names + `)\.? ([0-9]{1,2})(?:st|nd|rd|th)?(?:,? ([0-9]{4}))?(?:[^0-9:]|$)`)
@@ -75,6 +76,7 @@ func When(said string, now time.Time) (at time.Time, ok bool) {
 	if len(s) > 4<<10 {
 		s = s[:4<<10]
 	}
+	s = dotted.ReplaceAllString(s, "${2}月${1} ")
 	all := read(s, now)
 	r := all
 	for _, m := range matter.FindAllStringIndex(s, 8) {

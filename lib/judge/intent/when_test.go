@@ -100,6 +100,7 @@ func TestWhenIsSure(t *testing.T) {
 		{"Friday 27 November", "2026-11-27 09:00"}, {"Friday 28 November", ""},
 		{"下周五9点提醒我", "2026-12-04 09:00"}, {"明天9点30分提醒我", "2026-11-24 09:30"},
 		{"guten Morgen, erinnere mich am Freitag um 9", "2026-11-27 09:00"},
+		{"am 25.12. um 9", "2026-12-25 09:00"}, {"am 25.12.2027 um 9", ""}, {"release 1.20. at 10:00", "2026-11-24 10:00"},
 		{"recuérdame hoy a las 9 de la noche", "2026-11-23 21:00"},
 	} {
 		for _, order := range []string{"", "remind me "} {
