@@ -31,9 +31,6 @@ func names(e *event.Classified, id string) bool {
 		rest == e.Platform+":"+e.ChatName)
 }
 
-// full returns the unambiguous name of a message.
-func full(e *event.Classified) string { return e.Platform + ":" + e.ChatID + ":" + e.MessageID }
-
 // needle returns bytes that every line about id contains. A message's own id may contain colons, so
 // any tail of the name may be it; all of these contain the shortest.
 func needle(id string) []byte {
@@ -84,7 +81,7 @@ func keyed(h *durable.Home, key string) (name string) {
 	_ = scan(h, eventsLog, 0, nil, func(line []byte) error { // find has read the log without an error
 		var e event.Classified
 		if name == "" && json.Unmarshal(line, &e) == nil && e.Key() == key {
-			name = full(&e)
+			name = e.FullName()
 		}
 		return nil
 	})
@@ -141,7 +138,7 @@ func (f *found) fromJournal(h *durable.Home, id string) error {
 func (f *found) single(id string) error {
 	var all []string
 	for i := range f.events {
-		if name := full(&f.events[i]); !slices.Contains(all, name) {
+		if name := f.events[i].FullName(); !slices.Contains(all, name) {
 			all = append(all, name)
 		}
 	}

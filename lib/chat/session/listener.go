@@ -66,6 +66,22 @@ type History[M any] struct {
 	Add func(ctx context.Context, m *M, b *Batch) error
 }
 
+// Allowed returns the chats of list that watches accepts, for History.Chats.
+func Allowed[R any](list func(context.Context) ([]string, error),
+	watches func(ctx context.Context, id string) (R, bool, error)) func(context.Context) ([]string, error) {
+	return func(ctx context.Context) (ids []string, err error) {
+		all, err := list(ctx)
+		for _, id := range all {
+			if _, ok, err := watches(ctx, id); err != nil {
+				return nil, err
+			} else if ok {
+				ids = append(ids, id)
+			}
+		}
+		return ids, err
+	}
+}
+
 // inTransit is the age below which a message may still arrive as a live event.
 const inTransit = 5 * time.Second
 

@@ -33,7 +33,7 @@ func (l *listening) catchUp(ctx context.Context) error {
 	h := session.History[message]{
 		Now: func() time.Time {
 			return l.api.ServerTime(l.api.Now())
-		}, Skew: nodes, Chats: l.allowed, Read: l.missed,
+		}, Skew: nodes, Chats: session.Allowed(l.watched, l.watches), Read: l.missed,
 		Unreadable: func(err error) bool { return httpapi.StatusOf(err) == http.StatusNotFound },
 		Changed:    (*message).changed,
 		ID:         func(m *message) string { return m.TS },
@@ -45,19 +45,6 @@ func (l *listening) catchUp(ctx context.Context) error {
 		l.saveMemory()
 	}
 	return err
-}
-
-// allowed returns the watched chats that may be read now.
-func (l *listening) allowed(ctx context.Context) (ids []string, err error) {
-	all, err := l.watched(ctx)
-	for _, id := range all {
-		if _, ok, err := l.watches(ctx, id); err != nil {
-			return nil, err
-		} else if ok {
-			ids = append(ids, id)
-		}
-	}
-	return ids, err
 }
 
 // missed reads the messages of a chat that were written or edited after since, each once in its

@@ -42,3 +42,6 @@ func encode(b *strings.Builder, part string) {
 		}
 	}
 }
+
+// FullName returns the unambiguous name of a message, as tri-report why accepts it.
+func (e *Event) FullName() string { return e.Platform + ":" + e.ChatID + ":" + e.MessageID }

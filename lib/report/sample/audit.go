@@ -128,9 +128,6 @@ func joined(reasons gjson.Result) string {
 	return strings.Join(all, "; ")
 }
 
-// name returns the unambiguous name of a message, as tri-report why accepts it.
-func name(e *event.Classified) string { return e.Platform + ":" + e.ChatID + ":" + e.MessageID }
-
 func dropped(class string) bool { return class == event.Ambient || class == event.Ack }
 
 func written(err error) error {

@@ -127,7 +127,7 @@ func (d *Diff) Print(w io.Writer) error {
 	for _, c := range slices.Backward(d.Changes) {
 		e := &event.Classified{Event: event.Event{Platform: c.Platform, ChatID: c.ChatID,
 			MessageID: c.MessageID}}
-		fmt.Fprintf(&b, "\n%s → %s  %s  %s\n  %s\n", c.Before, c.After, text.Line(name(e), 0),
+		fmt.Fprintf(&b, "\n%s → %s  %s  %s\n  %s\n", c.Before, c.After, text.Line(e.FullName(), 0),
 			text.Line(c.Sender, 0), text.Line(c.Content, 300))
 		fmt.Fprintf(&b, "  before: %s\n  after:  %s\n", d.say(c.WhyBefore), d.say(c.WhyAfter))
 	}
