@@ -259,3 +259,19 @@ func TestRecover(t *testing.T) {
 		t.Errorf("%v: %d seen, parts %v", err, len(seen), parts)
 	}
 }
+
+// TestAllowed: only accepted chats are read, and an error ends the list.
+func TestAllowed(t *testing.T) {
+	no := errors.New("no answer")
+	list := func(context.Context) ([]string, error) { return []string{"open", "private", "open2"}, nil }
+	watches := func(_ context.Context, id string) (int, bool, error) { return 0, id != "private", nil }
+	got, err := Allowed(list, watches)(t.Context())
+	if err != nil || !slices.Equal(got, []string{"open", "open2"}) {
+		t.Errorf("%q, %v", got, err)
+	}
+	fails := func(context.Context, string) (int, bool, error) { return 0, true, no }
+	got, err = Allowed(list, fails)(t.Context())
+	if len(got) > 0 || !errors.Is(err, no) {
+		t.Errorf("%q, %v", got, err)
+	}
+}
