@@ -77,12 +77,13 @@ func write(h *durable.Home, a Answers, force bool) (string, error) {
 	return path, nil
 }
 
-// Next returns the command line that tries a new configuration: with the home and the approver, where the
-// environment has others, and for a local chat with a question. A shell takes it as it is; it is broken
-// after && if it is wider than a line.
+// Next returns the command line that tries a new configuration: with the home, if it is not ~/.tri, with the
+// approver, if the environment has another, and for a local chat with a question. A shell takes it as it is;
+// it is broken after && if it is wider than a line.
 func Next(cfg *config.Config) string {
 	var env string
-	if home := filepath.Dir(cfg.Path); home != durable.DefaultDir() {
+	// TRI_HOME may be set for tri init alone, so only the usual home needs no word of it.
+	if home := filepath.Dir(cfg.Path); short(home) != "~/.tri" {
 		env += " TRI_HOME=" + text.Quote(home) // not every shell expands ~ here
 	}
 	if user := cmp.Or(os.Getenv("TRI_USER"), os.Getenv("USER")); !slices.Contains(cfg.Team.Approvers, user) {

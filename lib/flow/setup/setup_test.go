@@ -209,7 +209,6 @@ func same(a, b Answers) bool {
 func TestNext(t *testing.T) {
 	user := t.TempDir()
 	t.Setenv("HOME", user)
-	t.Setenv("TRI_HOME", "")
 	t.Setenv("TRI_USER", "ana")
 	for _, tt := range []struct{ home, chat, want string }{
 		{"~/.tri", "~/.tri/chat",
@@ -223,6 +222,7 @@ func TestNext(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		t.Setenv("TRI_HOME", at(tt.home))
 		got := Next(cfg)
 		if want := strings.Replace(tt.want, "'~", "'"+user, 1); got != want {
 			t.Errorf("%q, want %q", got, want)
