@@ -42,7 +42,11 @@ func (r *Repo) Create(ctx context.Context, dir, id string) (err error) {
 			err = errors.Join(fmt.Errorf("make worktree %q: %w", dir, err), r.Remove(dir))
 		}
 	}()
-	if err := r.add(ctx, dir, id); err != nil {
+	if err := r.alone(func() error {
+		_, err := git(ctx, call{dir: r.gitDir,
+			args: []string{"worktree", "add", "--no-checkout", "--detach", "--", dir, id}})
+		return err
+	}); err != nil {
 		return err
 	}
 	t, err := r.find(dir)
@@ -52,12 +56,12 @@ func (r *Repo) Create(ctx context.Context, dir, id string) (err error) {
 	return r.fill(ctx, t, id)
 }
 
-// add makes git create the worktree, one at a time: git reads the entries of all others, and fails
-// on one that is being created (git 2.39, "failed to read .../commondir: Success").
-func (r *Repo) add(ctx context.Context, dir, id string) error {
-	lock, err := os.Open(r.gitDir)
+// alone calls do while no other process of ours creates or removes a worktree: git reads the entries of all
+// others, and fails on one that is half there (git 2.39, "failed to read .../commondir: Success").
+func (r *Repo) alone(do func() error) error {
+	lock, err := os.Open(r.common)
 	if err != nil {
-		return fmt.Errorf("lock %q: %w", r.gitDir, err)
+		return fmt.Errorf("lock %q: %w", r.common, err)
 	}
 	defer lock.Close() // also unlocks
 	for {
@@ -66,11 +70,9 @@ func (r *Repo) add(ctx context.Context, dir, id string) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("lock %q: %w", r.gitDir, err)
+		return fmt.Errorf("lock %q: %w", r.common, err)
 	}
-	_, err = git(ctx, call{dir: r.gitDir,
-		args: []string{"worktree", "add", "--no-checkout", "--detach", "--", dir, id}})
-	return err
+	return do()
 }
 
 // fill writes the files, and the index for the agent's own git.
@@ -102,7 +104,7 @@ func (r *Repo) Remove(dir string) error {
 	err = removeAll(dir)
 	t, found := r.find(dir)
 	if found == nil {
-		err = errors.Join(err, removeAll(t.admin))
+		err = errors.Join(err, r.alone(func() error { return removeAll(t.admin) }))
 	}
 	if err != nil {
 		return sysexit.With(sysexit.IO, fmt.Errorf("remove worktree %q: %w", dir, err))
