@@ -187,3 +187,17 @@ func TestTrails(t *testing.T) {
 		}
 	}
 }
+
+// TestIsShort: what a reader sees as one character counts as one.
+func TestIsShort(t *testing.T) {
+	for text, want := range map[string]bool{
+		strings.Repeat("a", 29): true, strings.Repeat("a", 30): false, strings.Repeat("a", 100): false,
+		strings.Repeat("a\r\n", 14): true, strings.Repeat("\r\n", 30): false, strings.Repeat("\r\n", 100): false,
+		strings.Repeat("é", 29): true, strings.Repeat("é", 30): false,
+		strings.Repeat("👨‍👩‍👧‍👦", 29): true, strings.Repeat("👨‍👩‍👧‍👦", 60): false,
+	} {
+		if got := isShort([]byte(text)); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}

@@ -185,11 +185,14 @@ func (c *Classifier) judgeAck(body []byte, t *reading, v *verdict) {
 // isShort reports whether the text is short enough for an acknowledgement.
 func isShort(body []byte) bool {
 	const most = 40 // maximum bytes of a character; a family emoji has 25
-	if len(body) >= 2*maxAck && ascii(body[:2*maxAck]) {
-		return false // even if every character were a line end of two
+	n := len(body)
+	if n < maxAck || n > most*maxAck {
+		return n < maxAck
 	}
-	return len(body) < maxAck || len(body) <= most*maxAck &&
-		uniseg.GraphemeClusterCount(string(body)) < maxAck
+	if first := body[:min(n, 2*maxAck)]; ascii(first) { // a line end of two is one
+		return n-bytes.Count(first, []byte("\r\n")) < maxAck
+	}
+	return uniseg.GraphemeClusterCount(string(body)) < maxAck
 }
 
 func ascii(b []byte) bool {
