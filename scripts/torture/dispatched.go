@@ -190,10 +190,14 @@ func (d *dispatchStory) story(seed uint64) error {
 	}
 }
 
-// start starts the dispatcher if none runs.
+// start starts the dispatcher if none runs. One ends at once if a child of the killed one before it, which has
+// not become the agent yet, still has its lock.
 func (d *dispatchStory) start() error {
 	if d.cmd != nil {
-		return nil
+		if !gone(d.cmd) {
+			return nil
+		}
+		_ = d.cmd.Wait() // d.said has why it ended
 	}
 	d.cmd = exec.Command(filepath.Join(d.o.bin, "tri-dispatch"), d.path("events-classified.ndjson"))
 	d.cmd.Env = append(os.Environ(), "TRI_HOME="+d.path(""))
