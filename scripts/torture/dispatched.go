@@ -190,8 +190,8 @@ func (d *dispatchStory) story(seed uint64) error {
 	}
 }
 
-// start starts the dispatcher if none runs. One ends at once if a child of the killed one before it, which has
-// not become the agent yet, still has its lock.
+// start starts the dispatcher if none runs. One ends at once if a child of the killed one before it, which
+// has not become the agent yet, still has the lock.
 func (d *dispatchStory) start() error {
 	if d.cmd != nil {
 		if !gone(d.cmd) {
