@@ -30,11 +30,6 @@ type notices struct {
 	asked  map[string]bool    // by this process, whether or not it has read them back yet
 	opened map[place]opening  // greetings in inboxes after which their writer has been silent
 
-	// answered are the last answers in chats where but one person has spoken, as far as is known; people are
-	// those who have spoken in a chat, up to two.
-	answered map[place]lastAnswer
-	people   map[place][]string
-
 	working map[string]time.Time    // when work on open items began, by key
 	status  map[string]*status      // notices of long work that are edited in place, by item
 	edits   map[string]notice.Holes // what such notices showed last, by their keys
@@ -62,15 +57,6 @@ type opening struct {
 	at    time.Time
 }
 
-// lastAnswer is an answer that was posted.
-type lastAnswer struct {
-	key string
-	at  time.Time
-}
-
-// afterwards is how long after an answer its asker is asked whether it was one.
-const afterwards = 24 * time.Hour
-
 // silence is how long after such a message a person is asked for more.
 const silence = 45 * time.Second
 
@@ -80,8 +66,7 @@ const exchange, long = time.Minute, time.Minute
 
 func newNotices(d *Dispatcher) *notices {
 	return &notices{gate: d.gate, of: d, store: d.store, latest: map[place][]spoken{},
-		asked: map[string]bool{}, opened: map[place]opening{}, answered: map[place]lastAnswer{},
-		people: map[place][]string{}, working: map[string]time.Time{},
+		asked: map[string]bool{}, opened: map[place]opening{}, working: map[string]time.Time{},
 		status: map[string]*status{}, edits: map[string]notice.Holes{}, last: map[place]time.Time{}}
 }
 
@@ -109,17 +94,11 @@ func (n *notices) posted(r *outbox.Reply) {
 	for _, s := range n.status {
 		s.posted = s.posted || s.key == r.Key
 	}
-	if at, err := time.Parse(time.RFC3339, r.PostedAt); err == nil && r.Outcome == outbox.Posted &&
-		r.ValidatorVerdict != outbox.Notice {
-		n.answered[place{r.Platform, r.ChatID}] = lastAnswer{r.Key, at}
-	}
 }
 
 // begun reads again who spoke before a restart. A greeting that is too old for a notice is forgotten.
 func (n *notices) begun([]*thread.Thread) error {
-	more, _ := n.Form(notice.More)
-	after, _ := n.Form(notice.After)
-	if more == "" && after == "" {
+	if approved, _ := n.Form(notice.More); approved == "" {
 		return nil
 	}
 	n.of.taken(func(e *event.Classified) {
@@ -140,12 +119,6 @@ func (n *notices) heard(e *event.Classified, f *thread.Facts, taken time.Time) {
 		all := append(n.latest[in], spoken{e.Sender.ID, at,
 			e.Classification == event.Actionable || f.Intent != "" || f.Of != ""})
 		n.latest[in] = all[max(0, len(all)-2):]
-		if all := n.people[in]; len(all) < 2 && e.Sender.Type != "bot" && !slices.Contains(all, e.Sender.ID) {
-			n.people[in] = append(all, e.Sender.ID)
-		}
-		if a, ok := n.answered[in]; ok && at.After(a.at) {
-			delete(n.answered, in)
-		}
 	}
 	if delete(n.opened, place{e.Platform, e.ChatID}); f.Opens {
 		n.opened[place{e.Platform, e.ChatID}] = opening{e, taken}
@@ -203,7 +176,7 @@ func (n *notices) holes(t *thread.Thread) notice.Holes {
 // tick asks those who have only greeted an inbox, and behind whom it was silent, whether there is more, and
 // shows the status of long work.
 func (n *notices) tick(now time.Time) ([]thread.Input, error) {
-	if err := errors.Join(n.show(now), n.edit(now), n.after(now)); err != nil {
+	if err := errors.Join(n.show(now), n.edit(now)); err != nil {
 		return nil, err
 	}
 	for in, o := range n.opened {
@@ -220,29 +193,6 @@ func (n *notices) tick(now time.Time) ([]thread.Input, error) {
 		}
 	}
 	return nil, nil
-}
-
-// after asks, once, whether an answer of yesterday was one, if its asker is the only person who is known to
-// have spoken in the chat, and nobody has since. One that is older than two days is forgotten.
-func (n *notices) after(now time.Time) error {
-	for in, a := range n.answered {
-		if now.Sub(a.at) < afterwards {
-			continue
-		}
-		delete(n.answered, in)
-		t, err := n.store.load(a.key)
-		if err != nil {
-			return err
-		}
-		alone := slices.Equal(n.people[in], []string{t.OriginalSenderID})
-		if t.Status != thread.Closed || !alone || now.Sub(a.at) > 2*afterwards {
-			continue
-		}
-		if err := n.about(t, notice.After, fmt.Sprint(t.Cycle), notice.Holes{}); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // show asks for the notice of work that takes long.
@@ -351,8 +301,7 @@ func (n *notices) ask(t *thread.Thread, form, by, replyTo, content string, h not
 	approved, _ := n.Form(form)
 	key := decision.NoticeKey(t.Key, form, by)
 	switch {
-	case approved == "" || n.Shadow || n.between(t) || t.Status == thread.Closed && form != notice.Cancel &&
-		form != notice.After:
+	case approved == "" || n.Shadow || n.between(t) || t.Status == thread.Closed && form != notice.Cancel:
 		return nil
 	case n.Standing(key) != nil || n.asked[key]:
 		return nil

@@ -157,10 +157,6 @@ func (s *State) unfit(st *Standing, at string) string {
 		return fmt.Sprintf("the form %q was taken back", r.Form)
 	case err != nil || now.Sub(asked) > notice.Lifetime:
 		return "the notice is too old"
-	case r.Form == notice.After:
-		if of == nil || !of.Claimed {
-			return "nothing was answered"
-		}
 	case of != nil && of.Claimed && of.Cycle >= r.Cycle:
 		return "the answer is being posted, or has been"
 	}

@@ -82,27 +82,3 @@ func TestNotices(t *testing.T) {
 		})
 	}
 }
-
-// TestAfter: the question after an answer is claimed only when the answer has been; the others only before.
-func TestAfter(t *testing.T) {
-	for _, form := range []string{notice.Begun, notice.After} {
-		for _, answered := range []bool{false, true} {
-			s := NewState(Policy{Approvers: []string{"ana"}})
-			if answered {
-				for _, r := range script("d offer 1 x", "ana approve 1 x", "r claim 1 x") {
-					s.Add(r)
-				}
-			}
-			yes := Record{Kind: Notice, By: "ana", Via: "terminal", Form: form, Key: FormKey(form), Cycle: 1,
-				Text: "So?", DraftSHA256: Sum("So?"), At: stamp(0)}
-			ask := asked("k", "dev", "So?", 0)
-			ask.Form, ask.Key = form, NoticeKey("k", form, "1")
-			s.Add(yes)
-			s.Add(ask)
-			why := s.Unfit(s.Standing(ask.Key), time.Date(2026, 7, 3, 12, 0, 1, 0, time.UTC))
-			if (why == "") != (answered == (form == notice.After)) {
-				t.Errorf("%s, answered %v: %q", form, answered, why)
-			}
-		}
-	}
-}

@@ -24,7 +24,6 @@ const (
 	More   = "more"   // a writer greeted, and then said nothing
 	Ack    = "ack_n"  // as begun, on several questions of one asker
 	Review = "review" // there is an answer, which waits for a person
-	After  = "after"  // a day after an answer, in a chat with nobody but the asker
 
 	Redirect = "redirect" // the asker replaced the request, and work continues with that
 	Cancel   = "cancel"   // the asker withdrew it, and work has ended
@@ -36,8 +35,7 @@ const (
 var Forms = map[string]string{
 	Begun:  "On it.",
 	Ack:    "On it, {tasks} things.",
-	Review: "There is an answer; somebody looks over it first.",
-	After:  "Did that answer it?",
+	Review: "There is an answer; a person reviews it first.",
 	More:   "Is there more to it?",
 	Status: "It is {state}: {minutes} min so far, {files} files read.",
 
