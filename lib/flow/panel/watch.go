@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"slices"
 	"strings"
@@ -81,7 +82,7 @@ func (w *Watch) look(ctx context.Context) error {
 	}
 	plan, err := client.Planned(ctx)
 	if err == nil {
-		err = roadmap.Keep(w.Home, w.Codebase, plan)
+		err = keep(w.Home, w.Codebase, plan)
 	}
 	if err != nil {
 		w.Say("milestones: %v", err)
@@ -166,3 +167,25 @@ func (w *Watch) subjects(ctx context.Context, client *forge.Client) (lines [][]b
 
 // maxPatch is the longest patch of a pull request that is judged, in bytes.
 const maxPatch = 200_000
+
+const maxTitle = 120 // characters of a milestone or an issue
+
+// keep writes the milestones of a codebase's forge, sorted by milestone, where roadmap.For finds them.
+func keep(h *durable.Home, dir string, plan []forge.Issue) error {
+	var b strings.Builder
+	last := ""
+	for _, i := range plan {
+		if i.Milestone != last {
+			last = i.Milestone
+			due, _, _ := strings.Cut(i.Due, "T")
+			fmt.Fprintf(&b, "\n## Milestone %s\n", text.Line(strings.TrimSuffix(last+", due "+due, ", due "), maxTitle))
+		}
+		fmt.Fprintf(&b, "- [%s] #%d %s\n", map[bool]string{true: "x", false: " "}[i.Closed], i.Number,
+			text.Line(i.Title, maxTitle))
+	}
+	old, err := h.ReadFile(roadmap.Kept(dir))
+	if err == nil && string(old) == b.String() || errors.Is(err, fs.ErrNotExist) && b.Len() == 0 {
+		return nil
+	}
+	return h.Replace(roadmap.Kept(dir), []byte(b.String()))
+}

@@ -8,11 +8,15 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"tri/lib/base/config"
+	"tri/lib/base/durable"
+	"tri/lib/base/forge"
 	"tri/lib/base/sysexit"
 	"tri/lib/judge/roadmap"
 	"tri/lib/record/discussion"
@@ -167,5 +171,43 @@ func TestWatchWaits(t *testing.T) {
 	w.Config.Panel.Triggers = nil
 	if status, _ := sysexit.Of(w.Run(t.Context(), true)); status != sysexit.Config {
 		t.Errorf("status %d", status)
+	}
+}
+
+// TestKeep: milestones follow what the file has, of their codebase alone, until the forge has none any more;
+// a title makes no second line.
+func TestKeep(t *testing.T) {
+	h, err := durable.MakeHome(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	dir := t.TempDir()
+	if err := keep(h, dir, nil); err != nil || h.Exists("roadmaps") {
+		t.Errorf("%v", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, roadmap.Name), []byte("# Now\n- [ ] a\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	plan := []forge.Issue{{Number: 4, Title: "b\n- [ ] forged", Milestone: "v1", Due: "2026-12-01T08:00:00Z"},
+		{Number: 5, Title: "c", Milestone: "v1", Closed: true}, {Number: 6, Title: "d", Milestone: "v\x1b2"}}
+	for range 2 {
+		if err := keep(h, dir, plan); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := "Now: 0 of 1 done\n- a\nMilestone v1, due 2026-12-01: 1 of 2 done\n- #4 b - [ ] forged\n" +
+		"Milestone v<U+001B>2: 0 of 1 done\n- #6 d"
+	if got := roadmap.For(h, dir, "Tech Lead"); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := roadmap.For(h, t.TempDir(), "Tech Lead"); got != "" {
+		t.Errorf("of another codebase: %q", got)
+	}
+	if err := keep(h, dir, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := roadmap.For(h, dir, "QA"); got != "0 of 1 done\n- Now: a" {
+		t.Errorf("%q", got)
 	}
 }

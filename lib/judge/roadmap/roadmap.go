@@ -5,16 +5,13 @@ package roadmap
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"tri/lib/base/durable"
-	"tri/lib/base/forge"
 	"tri/lib/base/lazyregexp"
 	"tri/lib/base/text"
 	"tri/lib/judge/codebase"
@@ -126,8 +123,8 @@ func Leads(role string) bool {
 	return false
 }
 
-// For returns what a role is shown of the roadmap of a codebase: its file, and the milestones that Keep has
-// kept. "" if there is nothing that can be read. h may be nil.
+// For returns what a role is shown of the roadmap of a codebase: its file, and the milestones in the file
+// Kept. "" if there is nothing that can be read. h may be nil.
 func For(h *durable.Home, dir, role string) string {
 	var all []Section
 	if tree, err := codebase.Open(dir, nil, false); err == nil {
@@ -137,7 +134,7 @@ func For(h *durable.Home, dir, role string) string {
 		}
 	}
 	if h != nil {
-		if b, err := h.ReadFile(kept(dir)); err == nil {
+		if b, err := h.ReadFile(Kept(dir)); err == nil {
 			all = append(all, parse(string(b))...)
 		}
 	}
@@ -161,31 +158,11 @@ func Raw(dir string) string {
 	return fit(strings.Split(strings.TrimSpace(text.Visible(string(b))), "\n"), MaxRaw)
 }
 
-// kept returns the file of a home that has the milestones of a codebase.
-func kept(dir string) string {
+// Kept returns the file of a home that has the milestones of a codebase, in the form of Name.
+func Kept(dir string) string {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs
 	}
 	sum := sha256.Sum256([]byte(dir))
 	return "roadmaps/" + hex.EncodeToString(sum[:8]) + ".md"
-}
-
-// Keep writes the milestones of a codebase's forge, sorted by milestone, as a file like Name.
-func Keep(h *durable.Home, dir string, plan []forge.Issue) error {
-	var b strings.Builder
-	last := ""
-	for _, i := range plan {
-		if i.Milestone != last {
-			last = i.Milestone
-			due, _, _ := strings.Cut(i.Due, "T")
-			fmt.Fprintf(&b, "\n## Milestone %s\n", text.Line(strings.TrimSuffix(last+", due "+due, ", due "), maxTitle))
-		}
-		fmt.Fprintf(&b, "- [%s] #%d %s\n", map[bool]string{true: "x", false: " "}[i.Closed], i.Number,
-			text.Line(i.Title, maxTitle))
-	}
-	old, err := h.ReadFile(kept(dir))
-	if err == nil && string(old) == b.String() || errors.Is(err, fs.ErrNotExist) && b.Len() == 0 {
-		return nil
-	}
-	return h.Replace(kept(dir), []byte(b.String()))
 }

@@ -7,9 +7,6 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"tri/lib/base/durable"
-	"tri/lib/base/forge"
 )
 
 const sample = `# Roadmap
@@ -84,43 +81,5 @@ func TestFor(t *testing.T) {
 	if lead, other := For(nil, dir, "Tech Lead"), For(nil, dir, "QA"); lead != digest(parse(sample)) ||
 		other != summary(parse(sample)) {
 		t.Errorf("%q, %q", lead, other)
-	}
-}
-
-// TestKeep: milestones follow what the file has, of their codebase alone, until the forge has none any more;
-// a title makes no second line.
-func TestKeep(t *testing.T) {
-	h, err := durable.MakeHome(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer h.Close()
-	dir := t.TempDir()
-	if err := Keep(h, dir, nil); err != nil || h.Exists("roadmaps") {
-		t.Errorf("%v", err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, Name), []byte("# Now\n- [ ] a\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	plan := []forge.Issue{{Number: 4, Title: "b\n- [ ] forged", Milestone: "v1", Due: "2026-12-01T08:00:00Z"},
-		{Number: 5, Title: "c", Milestone: "v1", Closed: true}, {Number: 6, Title: "d", Milestone: "v\x1b2"}}
-	for range 2 {
-		if err := Keep(h, dir, plan); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want := "Now: 0 of 1 done\n- a\nMilestone v1, due 2026-12-01: 1 of 2 done\n- #4 b - [ ] forged\n" +
-		"Milestone v<U+001B>2: 0 of 1 done\n- #6 d"
-	if got := For(h, dir, "Tech Lead"); got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	if got := For(h, t.TempDir(), "Tech Lead"); got != "" {
-		t.Errorf("of another codebase: %q", got)
-	}
-	if err := Keep(h, dir, nil); err != nil {
-		t.Fatal(err)
-	}
-	if got := For(h, dir, "QA"); got != "0 of 1 done\n- Now: a" {
-		t.Errorf("%q", got)
 	}
 }
