@@ -147,7 +147,7 @@ func newStore(t *testing.T) (*durable.Home, *secret.Store) {
 const token = "sk-test-0123456789abcdef"
 
 // TestUnused: what only another program has is kept by its path through an edit, changes no prompt, and is
-// imported again; a slip of ours and anything beside a model's keys are refused.
+// imported again; a misspelt name and anything beside a model's keys are refused.
 func TestUnused(t *testing.T) {
 	id := func() string { return "00000000-0000-4000-8000-000000000001" }
 	theirs := `{"name":"Iris","role":"Reviewer","soul":{"whoIAm":"I read."%s}%s}`
