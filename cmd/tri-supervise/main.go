@@ -69,6 +69,9 @@ func run(c *cli.Call, home *durable.Home) error {
 	if len(cfg.On()) == 0 && len(cfg.Pipeline) == 0 {
 		c.Say("no chat is configured: nothing comes in, and nothing can be posted")
 	}
+	if len(cfg.Codebases) == 0 {
+		c.Say("no codebase is configured: no question is investigated")
+	}
 	if c.Bool("detach") {
 		st, err := supervise.Detach(c.Context, home,
 			[]string{"run", "--home", home.Dir(), "--config", c.String("config")})

@@ -66,7 +66,8 @@ func (c *Config) Stages(home string) []Stage {
 	add(Stage{Name: "classify", Lock: "." + ClassifiedName + ".lock",
 		Command: cmd([]string{"tri-classify"}, with, out(ClassifiedName), []string{from})}, true)
 	add(Stage{Name: "dispatch", Lock: "locks/dispatch",
-		Command: cmd([]string{"tri-dispatch"}, own, with, []string{ClassifiedName})}, true)
+		Command: cmd([]string{"tri-dispatch"}, own, with, []string{ClassifiedName})},
+		len(c.Codebases) > 0 || c.hasStage("dispatch"))
 	add(Stage{Name: "reply", Lock: "locks/reply", Command: cmd([]string{"tri-reply"}, own, with)},
 		c.posts() || c.hasStage("reply"))
 	add(Stage{Name: "chat", Lock: "locks/chat", Command: cmd([]string{"tri-approve", "chat"}, own, with)},

@@ -10,6 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"tri/lib/agent"
@@ -84,10 +86,27 @@ type Dispatcher struct {
 	began       int64       // seq of the last event taken before this process
 }
 
+// inHome reports whether the home itself would be the codebase, as in a pipeline, whose stages run there.
+func (o *Options) inHome() bool {
+	if len(o.Config.Codebases) > 0 {
+		return false
+	}
+	at, err := filepath.Abs(o.Codebase)
+	if err == nil {
+		at, err = filepath.EvalSymlinks(at)
+	}
+	home, err2 := filepath.EvalSymlinks(o.Home.Dir())
+	return err == nil && err2 == nil && (at == home || strings.HasPrefix(at, home+"/"))
+}
+
 const lockName = "locks/dispatch"
 
 // Run dispatches until the context ends, or with Once until no work is left.
 func Run(ctx context.Context, o Options) error {
+	if o.inHome() {
+		return sysexit.Hint(sysexit.With(sysexit.Config, errors.New("no codebase is configured")),
+			"name one under codebases, or start in its folder: that of the home holds other people's questions")
+	}
 	lock, err := o.Home.TryLock(lockName)
 	if errors.Is(err, durable.ErrLocked) {
 		err = sysexit.Hint(fmt.Errorf("another tri-dispatch works for this home: %w", err),

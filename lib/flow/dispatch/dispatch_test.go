@@ -477,3 +477,19 @@ func TestAudience(t *testing.T) {
 		t.Errorf("%d hints", hints)
 	}
 }
+
+// TestHomeIsNoCodebase: without a codebase the stages of a pipeline, which run in the home, answer nothing.
+func TestHomeIsNoCodebase(t *testing.T) {
+	for _, in := range []string{".", "open"} {
+		b := newBench(t)
+		o := b.options()
+		o.Config.Codebases, o.Codebase = nil, b.home.Path(in)
+		if err := b.home.MkdirAll("open"); err != nil {
+			t.Fatal(err)
+		}
+		err := Run(t.Context(), o)
+		if status, _ := sysexit.Of(err); status != sysexit.Config {
+			t.Errorf("%s: %v", in, err)
+		}
+	}
+}

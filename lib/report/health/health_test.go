@@ -250,7 +250,7 @@ func TestMattermost(t *testing.T) {
 }
 
 // piped is the configuration of a team with only a local chat.
-const piped = "chat: {local: {dir: .}}\nteam: {approvers: [ana]}\n"
+const piped = "chat: {local: {dir: .}}\nteam: {approvers: [ana]}\ncodebases: [{name: code, path: .}]\n"
 
 func (p *place) stages() []config.Stage {
 	p.t.Helper()

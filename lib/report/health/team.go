@@ -52,7 +52,7 @@ func (x *examination) people() {
 func (x *examination) codebases(ctx context.Context) {
 	if len(x.config.Codebases) == 0 {
 		x.warn("codebase", "name one under codebases",
-			"none: questions are answered from the folder that tri-dispatch runs in")
+			"none: tri up investigates no question; tri-dispatch answers from the folder that it is started in")
 		return
 	}
 	git := false
