@@ -78,8 +78,8 @@ func write(h *durable.Home, a Answers, force bool) (string, error) {
 }
 
 // Next returns the command line that tries a new configuration: with the home, if it is not ~/.tri, with the
-// approver, if the environment has another, and for a local chat with a question. A shell takes it as it is;
-// it is broken after && if it is wider than a line.
+// approver, if the environment has another, and for a local chat and a codebase with a question. A shell
+// takes it as it is; it is broken after && if it is wider than a line.
 func Next(cfg *config.Config) string {
 	var env string
 	// TRI_HOME may be set for tri init alone, so only the usual home needs no word of it.
@@ -94,7 +94,7 @@ func Next(cfg *config.Config) string {
 		all = append(all, "export"+env)
 	}
 	all = append(all, "tri up")
-	if on := cfg.On(); len(on) == 1 && on[0] == config.PlatformLocal {
+	if on := cfg.On(); len(on) == 1 && on[0] == config.PlatformLocal && len(cfg.Codebases) > 0 {
 		all = append(all, "echo 'ana: where is main?' >>"+short(filepath.Join(cfg.Chat.Local.Dir, "dev")))
 	}
 	all = append(all, "tri-approve tui")

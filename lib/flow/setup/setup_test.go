@@ -210,15 +210,16 @@ func TestNext(t *testing.T) {
 	user := t.TempDir()
 	t.Setenv("HOME", user)
 	t.Setenv("TRI_USER", "ana")
-	for _, tt := range []struct{ home, chat, want string }{
-		{"~/.tri", "~/.tri/chat",
+	for _, tt := range []struct{ home, chat, code, want string }{
+		{"~/.tri", "~/.tri/chat", "", "  tri up && tri-approve tui"},
+		{"~/.tri", "~/.tri/chat", "/src",
 			"  tri up && echo 'ana: where is main?' >>~/.tri/chat/dev && tri-approve tui"},
-		{"/srv/a b", "~/my rooms", "  export TRI_HOME='/srv/a b' &&\n  tri up &&\n" +
+		{"/srv/a b", "~/my rooms", "/src", "  export TRI_HOME='/srv/a b' &&\n  tri up &&\n" +
 			"  echo 'ana: where is main?' >>'~/my rooms/dev' &&\n  tri-approve tui"},
 	} {
 		at := func(name string) string { return strings.Replace(name, "~", user, 1) }
 		_, cfg, err := render(filepath.Join(at(tt.home), FileName), Answers{Platform: "local", Agent: "search",
-			LocalDir: at(tt.chat), Approvers: []string{"ana"}, Codebases: []string{"/src"}, Language: "en"})
+			LocalDir: at(tt.chat), Approvers: []string{"ana"}, Codebases: strings.Fields(tt.code), Language: "en"})
 		if err != nil {
 			t.Fatal(err)
 		}
