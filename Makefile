@@ -36,7 +36,7 @@ RACE = ./lib/base/... ./lib/record/... ./lib/chat/session ./lib/agent/supervise 
 TEST = TRI_BIN=$(CURDIR)/$(OUT) $(GO) test -timeout 30m -p 4
 
 all:
-	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -tags urfave_cli_no_docs -ldflags '$(LDFLAGS)' -o $(OUT) ./cmd/...
+	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -tags urfave_cli_no_docs,nethttpomithttp2 -ldflags '$(LDFLAGS)' -o $(OUT) ./cmd/...
 
 demo: all
 	bin/tri demo --dir demo --codebase .

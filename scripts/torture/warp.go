@@ -73,8 +73,8 @@ func buildWarped(bin string) error {
 	if err != nil {
 		return err
 	}
-	args := []string{"build", "-trimpath", "-buildvcs=false", "-tags", "urfave_cli_no_docs", "-overlay",
-		overlay, "-o", bin + "/"}
+	args := []string{"build", "-trimpath", "-buildvcs=false", "-tags", "urfave_cli_no_docs,nethttpomithttp2",
+		"-overlay", overlay, "-o", bin + "/"}
 	for _, name := range warpedPrograms {
 		args = append(args, "./cmd/tri-"+name)
 	}

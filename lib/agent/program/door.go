@@ -166,7 +166,7 @@ func (d *door) handler() http.Handler {
 			}
 			p.Out.Header.Set(d.Header, value)
 		},
-		Transport:     &http.Transport{ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute},
+		Transport:     &http.Transport{IdleConnTimeout: time.Minute},
 		FlushInterval: -1,
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
 			http.Error(w, "tri: "+err.Error(), http.StatusBadGateway)
