@@ -106,9 +106,14 @@ func (s *Source) Run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 	}
 }
 
-// left returns how long a sweep still rests. A time in the future, of a clock that was wrong, counts as now.
+// left returns how long a sweep still rests. One whose last time is in the future, of a clock that was wrong,
+// is due.
 func (s *Source) left(c *config.Sweep, last state) time.Duration {
-	return min(last.At.Add(c.Every()).Sub(s.now()), c.Every())
+	now := s.now()
+	if last.At.After(now) {
+		return 0
+	}
+	return last.At.Add(c.Every()).Sub(now)
 }
 
 // sweep runs one command and passes its new findings. A command that fails rests like the others. The error
