@@ -5,8 +5,10 @@
 package forge
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -240,6 +242,10 @@ func (c *Client) explain(err error) error {
 		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err),
 			"the token is refused: it is wrong, expired or of another forge")
 	case http.StatusForbidden:
+		// docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api: 403 or 429
+		if e := (*httpapi.Error)(nil); errors.As(err, &e) && bytes.Contains(e.Body, []byte("rate limit")) {
+			return sysexit.With(sysexit.TempFail, fmt.Errorf("%w: the limit of requests is reached", err))
+		}
 		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err),
 			"the token may not do that: it needs to read the project and write pull requests")
 	case http.StatusNotFound:

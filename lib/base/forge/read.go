@@ -41,7 +41,8 @@ type Check struct {
 const (
 	pageSize = 50 // Gitea gives no more by default
 	maxPages = 20
-	maxNoted = 5 // failing checks whose annotations are read
+	maxDiff  = 100 // files of a pull request in one answer of GitHub or GitLab
+	maxNoted = 5   // failing checks whose annotations are read
 )
 
 // state is the answer of the three APIs about the checks of a commit.
@@ -256,11 +257,11 @@ func (c *Client) OpenPulls(ctx context.Context) (all []Issue, err error) {
 }
 
 // Diff returns the changes of a pull request as a patch: of GitHub and GitLab without what they leave out,
-// such as large files.
+// such as large files. A request of so many files that an answer has only some of them is an error.
 func (c *Client) Diff(ctx context.Context, number int) (string, error) {
 	get := func(path string, out any) error {
 		return c.explain(c.api.Read(ctx, httpapi.Request{Method: "GET", Path: c.forge.branch().Path + path,
-			Query: url.Values{"per_page": {"100"}}}, out))
+			Query: url.Values{"per_page": {strconv.Itoa(maxDiff)}}}, out))
 	}
 	var raw []byte
 	if c.Kind == Gitea {
@@ -280,6 +281,9 @@ func (c *Client) Diff(ctx context.Context, number int) (string, error) {
 		path = fmt.Sprintf("/merge_requests/%d/diffs", number)
 	}
 	err := get(path, &files)
+	if len(files) == maxDiff {
+		return "", fmt.Errorf("%d or more files", len(files))
+	}
 	var b strings.Builder
 	for _, f := range files {
 		name := f.Name + f.New

@@ -179,3 +179,35 @@ func TestPulls(t *testing.T) {
 		}
 	}
 }
+
+// TestDiffWhole: changes of which an answer has only a part are not returned as the whole.
+func TestDiffWhole(t *testing.T) {
+	for kind, path := range map[string]string{GitHub: "/pulls/7/files", GitLab: "/merge_requests/7/diffs"} {
+		files := strings.TrimSuffix(strings.Repeat(`{"filename":"a.go","patch":"+x"},`, 100), ",")
+		_, client := reading(t, kind, map[string]string{path: "[" + files + "]"})
+		if patch, err := client.Diff(t.Context(), 7); err == nil {
+			t.Errorf("%s: %d bytes and no error", kind, len(patch))
+		}
+	}
+}
+
+// TestRateLimit: a limit of requests, which GitHub reports as forbidden, passes; a missing right does not.
+func TestRateLimit(t *testing.T) {
+	for message, want := range map[string]int{"API rate limit exceeded for user ID 1.": sysexit.TempFail,
+		"You have exceeded a secondary rate limit.": sysexit.TempFail, "Not accessible": sysexit.NoPerm} {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, fmt.Sprintf(`{"message":%q}`, message), http.StatusForbidden)
+		}))
+		defer srv.Close()
+		t.Setenv("TRI_TEST_FORGE", token)
+		c, err := Of(t.Context(), config.Forge{Kind: GitHub, URL: srv.URL, Project: "ana/pay",
+			TokenEnv: "TRI_TEST_FORGE"}, "", srv.Client())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.OpenIssues(t.Context())
+		if status, _ := sysexit.Of(err); status != want {
+			t.Errorf("%s: %v, status %d", message, err, status)
+		}
+	}
+}

@@ -28,6 +28,8 @@ type Watch struct {
 	Offer func() error // nil: proposals are offered by hand
 	HTTP  *http.Client // nil: the usual one
 	Wait  func(ctx context.Context, d time.Duration) error
+
+	skipped map[int]string // pull requests that cannot be judged, and why
 }
 
 // Watch judges what the triggers find, and offers what follows if the configuration lets issues be changed.
@@ -151,18 +153,35 @@ func (w *Watch) subjects(ctx context.Context, client *forge.Client) (lines [][]b
 		return lines, err
 	}
 	pulls, err := client.OpenPulls(ctx)
-	for i := 0; err == nil && i < len(pulls); i++ {
-		p := pulls[i]
-		var patch string
-		if patch, err = client.Diff(ctx, p.Number); err != nil || len(patch) > maxPatch ||
-			strings.TrimSpace(patch) == "" {
+	if err != nil {
+		return nil, err
+	}
+	skipped := map[int]string{}
+	for _, p := range pulls {
+		name := fmt.Sprintf("%s#%d", client.Project, p.Number)
+		patch, err := client.Diff(ctx, p.Number)
+		switch {
+		case ctx.Err() != nil, httpapi.NotSent(err), httpapi.StatusOf(err) == http.StatusTooManyRequests:
+			return nil, err
+		case err == nil && len(patch) > maxPatch:
+			err = fmt.Errorf("%d bytes, more than %d", len(patch), maxPatch)
+		case err == nil && strings.TrimSpace(patch) == "":
 			continue
 		}
-		line, e := json.Marshal(map[string]string{"patch": patch, "task": p.Title + "\n\n" + p.Body,
-			"pull": fmt.Sprintf("%s#%d", client.Project, p.Number)})
-		lines, err = append(lines, line), e
+		if err != nil { // of this one alone: the others are judged
+			if skipped[p.Number] = err.Error(); w.skipped[p.Number] != err.Error() {
+				w.Say("%s is not judged: its changes: %v", name, err)
+			}
+			continue
+		}
+		line, err := json.Marshal(map[string]string{"patch": patch, "task": p.Title + "\n\n" + p.Body, "pull": name})
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, line)
 	}
-	return lines, err
+	w.skipped = skipped
+	return lines, nil
 }
 
 // maxPatch is the longest patch of a pull request that is judged, in bytes.

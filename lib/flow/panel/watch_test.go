@@ -2,6 +2,7 @@ package panel
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,6 +27,7 @@ import (
 type watched struct {
 	issues int
 	body   string
+	pulls  string
 	down   bool
 }
 
@@ -49,9 +51,13 @@ func (w *watched) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		}
 		json.NewEncoder(out).Encode(list)
 	case path == "/pulls":
-		fmt.Fprint(out, `[{"number":70,"title":"a change"}]`)
+		fmt.Fprint(out, cmp.Or(w.pulls, `[{"number":70,"title":"a change"}]`))
 	case path == "/pulls/70.diff":
 		fmt.Fprint(out, patch)
+	case path == "/pulls/8.diff": // Gitea's answer for a branch that was removed
+		http.Error(out, "{}", http.StatusNotFound)
+	case path == "/pulls/9.diff":
+		fmt.Fprint(out, strings.Repeat("+", maxPatch+1))
 	default:
 		fmt.Fprint(out, "[]")
 	}
@@ -116,6 +122,27 @@ func TestWatch(t *testing.T) {
 	f.issues = 4 // and so another commit, with the same check
 	if err := w.Run(t.Context(), true); err != nil || judged(t, w) != want+"issue_review ana/shop#4; " {
 		t.Errorf("%v, %s", err, judged(t, w))
+	}
+}
+
+// TestWatchSkips: a pull request whose changes cannot be read, or are too long, is reported once and does not
+// keep the others from being judged.
+func TestWatchSkips(t *testing.T) {
+	w, f, _ := newWatch(t)
+	w.Config.Panel.Triggers = []string{"pr_review"}
+	f.pulls = `[{"number":8,"title":"gone"},{"number":9,"title":"long"},{"number":70,"title":"a change"}]`
+	var said []string
+	w.Say = func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
+	for range 2 {
+		if err := w.Run(t.Context(), true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := judged(t, w); got != "pr_review ana/shop#70; " {
+		t.Errorf("judged %s", got)
+	}
+	if len(said) != 2 || !strings.Contains(said[0], "#8") || !strings.Contains(said[1], "200001 bytes") {
+		t.Errorf("said %q", said)
 	}
 }
 
