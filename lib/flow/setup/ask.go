@@ -296,7 +296,7 @@ func Begin(h *durable.Home, a Answers, at Around, force bool, in io.Reader,
 
 // account returns the name under which the person runs programs.
 func account() string {
-	name := cmp.Or(os.Getenv("TRI_USER"), os.Getenv("USER"))
+	name := cmp.Or(strings.TrimSpace(os.Getenv("TRI_USER")), strings.TrimSpace(os.Getenv("USER")))
 	if u, err := user.Current(); name == "" && err == nil {
 		name = u.Username
 	}

@@ -268,3 +268,24 @@ func TestFound(t *testing.T) {
 		}
 	}
 }
+
+// TestAccount: a name of spaces is none, so that a new home always has an approver.
+func TestAccount(t *testing.T) {
+	t.Setenv("TRI_USER", " ")
+	for user, want := range map[string]string{" ben ": "ben", "ana": "ana"} {
+		t.Setenv("USER", user)
+		if got := account(); got != want {
+			t.Errorf("USER=%q: %q", user, got)
+		}
+	}
+	t.Setenv("USER", " ")
+	h, err := durable.MakeHome(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	cfg, err := Begin(h, Answers{}, Around{Home: h.Dir(), Dir: t.TempDir()}, false, nil, nil)
+	if err != nil || len(cfg.Team.Approvers) != 1 || !strings.Contains(Next(cfg), "export") {
+		t.Fatalf("no approver, or no line to copy: %v", err)
+	}
+}
