@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -87,8 +88,9 @@ type screen struct {
 	resized       bool // the page of the new width has not come yet
 }
 
-// question is a line being typed.
+// question is a line being typed about an item, which may leave the list meanwhile.
 type question struct {
+	item  *approve.Item
 	kind  string // decision kind
 	label string
 	text  []rune
@@ -212,6 +214,10 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case edited:
 		s.finishEdit(msg)
 		return s, s.look()
+	case tea.PasteMsg: // elsewhere it would be keys
+		if s.asking != nil {
+			s.asking.add(msg.Content)
+		}
 	case tea.KeyPressMsg:
 		if s.sure != nil {
 			return s, tea.Batch(s.answer(msg.String()), s.look())
@@ -271,7 +277,9 @@ func (s *screen) word(k string) tea.Cmd {
 	if it == nil {
 		return nil
 	}
-	ask := func(kind, label string, must bool) { s.asking = &question{kind: kind, label: label, must: must} }
+	ask := func(kind, label string, must bool) {
+		s.asking = &question{item: it, kind: kind, label: label, must: must}
+	}
 	switch k {
 	case "a":
 		if n := s.hidden(); it.Kind == approve.Draft && n > 0 && s.unseen != it.Name() {
@@ -310,18 +318,21 @@ func (s *screen) write(k tea.KeyPressMsg) {
 			return
 		}
 		s.asking = nil
-		if it := s.item(); it != nil {
-			s.decide(it, q.kind, text)
-		}
+		s.decide(q.item, q.kind, text)
 	case "backspace":
 		q.text = q.text[:max(len(q.text)-1, 0)]
 	case "ctrl+u":
 		q.text = nil
 	default:
-		if t := k.Text; t != "" && len(q.text) < 2000 {
-			q.text = append(q.text, []rune(t)...)
-		}
+		q.add(k.Text)
 	}
+}
+
+// add appends typed or pasted text, as one line.
+func (q *question) add(text string) {
+	line := strings.Join(strings.FieldsFunc(text, unicode.IsControl), " ")
+	q.text = append(q.text, []rune(line)...)
+	q.text = q.text[:min(len(q.text), 2000)]
 }
 
 // decide makes a decision about the item shown.

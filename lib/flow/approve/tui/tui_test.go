@@ -210,6 +210,36 @@ func TestStaysWithItsItem(t *testing.T) {
 	}
 }
 
+// A note is about the item for which it was begun, also if that item leaves the list before it is sent.
+func TestNoteStaysWithItsItem(t *testing.T) {
+	d := newDesk(t)
+	d.put("1", "where?", "It is 5.")
+	d.put("2", "when?", "It is 6.")
+	d.open(80, 24)
+	d.keys("d")
+	d.send(tea.PasteMsg{Content: "asked\ntwice"})
+	g := d.gate()
+	it, err := g.Find("local.dev.1", approve.Draft)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Redo(it, ""); err != nil {
+		t.Fatal(err)
+	}
+	d.s.board.Refresh()
+	d.send(changed{})
+	d.keys("enter")
+	if got := d.kinds(); got != "redo 1 " || !strings.Contains(d.s.said, `"ana" was first`) {
+		t.Errorf("%q, said %q", got, d.s.said)
+	}
+	d.keys("d")
+	d.send(tea.PasteMsg{Content: "asked\ntwice"})
+	d.keys("enter")
+	if got := d.kinds(); got != "redo 1 , dismiss 2 asked twice" {
+		t.Errorf("%q", got)
+	}
+}
+
 // Another person was first: this is reported, and nothing is written.
 func TestRace(t *testing.T) {
 	d := newDesk(t)

@@ -95,6 +95,7 @@ async function load(url, push) {
   if (sending || before !== sent) return;
   const said = push ? null : $(".said, .fault"); // what came of the last word stays, with its undo
   show(text, push ? url : null);
+  if (!push && location.pathname === folder + "/") document.body.className = ""; // a small screen keeps the list
   if (said && !$(".said, .fault")) $("#main").prepend(said);
 }
 
@@ -201,7 +202,8 @@ const changes = new EventSource(folder + "/changes");
 changes.onmessage = (e) => {
   $("#live").textContent = "";
   if (e.data === version || sending) return;
-  if (!busy()) return go(location.pathname, false);
+  // Where the address names no item, another one may come first by now.
+  if (!busy()) return go($("nav .current a")?.getAttribute("href") ?? location.pathname, false);
   $("#live").textContent = "The list has changed; it is shown again when you have finished.";
 };
 changes.onerror = () => { $("#live").textContent = "The page's server does not answer; trying again."; };
