@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"tri/lib/chat/sink"
 )
 
 var (
@@ -114,18 +116,4 @@ func named(sign, name, whole string) string {
 
 // shown returns a text as it can be sent: Discord trims white space at both ends, and its handling
 // of control characters is not documented.
-func shown(text string) string {
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r < 0x20:
-			return 0x2400 + r
-		case r == 0x7f:
-			return 0x2421
-		case r > 0x7f && r < 0xa0:
-			return 0xfffd
-		}
-		return r
-	}, text))
-}
+func shown(text string) string { return strings.TrimSpace(sink.Pictures(text)) }

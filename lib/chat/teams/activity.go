@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"tri/lib/chat/sink"
 	"tri/lib/record/event"
 )
 
@@ -254,8 +255,7 @@ func (a *activity) actions() (all []event.Action) {
 				} `json:"data"`
 			} `json:"action"`
 		}
-		if json.Unmarshal(a.Value, &v) != nil || !buttonName.MatchString(v.Action.Verb) ||
-			!buttonValue.MatchString(v.Action.Data.Value) {
+		if json.Unmarshal(a.Value, &v) != nil || !sink.IsButton(v.Action.Verb, v.Action.Data.Value) {
 			return nil
 		}
 		act.Name, act.Value = v.Action.Verb, v.Action.Data.Value
@@ -267,11 +267,6 @@ func (a *activity) actions() (all []event.Action) {
 
 // clicks reports whether the activity is a click on a card.
 func (a *activity) clicks() bool { return a.Type == "invoke" && a.Name == "adaptiveCard/action" }
-
-var (
-	buttonName  = regexp.MustCompile(`^[a-z]{1,12}$`)
-	buttonValue = regexp.MustCompile(`^[a-zA-Z0-9._:-]{0,48}$`)
-)
 
 // faces are the reactions with a name; others are named by their character: 1f440_eyes.
 var faces = map[string]string{"like": "👍", "heart": "❤️", "laugh": "😆", "surprised": "😮", "sad": "😢",

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"tri/lib/base/httpapi"
 	"tri/lib/base/sysexit"
@@ -53,21 +52,11 @@ const (
 	drift = 2 * time.Second
 )
 
+// unstored are characters that Teams cannot store, beside control characters.
+var unstored = strings.NewReplacer("\ufffe", "\ufffd", "\uffff", "\ufffd")
+
 // shown returns text as Teams can store it: control characters are replaced by visible symbols.
-func shown(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-		case r < ' ':
-			return 0x2400 + r
-		case r == 0x7f:
-			return 0x2421
-		case r > 0x7f && r < 0xa0, r == 0xfffe, r == 0xffff:
-			return utf8.RuneError
-		}
-		return r
-	}, text)
-}
+func shown(text string) string { return unstored.Replace(sink.Pictures(text)) }
 
 // conversationOf returns the path of a thread: in a channel the root is part of the conversation's
 // id.
