@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -230,13 +231,26 @@ func (c *Client) room(ctx context.Context, id string) (room, error) {
 	})
 }
 
-// threadOf returns the memo of an event; if there is none, the server is asked.
-func (c *Client) threadOf(ctx context.Context, roomID, id string) (memo, error) {
-	return c.threads.Ask(id, func() (memo, error) {
+// eventID matches the ids of events. Any client may name another string as the target of its event.
+var eventID = regexp.MustCompile(`^\$[!-~]{1,254}$`)
+
+// threadOf returns the memo of an event; if there is none, the server is asked. ok is false if it does not
+// give the event.
+func (c *Client) threadOf(ctx context.Context, roomID, id string) (m memo, ok bool, err error) {
+	if !eventID.MatchString(id) {
+		return m, false, nil
+	}
+	m, err = c.threads.Ask(id, func() (memo, error) {
 		var x roomEvent
 		err := c.get(ctx, path("rooms", roomID, "event", id), nil, &x, 0)
 		return x.memo(), err
 	})
+	status := httpapi.StatusOf(err)
+	if status >= 400 && status < 500 && status != http.StatusUnauthorized &&
+		status != http.StatusTooManyRequests {
+		return m, false, nil
+	}
+	return m, err == nil, err
 }
 
 // Guide describes how to set up an account.

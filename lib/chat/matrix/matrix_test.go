@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"tri/lib/base/httpapi"
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
 	"tri/lib/chat/matrix/matrixtest"
@@ -117,6 +118,48 @@ func TestEvents(t *testing.T) {
 	}
 }
 
+// TestTargets: an edit, a deletion or a reaction may name any event. What the server does not give is left
+// out; it must not stop what comes after it.
+func TestTargets(t *testing.T) {
+	status := 0
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "\x00") {
+			w.WriteHeader(http.StatusInternalServerError) // as a database that has no character 0
+			return
+		}
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(`{"errcode":"M_UNKNOWN"}`))
+	}))
+	defer srv.Close()
+	for _, status = range []int{400, 403, 404, 410, 500} {
+		for _, in := range []string{
+			`{"type":"m.room.message","content":{"body":"* x","m.new_content":{"body":"x"},"m.relates_to":{"rel_type":"m.replace","event_id":"$far"}}}`,
+			`{"type":"m.room.redaction","redacts":"$far","content":{}}`,
+			`{"type":"m.reaction","content":{"m.relates_to":{"rel_type":"m.annotation","event_id":"$far","key":"✅"}}}`,
+		} {
+			for _, target := range []string{"$far", `$far\u0000`, "", "..", "$" + strings.Repeat("x", 255)} {
+				c := known(t)
+				var err error
+				if c.api, err = httpapi.New(httpapi.Options{Base: srv.URL}); err != nil {
+					t.Fatal(err)
+				}
+				var x roomEvent
+				in := strings.Replace(in, "$far", target, 1)
+				in = strings.Replace(in, `{`, `{"event_id":"$9","sender":"@ana:a.test",`, 1)
+				if err := json.Unmarshal([]byte(in), &x); err != nil {
+					t.Fatal(err)
+				}
+				_, said, err := c.event(t.Context(), "!dev:a.test", &x)
+				_, done, err2 := c.action(t.Context(), "!dev:a.test", &x)
+				err = errors.Join(err, err2)
+				if said || done || (err != nil) != (status == 500 && target == "$far") {
+					t.Errorf("%d %s: %v %v %v", status, in, said, done, err)
+				}
+			}
+		}
+	}
+}
+
 // TestActions: a reaction to a message of the bot or of who reacts, and its removal, are actions.
 func TestActions(t *testing.T) {
 	c := known(t)
@@ -155,12 +198,32 @@ func TestRich(t *testing.T) {
 		"a `b<c>` & **d**":               "a <code>b&lt;c&gt;</code> &amp; <strong>d</strong>",
 		"x\n```go\na := `1` **no**\n```": "x<br><pre><code>a := `1` **no**\n</code></pre>",
 		"<img src=x onerror=`y`>":        "&lt;img src=x onerror=<code>y</code>&gt;",
+		"run ```make test``` now":        "run <pre><code>make test</code></pre> now",
 		"`\x000\x00` and `b`":            "<code>\x000\x00</code> and <code>b</code>",
+		"a ` b ```x < `y` ``` c ` d":     "a <code> b <pre><code>x &lt; `y` </code></pre> c </code> d",
 	} {
 		if got := rich(in); got != want && !strings.Contains(in, "\x00") {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		} else if strings.Contains(got, "<img") {
 			t.Errorf("%q: %q", in, got)
+		}
+	}
+}
+
+// TestLongest: every text of the length that Limit allows fits into an event, and so does an edit.
+func TestLongest(t *testing.T) {
+	w := newWorld(t)
+	s, c := w.sink(), w.Chats()[0]
+	root := w.Say(c, "ana", "", "where?")
+	for _, char := range []string{"x", "語", `"`, "\n", "👀"} {
+		text := "`x` " + strings.Repeat(char, s.Limit()-5) + "."
+		got, err := s.Post(t.Context(),
+			chat.Post{ChatID: c, ThreadID: root, ReplyToID: root, Text: text, Key: char})
+		if err == nil {
+			err = s.Edit(t.Context(), c, got.MessageID, text)
+		}
+		if err != nil {
+			t.Errorf("%q: %v", char, err)
 		}
 	}
 }

@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
 
-	"tri/lib/base/httpapi"
 	"tri/lib/record/event"
 )
 
@@ -124,10 +122,8 @@ func (c *Client) event(ctx context.Context, roomID string, x *roomEvent) (e even
 	about := x.memo()
 	if x.Content.Relates.Type == "m.replace" && x.Content.New != nil {
 		of, body = x.Content.Relates.EventID, x.Content.New
-		if about, err = c.threadOf(ctx, roomID, of); httpapi.StatusOf(err) == http.StatusNotFound {
-			return e, false, nil // of a message that the account may not see
-		}
-		if err != nil || about.sender != x.Sender { // nobody can edit the messages of others
+		about, ok, err = c.threadOf(ctx, roomID, of)
+		if !ok || about.sender != x.Sender { // nobody can edit the messages of others
 			return e, false, err
 		}
 	} else {
@@ -241,14 +237,8 @@ func withoutQuote(s string) string {
 // deletion returns the event of a message's deletion.
 func (c *Client) deletion(ctx context.Context, roomID string, x *roomEvent) (event.Event, bool, error) {
 	id := cmp.Or(x.Content.Redacts, x.Redacts)
-	if id == "" {
-		return event.Event{}, false, nil
-	}
-	m, err := c.threadOf(ctx, roomID, id)
-	if s := httpapi.StatusOf(err); s == http.StatusNotFound || s == http.StatusForbidden {
-		return event.Event{}, false, nil
-	}
-	if err != nil || m.target != "" {
+	m, ok, err := c.threadOf(ctx, roomID, id)
+	if !ok || m.target != "" {
 		return event.Event{}, false, err
 	}
 	e, err := c.base(ctx, roomID, id, m)
@@ -276,11 +266,8 @@ func (c *Client) action(ctx context.Context, roomID string,
 	if ok, err := c.accepts(ctx, roomID, x.Sender); err != nil || !ok {
 		return a, false, err
 	}
-	to, err := c.threadOf(ctx, roomID, m.target)
-	if httpapi.StatusOf(err) != 0 {
-		return a, false, nil
-	}
-	if err != nil || to.sender != self && to.sender != x.Sender {
+	to, ok, err := c.threadOf(ctx, roomID, m.target)
+	if !ok || to.sender != self && to.sender != x.Sender {
 		return a, false, err
 	}
 	return event.Action{

@@ -9,10 +9,12 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"tri/lib/base/httpapi"
+	"tri/lib/base/text"
 	"tri/lib/chat"
 	"tri/lib/chat/sink"
 )
@@ -46,7 +48,7 @@ func outcome(e *httpapi.Error) sink.Outcome {
 	return sink.ByStatus(e.Status)
 }
 
-// Limit implements chat.Sink: an event has at most 64 KiB, and contains the text twice.
+// Limit implements chat.Sink: an event has at most 64 KiB, and a character up to four bytes.
 func (c *Sink) Limit() int { return c.frame.Limit }
 
 // crowd matches the text that notifies the whole room in clients without m.mentions.
@@ -64,17 +66,24 @@ func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 	return c.send(ctx, p.ChatID, p.Key, p.Text, body)
 }
 
-// message returns the content of a text. With an empty m.mentions it mentions nobody.
+// maxBoth is the maximum size of a text and of its HTML together, in bytes of JSON.
+const maxBoth = 52_000
+
+// message returns the content of a text, also as HTML if there is room for it. With an empty m.mentions it
+// mentions nobody.
 func message(text string) map[string]any {
 	body := map[string]any{"msgtype": "m.text", "body": text, "m.mentions": map[string]any{}}
 	if strings.Contains(text, "`") || strings.Contains(text, "**") {
-		body["format"], body["formatted_body"] = "org.matrix.custom.html", rich(text)
+		html := rich(text)
+		if both, err := json.Marshal(text + html); err == nil && len(both) <= maxBoth {
+			body["format"], body["formatted_body"] = "org.matrix.custom.html", html
+		}
 	}
 	return body
 }
 
 var (
-	fence = regexp.MustCompile("(?s)```[a-zA-Z0-9]*\n?(.*?)```")
+	fence = regexp.MustCompile("(?s)```(?:[a-zA-Z0-9]*\n)?(.*?)```")
 	span  = regexp.MustCompile("`([^`\n]+)`")
 	bold  = regexp.MustCompile(`\*\*([^*\n]+)\*\*`)
 )
@@ -95,7 +104,7 @@ func rich(text string) string {
 	})
 	s = bold.ReplaceAllString(s, "<strong>$1</strong>")
 	s = strings.ReplaceAll(s, "\n", "<br>")
-	for i, block := range blocks {
+	for i, block := range slices.Backward(blocks) { // a later one may hold an earlier one
 		s = strings.Replace(s, fmt.Sprintf("\x00%d\x00", i), block, 1)
 	}
 	return s
@@ -256,12 +265,12 @@ func (c *Sink) Typing(ctx context.Context, roomID, _ string) error {
 		map[string]any{"typing": true, "timeout": 10_000}, &struct{}{})
 }
 
-// Edit implements chat.Signaler.
-func (c *Sink) Edit(ctx context.Context, roomID, messageID, text string) error {
-	body := message("* " + text)
-	body["m.new_content"] = message(shown(text))
+// Edit implements chat.Signaler. The beginning of the text is for clients that know no edits.
+func (c *Sink) Edit(ctx context.Context, roomID, messageID, said string) error {
+	body := message("* " + text.Cut(said, 500))
+	body["m.new_content"] = message(shown(said))
 	body["m.relates_to"] = map[string]any{"rel_type": "m.replace", "event_id": messageID}
-	_, err := c.send(ctx, roomID, transaction(c.api.Now()), text, body)
+	_, err := c.send(ctx, roomID, transaction(c.api.Now()), said, body)
 	return err
 }
 
