@@ -1,7 +1,9 @@
 package irc
 
 import (
+	"bufio"
 	"context"
+	"net"
 	"reflect"
 	"strings"
 	"testing"
@@ -185,6 +187,37 @@ func TestOldServer(t *testing.T) {
 	if _, err := w.Sink().Post(t.Context(),
 		chat.Post{ChatID: "#closed", Text: "x", Key: "k"}); !chat.IsRefused(err) {
 		t.Errorf("a channel that cannot be joined: %v", err)
+	}
+}
+
+// TestCutLine: a server that falls silent within a line is no idle one; the line's rest would be one of
+// another's words.
+func TestCutLine(t *testing.T) {
+	here, there := net.Pipe()
+	defer here.Close()
+	go func() { _, _ = there.Write([]byte(":ana!a@b PRIVMSG #dev :as ben said ")) }()
+	_, err := (&conn{net: here, in: bufio.NewReaderSize(here, maxLine)}).read(50 * time.Millisecond)
+	if err == nil || errTimeout(err) {
+		t.Error(err)
+	}
+}
+
+// TestManyLines: what cannot be said within the minute that a post has is refused, and no part of it is said.
+func TestManyLines(t *testing.T) {
+	for n, refused := range map[int]bool{80: false, 100: true, 999: true} {
+		w, waited := newWorld(t), time.Duration(0)
+		o := w.options()
+		o.Sleep = func(_ context.Context, d time.Duration) error { waited += d; return nil }
+		s, err := NewSink(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.sinks = append(w.sinks, s)
+		_, err = s.Post(t.Context(), chat.Post{ChatID: "#dev", Text: strings.Repeat("x\n", n), Key: "k"})
+		if got := len(w.Standing("#dev", "")); chat.IsRefused(err) != refused || (got == 0) != refused ||
+			waited > 50*time.Second {
+			t.Errorf("%d lines: %v after %v, %d of them are there", n, err, waited, got)
+		}
 	}
 }
 

@@ -86,11 +86,15 @@ func (k *conn) read(limit time.Duration) (line, error) {
 			return line{}, err
 		}
 		b, err := k.in.ReadSlice('\n')
+		began := len(b) > 0
 		for errors.Is(err, bufio.ErrBufferFull) {
 			b = nil
 			if _, err = k.in.ReadSlice('\n'); err == nil {
 				b, err = k.in.ReadSlice('\n')
 			}
+		}
+		if err != nil && began { // the rest would be taken for a line
+			err = fmt.Errorf("a line was cut: %v", err)
 		}
 		if err != nil {
 			return line{}, err

@@ -35,19 +35,23 @@ func NewSink(o Options) (*Sink, error) {
 // Limit implements chat.Sink. A text is sent as several lines if necessary.
 func (c *Sink) Limit() int { return 2000 }
 
-// pace is the delay between lines after the first few: servers disconnect clients that flood.
-const pace = 600 * time.Millisecond
+// pace is the delay between lines after the first few: servers disconnect clients that flood. maxLines
+// can be said in less than the minute after which tri-reply ends a post.
+const (
+	pace     = 600 * time.Millisecond
+	maxLines = 80
+)
 
 // Post implements chat.Sink. The server confirms no message, but it answers a PING after the last
 // one only when it has processed them all, and sends its errors before that.
 func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 	out := lines(p.Text)
-	if n := utf8.RuneCountInString(p.Text); n > c.Limit() || len(out) == 0 ||
+	if n := utf8.RuneCountInString(p.Text); n > c.Limit() || len(out) == 0 || len(out) > maxLines ||
 		!isChannel(p.ChatID) && !nickForm.MatchString(p.ChatID) ||
 		strings.ContainsAny(p.ChatID, " ,\r\n\x00") {
 		return chat.Posted{},
-			fmt.Errorf("irc: post in %q: %d characters; 1 to %d can be said, in a channel: %w", p.ChatID, n,
-				c.Limit(), chat.ErrRefused)
+			fmt.Errorf("irc: post in %q: %d characters in %d lines; 1 to %d in %d can be said, in a channel: %w",
+				p.ChatID, n, len(out), c.Limit(), maxLines, chat.ErrRefused)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
