@@ -2,6 +2,7 @@ package teams
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -106,31 +107,41 @@ func (c *Client) history(ctx context.Context, chatID string, from time.Time) (al
 		q.Set("$filter", "lastModifiedDateTime gt "+from.UTC().Format("2006-01-02T15:04:05.000Z"))
 	}
 	quiet := 0
-	for n := 0; quiet < quietPages && n < maxPages; n++ {
-		var page struct {
-			Value []message `json:"value"`
-			Next  string    `json:"@odata.nextLink"`
-		}
-		if err := c.graph.read(ctx, path, q, &page); err != nil {
-			return nil, err
-		}
+	err = pages(ctx, c.graph, path, q, func(page []message) (more bool, err error) {
 		before := len(all)
-		for i := range page.Value {
-			if all, err = c.unfold(ctx, chatID, &page.Value[i], from, all); err != nil {
-				return nil, err
+		for i := range page {
+			if all, err = c.unfold(ctx, chatID, &page[i], from, all); err != nil {
+				return false, err
 			}
 		}
-		if quiet++; len(all) > before {
+		if quiet++; len(all) > before || !channel(chatID) { // a chat's list has only what changed
 			quiet = 0
 		}
-		if page.Next == "" {
-			break
+		return quiet < quietPages, nil
+	})
+	return all, err
+}
+
+// pages calls each for every page of a list, until it returns false.
+func pages[T any](ctx context.Context, s *service, path string, q url.Values,
+	each func(page []T) (more bool, err error)) error {
+	for range maxPages {
+		var page struct {
+			Value []T    `json:"value"`
+			Next  string `json:"@odata.nextLink"`
 		}
-		if path, q, err = c.graph.next(page.Next); err != nil {
-			return nil, err
+		if err := s.read(ctx, path, q, &page); err != nil {
+			return err
+		}
+		more, err := each(page.Value)
+		if err == nil && more && page.Next != "" {
+			path, q, err = s.next(page.Next)
+		}
+		if err != nil || !more || page.Next == "" {
+			return err
 		}
 	}
-	return all, nil
+	return errors.New("the pages have no end")
 }
 
 // unfold appends the message and its replies to all, as far as they are new.
@@ -142,28 +153,22 @@ func (c *Client) unfold(ctx context.Context, chatID string, m *message, from tim
 		}
 	}
 	add(m)
-	replies, next := m.Replies, m.RepliesNext
-	for n := 0; ; n++ {
+	take := func(replies []message) (bool, error) {
 		for i := range replies {
 			if replies[i].ReplyTo == "" {
 				replies[i].ReplyTo = m.ID
 			}
 			add(&replies[i])
 		}
-		if next == "" || n == maxPages {
-			return all, nil
-		}
-		path, q, err := c.graph.next(next)
-		if err != nil {
-			return nil, err
-		}
-		var page struct {
-			Value []message `json:"value"`
-			Next  string    `json:"@odata.nextLink"`
-		}
-		if err := c.graph.read(ctx, path, q, &page); err != nil {
-			return nil, err
-		}
-		replies, next = page.Value, page.Next
+		return true, nil
 	}
+	_, _ = take(m.Replies)
+	if m.RepliesNext == "" {
+		return all, nil
+	}
+	path, q, err := c.graph.next(m.RepliesNext)
+	if err == nil {
+		err = pages(ctx, c.graph, path, q, take)
+	}
+	return all, err
 }

@@ -147,13 +147,14 @@ func (l *listening) deleteEarlier(ctx context.Context) error {
 	if l.watch.cleared {
 		return nil
 	}
-	var got struct {
-		Value []subscription `json:"value"`
-	}
-	if err := l.graph.read(ctx, "subscriptions", nil, &got); err != nil {
+	var all []subscription
+	if err := pages(ctx, l.graph, "subscriptions", nil, func(page []subscription) (bool, error) {
+		all = append(all, page...)
+		return true, nil
+	}); err != nil {
 		return fmt.Errorf("list subscriptions: %w", err)
 	}
-	for _, s := range got.Value {
+	for _, s := range all {
 		if s.At != strings.TrimRight(l.o.PublicURL, "/")+pathNotices {
 			continue
 		}

@@ -196,25 +196,13 @@ func (s *Sink) around(ctx context.Context, p chat.Post) (msgs []*message, err er
 		}
 		return msgs, err
 	}
-	for range maxPages {
-		var page struct {
-			Value []message `json:"value"`
-			Next  string    `json:"@odata.nextLink"`
+	err = pages(ctx, s.graph, path, q, func(page []message) (bool, error) {
+		for i := range page {
+			msgs = append(msgs, &page[i])
 		}
-		if err := s.graph.read(ctx, path, q, &page); err != nil {
-			return nil, err
-		}
-		for i := range page.Value {
-			msgs = append(msgs, &page.Value[i])
-		}
-		if page.Next == "" {
-			return msgs, nil
-		}
-		if path, q, err = s.graph.next(page.Next); err != nil {
-			return nil, err
-		}
-	}
-	return nil, errors.New("the pages have no end")
+		return true, nil
+	})
+	return msgs, err
 }
 
 // Message implements chat.Sink. Graph has a reply only below its root, which is not known here: a

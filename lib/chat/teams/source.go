@@ -166,11 +166,7 @@ func (l *listening) addMessage(ctx context.Context, chatID string, m *message, g
 	if !ok || !l.watches(chatID, "") || l.Recent.Has(e.Identity()) {
 		return nil
 	}
-	if e.Sender.Type == "user" && !l.o.AllowExternal {
-		u := m.From
-		if u == nil || u.User == nil {
-			return nil
-		}
+	if u := m.From; e.Sender.Type == "user" && !l.o.AllowExternal && u != nil && u.User != nil {
 		switch u.User.Kind {
 		case "", "aadUser", "onPremiseAadUser":
 		default:
