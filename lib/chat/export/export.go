@@ -82,7 +82,8 @@ func (r *Reader) open(dir bool) error {
 const (
 	maxDepth = 4
 	maxFiles = 1 << 20
-	maxTold  = 20 // refusals that are reported individually
+	maxTold  = 20       // refusals that are reported individually
+	maxNames = 64 << 10 // bytes of the ids and names of a message
 )
 
 // list collects the JSON files that are not nested too deep.
@@ -151,6 +152,12 @@ func (r *Reader) Run(ctx context.Context, _ chat.Resume, to chat.Handler) error 
 
 // add adds a message.
 func (p *pass) add(e event.Event, at time.Time) error {
+	if year := at.UTC().Year(); year < 1 || year > 9999 {
+		return bad("id %.40q: the year %d", e.MessageID, year)
+	}
+	if len(e.ChatID)+len(e.ChatName)+len(e.MessageID)+len(e.Sender.ID)+len(e.Sender.Name) > maxNames {
+		return bad("id %.40q: ids and names of over %d bytes", e.MessageID, maxNames)
+	}
 	switch {
 	case e.MsgType != "":
 	case e.ThreadID != nil:

@@ -223,6 +223,38 @@ func TestBroken(t *testing.T) {
 	}
 }
 
+// TestYears: messages of the first and of the last year are in order; one of another year, or with an endless
+// name, is refused alone, and so is a Mattermost post, whose replies are kept.
+func TestYears(t *testing.T) {
+	message := func(id, at, name string) string {
+		return fmt.Sprintf(`{"id":%q,"type":"Default","timestamp":%q,"content":"x","author":{"id":"7","name":%q}}`,
+			id, at, name)
+	}
+	for text, want := range map[string]string{
+		`{"guild":{},"channel":{"id":"5"},"messages":[` + strings.Join([]string{
+			message("1", "9999-12-31T23:59:59Z", "a"), message("2", "9999-12-31T23:59:59-02:00", "a"),
+			message("3", "0001-01-01T00:00:00Z", "a"), message("4", "0001-01-01T00:00:00+02:00", "a"),
+			message("5", "2026-01-01T00:00:00Z", "a"), message("6", "2026-01-02T00:00:00Z", strings.Repeat("n", 1<<20)),
+		}, ",") + "]}": "0001 2026 9999 ",
+		`{"type":"version"}` + "\n" + `{"type":"post","post":{"user":"","create_at":1,"replies":[
+			{"user":"ana","create_at":0},{"user":"ben","create_at":1767225600000,"message":"kept"},
+			{"user":"ben","create_at":400000000000000,"message":"late"}]}}`: "2026 ",
+	} {
+		path := filepath.Join(t.TempDir(), "export.json")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, rows, said, err := read(t, path)
+		years := ""
+		for _, row := range rows {
+			years += row[:4] + " "
+		}
+		if years != want || err == nil || len(said) < 2 {
+			t.Errorf("%q, want %q; said %q, %v", years, want, said, err)
+		}
+	}
+}
+
 // TestBomb: an archive that unpacks to a multiple of its size costs little memory and is reported.
 func TestBomb(t *testing.T) {
 	if testing.Short() {

@@ -99,18 +99,16 @@ func (x *mattermostExport) line(l *mattermostLine) error {
 	return nil
 }
 
-// thread adds a post and its replies.
+// thread adds a post and its replies. One that is refused keeps the others.
 func (x *mattermostExport) thread(chatID, chatName string, p *mattermostPost) error {
-	root := p.id(chatID)
-	if err := x.post(chatID, chatName, "", p); err != nil {
-		return err
-	}
+	refused := x.post(chatID, chatName, "", p)
 	for i := range p.Replies {
-		if err := x.post(chatID, chatName, root, &p.Replies[i]); err != nil {
-			return err
+		if refused != nil && !errors.Is(refused, errBad) {
+			break
 		}
+		refused = cmp.Or(x.post(chatID, chatName, p.id(chatID), &p.Replies[i]), refused)
 	}
-	return nil
+	return refused
 }
 
 func (p *mattermostPost) id(chatID string) string {

@@ -2,6 +2,7 @@ package export
 
 import (
 	"bufio"
+	"cmp"
 	"container/heap"
 	"encoding/binary"
 	"encoding/json"
@@ -37,18 +38,12 @@ type order struct {
 
 // dated is an encoded event with its sort key.
 type dated struct {
-	at, n int64 // nanoseconds since 1970; sequence number
+	at, n int64 // microseconds since 1970, which hold any year; sequence number
 	body  []byte
 }
 
 func (a dated) compare(b dated) int {
-	if a.at != b.at {
-		if a.at < b.at {
-			return -1
-		}
-		return 1
-	}
-	return int(a.n - b.n)
+	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.n, b.n))
 }
 
 func newOrder(dir string) *order { return &order{dir: dir, limit: memory} }
@@ -58,7 +53,7 @@ func (o *order) add(e event.Event, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	o.held = append(o.held, dated{at.UnixNano(), o.n, body})
+	o.held = append(o.held, dated{at.UnixMicro(), o.n, body})
 	o.n++
 	if o.size += len(body) + 64; o.size > o.limit {
 		return o.spill()

@@ -282,6 +282,13 @@ func encode(e *event.Event, say func(string, ...any)) (Item, error) {
 		say("message %q of chat %q: cut to %d bytes", e.MessageID, e.ChatID, maxContent)
 		e.Content = strings.ToValidUTF8(e.Content[:min(len(e.Content), maxContent)], "") + " […]"
 		e.Attachments = nil
+		size := 0
+		for i, who := range e.Mentions {
+			if size += len(who) + 3; size > maxContent/4 {
+				e.Mentions = e.Mentions[:i]
+				break
+			}
+		}
 		body, err = marshal(e)
 	}
 	if err == nil && len(body) > maxBody {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,9 +18,11 @@ import (
 func TestHuge(t *testing.T) {
 	e := message(1)
 	e.Content = strings.Repeat("\x01é", 1<<20)
+	e.Mentions = append([]string{"tri"}, slices.Repeat([]string{"U\x01"}, 1<<20)...)
 	said := 0
 	item, err := encode(&e, func(string, ...any) { said++ })
-	if err != nil || len(item.Body) > maxBody || said != 1 || ndjson.Check(item.Body) != nil {
+	if err != nil || len(item.Body) > maxBody || said != 1 || ndjson.Check(item.Body) != nil ||
+		!bytes.Contains(item.Body, []byte(`"tri"`)) {
 		t.Errorf("%d bytes, said %d, %v", len(item.Body), said, err)
 	}
 	e.MessageID = strings.Repeat("x", 2<<20)
