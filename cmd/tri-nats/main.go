@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
 
 	"tri/lib/agent/all"
 	"tri/lib/base/broker"
@@ -72,7 +71,7 @@ func setup(c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.Out, worker.Next, h.Path("nats"), strings.Join(names, ", "), hosts[len(hosts)-1])
+	_, err = fmt.Fprint(c.Out, worker.Next(h.Path("nats"), names, hosts[len(hosts)-1]))
 	return err
 }
 

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -18,6 +20,27 @@ import (
 
 	"tri/lib/base/config"
 )
+
+// TestFinish: a publisher ends once the whole lines are acknowledged; a torn one is never sent.
+func TestFinish(t *testing.T) {
+	p := &Publisher{File: filepath.Join(t.TempDir(), "events.ndjson")}
+	if err := os.WriteFile(p.File, []byte("{\"a\":1}\n{\"to"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for acked, want := range map[int64]bool{0: false, 8: true} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			done := make(chan struct{})
+			close(done)
+			p.acked.Store(acked)
+			ended := false
+			if p.finish(ctx, done, func() { ended = true }); ended != want {
+				t.Errorf("with %d bytes acknowledged it ended: %t", acked, ended)
+			}
+		})
+	}
+}
 
 // TestStoreHoldsAll: the server sets aside what its streams may grow to, and refuses one that no longer
 // fits; the written configuration has room for all of them.

@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"tri/lib/base/durable"
 	"tri/lib/base/stream"
 	"tri/lib/base/sysexit"
 )
@@ -83,15 +84,22 @@ func (p *Publisher) Run(ctx context.Context, done <-chan struct{}) error {
 	return nil
 }
 
-// finish ends the publisher once all that the file has when done closes is acknowledged.
+// finish ends the publisher once all lines that the file has when done closes are acknowledged. A line without
+// an end, of a writer that was killed, does not count.
 func (p *Publisher) finish(ctx context.Context, done <-chan struct{}, end func()) {
 	select {
 	case <-ctx.Done():
 		return
 	case <-done:
 	}
-	info, err := os.Stat(p.File)
-	for err == nil && p.acked.Load() < info.Size() {
+	var size int64
+	if f, err := os.Open(p.File); err == nil {
+		if info, err := f.Stat(); err == nil {
+			_, size, _ = durable.LastLine(f, info.Size())
+		}
+		_ = f.Close() // it was only read
+	}
+	for p.acked.Load() < size {
 		if !pause(ctx, 10*time.Millisecond) {
 			return
 		}

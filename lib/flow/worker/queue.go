@@ -43,6 +43,9 @@ type Queue struct {
 
 // Run takes jobs until ctx ends, and finishes those in hand.
 func (q *Queue) Run(ctx context.Context, version string) error {
+	if q.Slots < 1 {
+		return sysexit.With(sysexit.Usage, fmt.Errorf("%d slots: a worker runs at least one job at once", q.Slots))
+	}
 	stop, err := q.Conn.Answer(func() []byte {
 		p := broker.Presence{Worker: q.Worker.Name, Version: version, Slots: q.Slots,
 			Running: int(q.busy.Load()), Codebases: []string{}}

@@ -1,20 +1,29 @@
 package worker
 
 import (
+	"fmt"
 	"io"
+	"net"
 	"os"
+	"strings"
+
+	"tri/lib/base/text"
 )
 
-// Next says what follows tri-nats init: its arguments are the folder, the keys and the server's name.
-const Next = `%[1]s has nats-server.conf and a key for each machine: %[2]s.
+// Next says what follows tri-nats init for a folder, the keys in it, and the server's name or address.
+func Next(dir string, keys []string, host string) string {
+	return fmt.Sprintf(next, text.Quote(dir), strings.Join(keys, ", "), net.JoinHostPort(host, "4222"))
+}
+
+const next = `%[1]s has nats-server.conf and a key for each machine: %[2]s.
 
 1. Here:         cd %[1]s && nats-server -c nats-server.conf
    and in config.yaml:
-     nats: {url: "tls://%[3]s:4222", seed_file: nats/hub.seed, ca_file: nats/ca.pem}
+     nats: {url: "tls://%[3]s", seed_file: nats/hub.seed, ca_file: nats/ca.pem}
      investigator: {agent: claude, on: nats}
 2. Here:         tri up
 3. On a worker:  put worker1.seed and ca.pem into ~/.tri/nats, and into config.yaml:
-     nats: {url: "tls://%[3]s:4222", seed_file: nats/worker1.seed, ca_file: nats/ca.pem}
+     nats: {url: "tls://%[3]s", seed_file: nats/worker1.seed, ca_file: nats/ca.pem}
      investigator: {agent: claude}
      codebases: [{name: as-on-the-hub, path: /its/clone}]
    then:         tri-nats work
