@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -117,6 +118,11 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 			to.Logf("tail: the saved position cannot be read: %v", err)
 		}
 	}
+	// A log that is not followed any more keeps its position while there is room for it.
+	maps.DeleteFunc(st.at, func(key string, _ position) bool {
+		return len(st.at) > maxFiles-len(c.logs) &&
+			!slices.ContainsFunc(c.logs, func(name string) bool { return hash([]byte(name)) == key })
+	})
 	// Without a log, lines from before the first start are old and are skipped. With a log but without
 	// saved state the files are read from the start: known lines are dropped by their ids.
 	fresh := len(resume.Last) == 0 || resume.State != nil

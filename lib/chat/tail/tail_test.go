@@ -2,6 +2,7 @@ package tail
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -234,6 +235,34 @@ func TestStart(t *testing.T) {
 	stop()
 	if got := k.texts(); len(got) != 2 {
 		t.Errorf("heard %q", got)
+	}
+}
+
+// TestState: positions of logs that are no longer followed do not make the state too long to be saved, and
+// those of the others are kept.
+func TestState(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "dev.log")
+	if err := os.WriteFile(name, []byte("10:00 <ana> one\n10:01 <ana> two\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	first := hash([]byte("10:00 <ana> one"))
+	at := map[string]position{hash([]byte(name)): {Offset: 16, Before: hash([]byte("10:00 <ana> one\n")), First: first}}
+	for i := range 2 * maxFiles {
+		old := hash(fmt.Append(nil, i))
+		at[old] = position{Offset: 1 << 40, Before: old, Inode: 1 << 40, First: old, Day: "2026-11-23"}
+	}
+	state, err := json.Marshal(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &keeper{t: t, state: state}
+	stop := k.listen(Options{Files: []string{name}})
+	k.wait("two")
+	stop()
+	var kept map[string]position
+	if err := json.Unmarshal(k.state, &kept); err != nil || len(k.state) > 64<<10 || len(kept) > maxFiles ||
+		len(k.got) != 1 {
+		t.Errorf("%d bytes, %d positions, %d messages, %v", len(k.state), len(kept), len(k.got), err)
 	}
 }
 
