@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -291,14 +292,19 @@ func openLog(h *durable.Home, stage string) (*os.File, error) {
 	return f, nil
 }
 
-// shorten copies a log above maxLog to <name>.1 and empties it. The stage appends to the same file, so it
-// goes on at the beginning; a line that it writes in between is lost.
+// shorten copies the end of a log above maxLog, at most 2 maxLog, to <name>.1 and empties it. The stage appends
+// to the same file, so it goes on at the beginning; a line that it writes in between is lost.
 func shorten(h *durable.Home, log *os.File, name string) error {
 	info, err := log.Stat()
 	if err != nil || info.Size() <= maxLog {
 		return err
 	}
-	text, err := h.Root().ReadFile(name)
+	f, err := h.Root().Open(name) // log is only written
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-2*maxLog), 2*maxLog))
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package supervise
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -19,7 +20,8 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// A log above maxLog is emptied while its stage has it open, and what it held is beside it.
+// A log above maxLog is emptied while its stage has it open, and what it held is beside it: of a stage that
+// wrote much more at once, the end.
 func TestShorten(t *testing.T) {
 	h, err := durable.Open(t.TempDir())
 	if err != nil {
@@ -48,6 +50,17 @@ func TestShorten(t *testing.T) {
 	before, err2 := h.Root().ReadFile(name + ".1")
 	if string(now) != "more\n" || string(before) != long || err != nil || err2 != nil {
 		t.Errorf("%d and %d bytes, %v, %v", len(now), len(before), err, err2)
+	}
+	if err := log.Truncate(5 * maxLog); err != nil {
+		t.Fatal(err)
+	}
+	_, err = log.WriteString("end\n")
+	if err := errors.Join(err, shorten(h, log, name)); err != nil {
+		t.Fatal(err)
+	}
+	before, err = h.Root().ReadFile(name + ".1")
+	if len(before) != 2*maxLog || !strings.HasSuffix(string(before), "\x00end\n") || err != nil {
+		t.Errorf("%d bytes, %v", len(before), err)
 	}
 }
 
