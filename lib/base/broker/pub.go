@@ -84,8 +84,8 @@ func (p *Publisher) Run(ctx context.Context, done <-chan struct{}) error {
 	return nil
 }
 
-// finish ends the publisher once all lines that the file has when done closes are acknowledged. A line without
-// an end, of a writer that was killed, does not count.
+// finish ends the publisher once all lines that the file has when done closes are acknowledged. A torn line,
+// of a writer that was killed, does not count.
 func (p *Publisher) finish(ctx context.Context, done <-chan struct{}, end func()) {
 	select {
 	case <-ctx.Done():
