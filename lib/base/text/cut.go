@@ -82,6 +82,23 @@ func Set(list string) map[string]bool {
 	return set
 }
 
+// Sections returns the lines of a word list by section, which "[name]" begins. Blank lines and comments,
+// which begin with '#', are left out.
+func Sections(list string) map[string][]string {
+	sections, name := map[string][]string{}, ""
+	for line := range strings.Lines(list) {
+		switch line = strings.TrimSpace(line); {
+		case line == "" || line[0] == '#':
+		case line[0] == '[':
+			name = strings.Trim(line, "[]")
+			sections[name] = nil
+		default:
+			sections[name] = append(sections[name], line)
+		}
+	}
+	return sections
+}
+
 // Quote quotes an argument for a shell.
 func Quote(arg string) string {
 	plain := func(r rune) bool {

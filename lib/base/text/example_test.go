@@ -18,3 +18,10 @@ func ExampleLine() {
 	// Output:
 	// where is the re…
 }
+
+func ExampleSections() {
+	lists := text.Sections("# of a shop\n[fruit]\napple pear\n\n[none]\n[tool]\nsaw\nhammer\n")
+	fmt.Printf("%q %q %q\n", lists["fruit"], lists["tool"], lists["none"])
+	// Output:
+	// ["apple pear"] ["saw" "hammer"] []
+}

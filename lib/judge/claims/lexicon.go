@@ -88,58 +88,42 @@ var theLexicon = sync.OnceValue(func() *lexicon {
 	l := &lexicon{words: map[string][]wording{}, stems: map[string][]wording{}, letters: map[rune][]wording{}}
 	files, err := lexiconFiles.ReadDir("lexicon")
 	for i := 0; err == nil && i < len(files); i++ {
-		var text []byte
-		if text, err = lexiconFiles.ReadFile("lexicon/" + files[i].Name()); err == nil {
-			err = l.addLanguage(strings.TrimSuffix(files[i].Name(), ".txt"), string(text))
+		if lang, ok := strings.CutSuffix(files[i].Name(), ".txt"); ok {
+			err = l.addLanguage(lang, sectionsOf(lang))
 		}
 	}
 	if err != nil {
-		panic(fmt.Sprintf("lib/record/draft: the embedded lexicon: %v", err)) // a test reads it
+		panic(fmt.Sprintf("the embedded lexicon: %v", err)) // a test reads it
 	}
 	return l
 })
 
-func (l *lexicon) addLanguage(lang, text string) error {
+func sectionsOf(lang string) map[string][]string {
+	file, err := lexiconFiles.ReadFile("lexicon/" + lang + ".txt")
+	if err != nil {
+		panic(fmt.Sprintf("the embedded lexicon: %v", err)) // a test reads it
+	}
+	return text.Sections(string(file))
+}
+
+func (l *lexicon) addLanguage(lang string, sections map[string][]string) error {
 	at := len(l.langs)
 	l.langs = append(l.langs, lang)
-	l.verbLast = append(l.verbLast, false)
-	sec := -1
-	for n, line := range strings.Split(text, "\n") {
-		line = strings.TrimSpace(line)
-		switch {
-		case line == "" || line[0] == '#':
-		case line[0] == '[':
-			if sec = slices.Index(sectionNames[:], strings.Trim(line, "[]")); sec < 0 {
-				return fmt.Errorf("%s.txt:%d: no section %s", lang, n+1, line)
-			}
-		case sec < 0:
-			return fmt.Errorf("%s.txt:%d: stands before the first section", lang, n+1)
-		default:
+	l.verbLast = append(l.verbLast, len(sections[sectionNames[behind]]) > 0)
+	for name, lines := range sections {
+		sec := slices.Index(sectionNames[:], name)
+		if sec < 0 {
+			return fmt.Errorf("%s.txt: no section %q", lang, name)
+		}
+		for _, line := range lines {
 			l.add(section(sec).of(at), line)
-			l.verbLast[at] = l.verbLast[at] || section(sec) == behind
 		}
 	}
 	return nil
 }
 
 // Canned returns the English phrases that Smell refuses, as their file has them: "/" parts choices.
-func Canned() (phrases []string) {
-	text, err := lexiconFiles.ReadFile("lexicon/en.txt")
-	if err != nil {
-		panic(fmt.Sprintf("the embedded lexicon: %v", err)) // theLexicon reads it
-	}
-	sec := ""
-	for line := range strings.Lines(string(text)) {
-		switch line = strings.TrimSpace(line); {
-		case line == "" || line[0] == '#':
-		case line[0] == '[':
-			sec = strings.Trim(line, "[]")
-		case sec == sectionNames[smell]:
-			phrases = append(phrases, line)
-		}
-	}
-	return phrases
-}
+func Canned() []string { return sectionsOf("en")[sectionNames[smell]] }
 
 // add adds a line: "may/might want" is two phrases, "apolog*" any word with that prefix, "*" any single
 // word.

@@ -107,8 +107,8 @@ func TestEveryLexicon(t *testing.T) {
 			}
 		}
 	}
-	if err := l.addLanguage("xx", "[smell]\nfine\n[nose]\n"); err == nil ||
-		!strings.Contains(err.Error(), "xx.txt:3") {
+	if err := l.addLanguage("xx", map[string][]string{"smell": {"fine"}, "nose": nil}); err == nil ||
+		!strings.Contains(err.Error(), `xx.txt: no section "nose"`) {
 		t.Errorf("a section that is none: %v", err)
 	}
 }

@@ -233,12 +233,13 @@ func otherName(word string) string {
 // said adds the meanings of idioms.
 func (q *query) said(question string, seen map[string]bool) {
 	low := " " + strings.ToLower(question) + " "
-	for _, p := range phrases {
-		if !strings.Contains(low, " "+p.said) {
+	for _, line := range lists["phrase"] {
+		idiom, meant, _ := strings.Cut(line, ": ")
+		if !strings.Contains(low, " "+idiom) {
 			continue
 		}
 		w := want{kind: phraseWeight, guess: true}
-		for _, word := range strings.Fields(p.meant) {
+		for _, word := range strings.Fields(meant) {
 			word = string(fold(stem([]byte(word))))
 			if !seen[word] {
 				w.options = append(w.options, option{word: word, factor: 1})

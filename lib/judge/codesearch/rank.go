@@ -6,8 +6,8 @@
 //	language.go           how the lines of a language are classified
 //	passage.go            dividing a file into passages: declarations with the
 //	                      comment above them, sections, blocks of settings
-//	words.go, short.go    splitting names, stemming, abbreviations
-//	english.go            stop words and synonyms
+//	words.go              splitting names, stemming
+//	english.go, words.txt stop words, abbreviations and synonyms
 //	reader.go             the words of a passage, by field
 //	segment.go            the index: passages by word; also on disk
 //	query.go              the question: its terms, each with alternatives

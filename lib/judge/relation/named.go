@@ -5,43 +5,6 @@ import (
 	"strings"
 )
 
-// naming are the forms in which a message, as a whole, withdraws one question by its name, "*". They are
-// folded. A form in a script without spaces is compared without them.
-var naming = []string{
-	// en
-	"never mind the * one", "nevermind the * one", "nvm the * one", "never mind the one about *",
-	"never mind the * question", "never mind my * question", "never mind my question about *",
-	"nvm the * question",
-	"forget the * one", "forget the one about *", "forget the * question", "forget my question about *",
-	"ignore the * one",
-	"ignore the * question", "ignore my question about *", "cancel the * one", "cancel the * question",
-	"scratch the * one",
-	"drop the * one", "drop the * question",
-	// de
-	"vergiss die frage zu *", "vergiss meine frage zu *", "die frage zu * hat sich erledigt",
-	"das mit * hat sich erledigt",
-	"die sache mit * hat sich erledigt",
-	// es
-	"olvida lo de *", "olvida la pregunta sobre *", "olvida la de *", "lo de * ya está resuelto",
-	"lo de * ya no hace falta",
-	// fr
-	"oublie la question sur *", "oubliez la question sur *", "oublie celle sur *",
-	"laisse tomber celle sur *",
-	// id
-	"yang soal * gak jadi", "yang * gak jadi", "lupakan yang *", "lupakan pertanyaan soal *",
-	"abaikan yang *",
-	// ja
-	"*の件は忘れてください", "*の件は大丈夫です", "*の件は解決しました", "*の質問は取り消します", "*の質問は無視してください",
-	// ko
-	"* 질문은 무시해 주세요", "* 질문은 취소할게요", "* 건은 해결됐어요", "* 건은 됐어요",
-	// pt
-	"esquece a pergunta sobre *", "esquece a do *", "esquece a da *", "ignora a pergunta sobre *",
-	// ru
-	"забудь про вопрос о *", "вопрос про * снят", "вопрос о * снят", "забудьте про вопрос о *",
-	// zh
-	"*那个问题不用了", "*的问题不用了", "*那个算了", "忽略*的问题",
-}
-
 // maxName is the length of a name, in words and in characters.
 const (
 	maxNameWords = 4
@@ -80,11 +43,11 @@ func Named(text string, open []Item, names Names) (i int, ok bool) {
 	return i, true
 }
 
-// named returns the name in a form of naming, "" if said is none of them.
+// named returns the name in a form of the section naming, "" if said is none of them.
 func named(said []string) string {
 	for len(said) > 0 {
 		text := strings.Join(said, " ")
-		for _, form := range naming {
+		for _, form := range phrases()[naming].lines {
 			before, after, _ := strings.Cut(form, "*")
 			said := text
 			if isDense(form) || isDense(before) {

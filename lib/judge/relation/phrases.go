@@ -2,7 +2,6 @@ package relation
 
 import (
 	_ "embed"
-	"fmt"
 	"strings"
 	"sync"
 	"unicode"
@@ -11,6 +10,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"tri/lib/base/lazyregexp"
+	"tri/lib/base/text"
 )
 
 //go:embed phrases.txt
@@ -31,12 +31,14 @@ const (
 	beside   = "beside"
 	answer   = "answer"
 	opening  = "opening"
+	naming   = "naming"
 )
 
 // section is one of them: folded phrases, and the length of the longest one.
 type section struct {
-	has  map[string]bool
-	most int // words
+	lines []string // as in the file
+	has   map[string]bool
+	most  int // words
 	// dense are the phrases in a script without spaces, and wide the length of the longest in characters.
 	dense []string
 	wide  int
@@ -44,27 +46,18 @@ type section struct {
 
 var phrases = sync.OnceValue(func() map[string]*section {
 	all := map[string]*section{}
-	for _, name := range []string{withdraw, order, settled, polite, status, tail, about, redirect, turning,
-		replace, beside, answer, opening} {
-		all[name] = &section{has: map[string]bool{}}
-	}
-	into := (*section)(nil)
-	for line := range strings.Lines(phrasesTxt) {
-		switch line = strings.TrimSpace(line); {
-		case line == "" || line[0] == '#':
-		case line[0] == '[':
-			if into = all[strings.Trim(line, "[]")]; into == nil {
-				panic(fmt.Sprintf("phrases.txt: no section %q", line)) // embedded, and read by every test
-			}
-		default:
+	for name, lines := range text.Sections(phrasesTxt) {
+		s := &section{lines: lines, has: map[string]bool{}}
+		for _, line := range lines {
 			p := fold(line)
-			into.has[p] = true
-			into.most = max(into.most, strings.Count(p, " ")+1)
+			s.has[p] = true
+			s.most = max(s.most, strings.Count(p, " ")+1)
 			if isDense(p) {
-				into.dense = append(into.dense, p)
-				into.wide = max(into.wide, utf8.RuneCountInString(p))
+				s.dense = append(s.dense, p)
+				s.wide = max(s.wide, utf8.RuneCountInString(p))
 			}
 		}
+		all[name] = s
 	}
 	return all
 })
