@@ -190,7 +190,7 @@ func missing(root *os.Root, r Record) bool {
 
 // unheardOf reports whether the draft has a word that occurs nowhere else.
 func unheardOf(r Record, all string) bool {
-	known := strings.ToLower(all + good().DraftReply + strings.Join(nameSentences["en"], " "))
+	known := strings.ToLower(all + good().DraftReply + strings.Join(lists["name en"], " "))
 	return slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(r.DraftReply), func(c rune) bool {
 		return strings.ContainsRune(" `()=$-,", c)
 	}), func(w string) bool {

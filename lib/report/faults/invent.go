@@ -77,11 +77,6 @@ func (s *subject) unheard(names []string) (string, error) {
 	return "", noPlace("every name tried stands somewhere")
 }
 
-// say adds to the draft a sentence in its language that contains a name.
-func (s *subject) say(templates map[string][]string, name string) {
-	s.add(fmt.Sprintf(pick(s, inLanguage(templates, s.ret.DraftLanguage)), name))
-}
-
 // add appends a sentence to the draft's first or last paragraph.
 func (s *subject) add(sentence string) {
 	d := s.ret.DraftReply
@@ -94,14 +89,6 @@ func (s *subject) add(sentence string) {
 		return
 	}
 	s.ret.DraftReply = d + " " + sentence
-}
-
-// inLanguage returns the list for a draft's language, or the English one.
-func inLanguage(all map[string][]string, lang string) []string {
-	if l := all[strings.ToLower(strings.SplitN(lang, "-", 2)[0])]; l != nil {
-		return l
-	}
-	return all["en"]
 }
 
 var ticked = regexp.MustCompile("`([A-Za-z_]\\w{3,})`")
@@ -135,7 +122,7 @@ func inventedName(s *subject) error {
 	if err != nil {
 		return err
 	}
-	s.say(nameSentences, n)
+	s.add(fmt.Sprintf(pick(s, s.inLanguage("name")), n))
 	s.did("+ "+n, "draft")
 	return nil
 }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 
 	"tri/lib/base/ndjson"
+	"tri/lib/base/stats"
 	"tri/lib/base/stream"
 	"tri/lib/base/sysexit"
 	"tri/lib/record/draft"
@@ -71,19 +71,6 @@ func (s *Score) Ok() bool {
 		}
 	}
 	return caught > 0 && missed == 0
-}
-
-// interval returns the 95% interval of a share (Wilson score, which is valid for small counts and
-// for shares near 0 and 1); 0 to 1 if n is 0.
-func interval(hits, n int) (low, high float64) {
-	if n == 0 {
-		return 0, 1
-	}
-	const z = 1.959964
-	p, m := float64(hits)/float64(n), float64(n)
-	mid := (p + z*z/(2*m)) / (1 + z*z/m)
-	half := z / (1 + z*z/m) * math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
-	return max(0, mid-half), min(1, mid+half)
 }
 
 // Marked is the part of a verdict that the score uses.
@@ -153,7 +140,7 @@ func (t *tally) Score() *Score {
 			}
 		}
 	}
-	s.Good.Low, s.Good.High = interval(s.Good.Total-s.Good.Passed, s.Good.Total)
+	s.Good.Low, s.Good.High = stats.Share{Hits: s.Good.Total - s.Good.Passed, N: s.Good.Total}.Interval()
 	counts := map[[2]string]*Count{}
 	for _, id := range t.order {
 		if !slices.Contains(s.Seeds, id.seed) {
@@ -196,7 +183,7 @@ func (s *Score) gather(counts map[[2]string]*Count) {
 	for _, decidable := range []string{"true", "false"} {
 		for _, f := range Faults {
 			if c := counts[[2]string{f, decidable}]; c != nil {
-				c.Low, c.High = interval(c.Caught, c.Caught+c.Missed)
+				c.Low, c.High = stats.Share{Hits: c.Caught, N: c.Caught + c.Missed}.Interval()
 				s.Faults = append(s.Faults, *c)
 			}
 		}

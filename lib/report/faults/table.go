@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"tri/lib/base/stats"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
 )
@@ -38,7 +39,7 @@ func (s *Score) Table(w io.Writer) error {
 			break
 		}
 		fmt.Fprintf(&b, "missed: %s in %s (%s: %s)\n", m.Fault, text.Visible(m.Of), text.Visible(m.Where),
-			clip(m.What))
+			text.Line(m.What, 80))
 	}
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return sysexit.With(sysexit.IO, fmt.Errorf("write score: %w", err))
@@ -51,14 +52,7 @@ func share(hits, n int) string {
 	if n == 0 {
 		return "-"
 	}
-	low, high := interval(hits, n)
-	return fmt.Sprintf("%5.1f%% (%.1f to %.1f)", 100*float64(hits)/float64(n), 100*low, 100*high)
-}
-
-func clip(s string) string {
-	s = strings.Join(strings.Fields(text.Visible(s)), " ")
-	if rs := []rune(s); len(rs) > 80 {
-		s = string(rs[:80]) + "…"
-	}
-	return s
+	s := stats.Share{Hits: hits, N: n}
+	low, high := s.Interval()
+	return fmt.Sprintf("%5.1f%% (%.1f to %.1f)", 100*s.Value(), 100*low, 100*high)
 }
