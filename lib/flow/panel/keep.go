@@ -129,7 +129,7 @@ func (k *Keeper) Edit(word, active string) error {
 	case term.Is(k.In):
 		return sysexit.Hint(sysexit.With(sysexit.Usage,
 			errors.New("edit reads the persona from standard input, and that is a terminal")),
-			fmt.Sprintf("tri-panel show %s >p.json, change it, tri-panel edit %s <p.json", word, word))
+			fmt.Sprintf("tri-panel show %[1]s >p.json, change it, tri-panel edit %[1]s <p.json", text.Quote(word)))
 	}
 	b, err := io.ReadAll(io.LimitReader(k.In, persona.MaxFile+1))
 	if err != nil {

@@ -301,7 +301,7 @@ func (j *Judge) inactive(trigger string) error {
 	if len(who) == 0 {
 		return sysexit.Hint(err, "tri-panel new NAME ROLE makes a persona")
 	}
-	return sysexit.Hint(err, "tri-panel edit --active yes "+text.Visible(who[0].Name)+
+	return sysexit.Hint(err, "tri-panel edit --active yes "+text.Quote(who[0].Name)+
 		" activates one; tri-panel list shows all")
 }
 

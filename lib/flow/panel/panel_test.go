@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"tri/lib/agent"
+	"tri/lib/agent/lens"
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
 	"tri/lib/base/stream"
@@ -331,5 +332,14 @@ func TestHostile(t *testing.T) {
 	}
 	if err != nil || len(ids) != 5 {
 		t.Errorf("%v, %v", ids, err)
+	}
+}
+
+// TestPasted: a hint that names a persona can be pasted into a shell.
+func TestPasted(t *testing.T) {
+	j := &Judge{Room: &lens.Room{Personas: []persona.Persona{{ID: "1", Name: "Ann O'Neil", Role: "Tech Lead"}}}}
+	err := j.inactive(persona.IssueReview)
+	if hint := strings.Join(sysexit.Hints(err), "\n"); !strings.Contains(hint, `yes 'Ann O'\''Neil' activates`) {
+		t.Errorf("%q", hint)
 	}
 }

@@ -78,7 +78,7 @@ func FindLens(all []Persona, name string) (*Persona, *Lens, error) {
 	if !p.Active {
 		return nil, nil, sysexit.Hint(sysexit.With(sysexit.Config,
 			fmt.Errorf("lens %q: %s is not active", name, p.Name)),
-			"tri-panel edit --active yes "+p.Name)
+			"tri-panel edit --active yes "+text.Quote(p.Name))
 	}
 	return p, l, nil
 }
