@@ -192,6 +192,8 @@ func (s *Source) findings(ctx context.Context, c *config.Sweep, to chat.Handler)
 			text.Line(r.why, 200))
 	}
 	switch {
+	case limited.Err() != nil:
+		err = fmt.Errorf("it ran longer than %v and was ended", most)
 	case err != nil:
 	case exit.Flooded:
 		err = fmt.Errorf("it wrote more than %d MiB and was ended", maxOutput>>20)

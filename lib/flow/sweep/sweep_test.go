@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"tri/lib/agent/proc"
@@ -234,6 +235,20 @@ func TestFails(t *testing.T) {
 	if got := w.sweep(t); len(got) != 1 || len(w.said) != 2 {
 		t.Errorf("%v, said %q", got, w.said)
 	}
+}
+
+// TestEndless: a command that does not end is ended, and the message says after which time.
+func TestEndless(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.run = func(ctx context.Context, _ proc.Spec) (proc.Exit, error) {
+			<-ctx.Done()
+			return proc.Exit{}, fmt.Errorf("todo: %w", ctx.Err())
+		}
+		if w.sweep(t); len(w.said) != 1 || !strings.Contains(w.said[0], "longer than 10m0s") {
+			t.Errorf("said %q", w.said)
+		}
+	})
 }
 
 // TestUnchanged: of ten thousand sweeps over an unchanged codebase those after the first say nothing.
