@@ -226,7 +226,11 @@ func action(p Program, in io.Reader, out, errw io.Writer) cli.ActionFunc {
 				return err
 			}
 		}
-		return p.Run(&Call{Context: c.Context, Args: c.Args().Slice(), In: in, Out: out, Err: errw, c: c})
+		err := p.Run(&Call{Context: c.Context, Args: c.Args().Slice(), In: in, Out: out, Err: errw, c: c})
+		if c.Command != nil && c.Command.HelpName != "" {
+			err = howUsed(c.Command.HelpName, err)
+		}
+		return err
 	}
 }
 
@@ -257,13 +261,18 @@ func report(name string, err error, errw io.Writer) int {
 	if body := err.Error(); body != "" {
 		fmt.Fprintf(errw, "%s: %s\n", name, text.Visible(body))
 	}
-	for _, hint := range sysexit.Hints(err) {
-		fmt.Fprintf(errw, "%s: hint: %s\n", name, hint)
-	}
-	if status == sysexit.Usage && len(sysexit.Hints(err)) == 0 {
-		fmt.Fprintf(errw, "%s: hint: %s -h shows how it is used\n", name, name)
+	for _, hint := range sysexit.Hints(howUsed(name, err)) {
+		fmt.Fprintf(errw, "%s: hint: %s\n", name, text.Visible(hint))
 	}
 	return status
+}
+
+// howUsed adds to an error of usage without a hint where the usage of a command is.
+func howUsed(command string, err error) error {
+	if status, _ := sysexit.Of(err); status == sysexit.Usage && len(sysexit.Hints(err)) == 0 {
+		err = sysexit.Hint(err, command+" -h shows how it is used")
+	}
+	return err
 }
 
 func statusOf(err error) int {

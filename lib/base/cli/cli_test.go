@@ -219,10 +219,24 @@ func TestCompletes(t *testing.T) {
 func TestMessagesSteerNoTerminal(t *testing.T) {
 	var got, words []string
 	var out, errw strings.Builder
-	Run(program(&got, &words, errors.New("bad \x1b[31m\u009b \u202e é\n\tx")), []string{"tri-x"},
-		nil, &out, &errw)
-	if want := "tri-x: bad <U+001B>[31m<U+009B> <U+202E> é\n\tx\n"; errw.String() != want {
+	err := sysexit.Hint(errors.New("bad \x1b[31m\u009b \u202e é\n\tx"), "chmod 700 a\x1b[2J")
+	Run(program(&got, &words, err), []string{"tri-x"}, nil, &out, &errw)
+	if want := "tri-x: bad <U+001B>[31m<U+009B> <U+202E> é\n\tx\ntri-x: hint: chmod 700 a<U+001B>[2J\n"; errw.String() != want {
 		t.Errorf("%q, want %q", errw.String(), want)
+	}
+}
+
+// TestUsageHint: the hint of a usage error names the command that was run.
+func TestUsageHint(t *testing.T) {
+	for line, want := range map[string]string{"": "tri-x -h", "sub": "tri-x sub -h"} {
+		var got, words []string
+		var out, errw strings.Builder
+		p := program(&got, &words, sysexit.With(sysexit.Usage, errors.New("bad")))
+		p.Commands[0].Run = p.Run
+		Run(p, append([]string{"tri-x"}, strings.Fields(line)...), nil, &out, &errw)
+		if want = "tri-x: bad\ntri-x: hint: " + want + " shows how it is used\n"; errw.String() != want {
+			t.Errorf("%q: %q, want %q", line, errw.String(), want)
+		}
 	}
 }
 
