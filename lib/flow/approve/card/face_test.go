@@ -131,6 +131,12 @@ func TestHostile(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.wants("a yes to what may not be sent")
+	w.record(decision.Record{Kind: decision.Dismiss, By: "ana", Key: "local.dev.1", Cycle: 1, Note: bad})
+	w.look()
+	if s := w.last("local.dev.1"); !strings.Contains(s.Text, "Dismissed by ana") || strings.Contains(s.Text, "@c") ||
+		strings.Contains(s.Text, "](") {
+		t.Errorf("what it ended with: %q", s.Text) // some sinks refuse the mention, and the card would stay
+	}
 }
 
 // TestLong: a draft that does not fit can be looked at elsewhere, and is not

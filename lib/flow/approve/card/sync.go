@@ -80,7 +80,7 @@ func (d *desk) now(c *card, it *approve.Item) (f face, end, ok bool) {
 	switch {
 	case it == nil || it.Kind == approve.Shadow:
 		title, said, end, ok := d.past.end(c)
-		return face{title: title, text: said + "\n\n" + c.body}, end, ok
+		return face{title: title, text: harmless.Replace(said) + "\n\n" + c.body}, end, ok
 	case it.Waits():
 		if c.By != by { // a card of tri-dispatch: check whether it shows the whole draft
 			c.whole = strings.Contains(c.Text, d.Gate.View(it).Draft)
