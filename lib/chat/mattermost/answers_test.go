@@ -2,6 +2,7 @@ package mattermost
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -156,6 +157,39 @@ func TestFindWaits(t *testing.T) {
 		if d := waited - tt.wait; err != nil || proof != want || d < -time.Second || d > time.Second {
 			t.Errorf("tried %v ago: proof %v, %v, waited %v; want %v after %v", tt.age, proof, err, waited,
 				want, tt.wait)
+		}
+	}
+}
+
+// TestRemovedAmongMany: that a post was not deleted is not proved by changes of which the server gives a part.
+func TestRemovedAmongMany(t *testing.T) {
+	id, asked := strings.Repeat("a", 26), 0
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /api/v4/users/me", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"id":%q,"username":"tri"}`, id)
+	})
+	mux.HandleFunc("GET /api/v4/posts/{id}/thread", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"order":[],"posts":{}}`))
+	})
+	mux.HandleFunc("GET /api/v4/channels/{id}/posts", func(w http.ResponseWriter, _ *http.Request) {
+		now, order, posts := time.Now().UnixMilli(), []string{}, map[string]any{}
+		for i := range maxChanges >> asked { // the first time all that fit
+			name := fmt.Sprint("p", i)
+			order, posts[name] = append(order, name), map[string]any{"id": name, "update_at": now + int64(i)}
+		}
+		asked++
+		_ = json.NewEncoder(w).Encode(map[string]any{"order": order, "posts": posts})
+	})
+	s := httptest.NewServer(mux)
+	defer s.Close()
+	c, err := NewSink(Options{URL: s.URL, Token: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := chat.Post{ChatID: id, ThreadID: id, Text: "x", Key: "k", Tried: time.Now(), Own: true}
+	for _, want := range []chat.Proof{chat.Unprovable, chat.Absent} {
+		if _, proof, err := c.Find(t.Context(), p); proof != want || err != nil {
+			t.Errorf("asked %d times: proof %v, %v", asked, proof, err)
 		}
 	}
 }

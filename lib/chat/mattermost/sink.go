@@ -230,7 +230,7 @@ func (c *Sink) removed(ctx context.Context, p chat.Post) (chat.Posted, chat.Proo
 		return chat.Posted{}, chat.Unprovable, err
 	}
 	var gone *post
-	_, err = c.changes(ctx, p.ChatID, c.api.ServerTime(p.Tried).Add(-overlap).UnixMilli(), func(made post) {
+	whole, err := c.changes(ctx, p.ChatID, c.api.ServerTime(p.Tried).Add(-overlap).UnixMilli(), func(made post) {
 		if made.is(p, self) && !made.old() {
 			gone = &made
 		}
@@ -242,6 +242,8 @@ func (c *Sink) removed(ctx context.Context, p chat.Post) (chat.Posted, chat.Proo
 		return chat.Posted{}, chat.Unprovable, fmt.Errorf("mattermost: chat %s: %w", p.ChatID, err)
 	case gone != nil:
 		return posted(*gone), chat.Found, nil
+	case !whole:
+		return chat.Posted{}, chat.Unprovable, nil
 	}
 	return chat.Posted{}, chat.Absent, nil
 }
