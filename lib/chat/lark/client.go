@@ -12,6 +12,7 @@ package lark
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -140,7 +141,7 @@ func (c *Client) AppID() string { return platform + " " + c.o.ID }
 
 // apiError finds the error in a response with status 200.
 func apiError(h http.Header, body []byte) error {
-	if !gjson.ValidBytes(body) {
+	if !json.Valid(body) {
 		return &httpapi.Error{Status: http.StatusBadGateway, Text: "is not Lark's"}
 	}
 	r := gjson.ParseBytes(body)
@@ -201,7 +202,7 @@ func (c *Client) send(ctx context.Context, r httpapi.Request) (gjson.Result, err
 	var b []byte
 	err := c.api.Once(ctx, r, &b)
 	e := (*httpapi.Error)(nil)
-	if !errors.As(err, &e) || e.Code != "" || !gjson.ValidBytes(e.Body) {
+	if !errors.As(err, &e) || e.Code != "" || !json.Valid(e.Body) {
 		return gjson.ParseBytes(b), err
 	}
 	said := gjson.ParseBytes(e.Body)

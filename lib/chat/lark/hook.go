@@ -40,7 +40,7 @@ type hooked struct {
 // handle answers one call. Every call is encrypted; all but the handshake are also signed.
 func (h *hooked) handle(ctx context.Context, c *webhook.Call) webhook.Answer {
 	plain, err := decrypt(str(gjson.ParseBytes(c.Body), "encrypt"), h.key)
-	if c.Method != http.MethodPost || err != nil || !gjson.ValidBytes(plain) {
+	if c.Method != http.MethodPost || err != nil || !json.Valid(plain) {
 		return webhook.Refused()
 	}
 	payload := gjson.ParseBytes(plain)

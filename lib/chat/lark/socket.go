@@ -145,7 +145,7 @@ func (s *socket) next(ctx context.Context) (delivery, bool) {
 	if !whole {
 		return delivery{}, false
 	}
-	if kind := f.get("type"); kind != "event" && kind != "card" || !gjson.ValidBytes(payload) {
+	if kind := f.get("type"); kind != "event" && kind != "card" || !json.Valid(payload) {
 		s.say("lark: a payload of %d bytes is not understood, left out", len(payload))
 		payload = nil
 	}

@@ -40,7 +40,7 @@ func (m *message) readable(self, app string) (text string, mentions []string, fi
 			mentions = append(mentions, id)
 		}
 	}
-	if !gjson.Valid(m.Raw) {
+	if !json.Valid([]byte(m.Raw)) {
 		return valid(m.Raw), mentions, nil
 	}
 	r := gjson.Parse(m.Raw)

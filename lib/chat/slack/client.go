@@ -14,6 +14,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -172,7 +173,7 @@ func (c *Client) apiError(h http.Header, body []byte) error {
 	if s := h.Get("X-Oauth-Scopes"); s != "" {
 		c.scopes.Put("", s)
 	}
-	if !gjson.ValidBytes(body) {
+	if !json.Valid(body) {
 		return &httpapi.Error{Status: http.StatusBadGateway, Text: "is not Slack's"}
 	}
 	r := gjson.ParseBytes(body)

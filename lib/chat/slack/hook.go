@@ -3,6 +3,7 @@ package slack
 import (
 	"context"
 	"encoding/hex"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
@@ -46,7 +47,7 @@ func (h *hooked) handle(ctx context.Context, c *webhook.Call) webhook.Answer {
 		}
 		kind, body = "interactive", []byte(form.Get("payload"))
 	}
-	if !gjson.ValidBytes(body) {
+	if !json.Valid(body) {
 		return webhook.Answer{Status: http.StatusBadRequest}
 	}
 	payload := gjson.ParseBytes(body)

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -291,5 +292,17 @@ func TestLongText(t *testing.T) {
 	defer l.mu.Unlock()
 	if l.heard[0].Content != text {
 		t.Errorf("%d of %d bytes", len(l.heard[0].Content), len(text))
+	}
+}
+
+// TestDeepAnswer: an answer of many levels is refused; a check that recurses into it ends the program.
+func TestDeepAnswer(t *testing.T) {
+	c, err := newClient(Options{Token: "xoxb-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = c.apiError(http.Header{}, bytes.Repeat([]byte("["), 9<<20))
+	if httpapi.StatusOf(err) != http.StatusBadGateway {
+		t.Error(err)
 	}
 }

@@ -144,7 +144,7 @@ func (s *socket) next(ctx context.Context) (delivery, bool) {
 		return delivery{End: errors.New("websocket: no answer in time")}, true
 	case err != nil:
 		return delivery{End: fmt.Errorf("websocket: %w", err)}, true
-	case !gjson.ValidBytes(b):
+	case !json.Valid(b):
 		s.say("slack: a frame of %d bytes is not understood, left out", len(b))
 		return delivery{}, false
 	}
