@@ -161,7 +161,7 @@ func TestFindWaits(t *testing.T) {
 	}
 }
 
-// TestRemovedAmongMany: that a post was not deleted is not proved by changes of which the server gives a part.
+// TestRemovedAmongMany: a part of the changes does not prove that a post was not deleted.
 func TestRemovedAmongMany(t *testing.T) {
 	id, asked := strings.Repeat("a", 26), 0
 	mux := http.NewServeMux()

@@ -230,7 +230,8 @@ func (c *Sink) removed(ctx context.Context, p chat.Post) (chat.Posted, chat.Proo
 		return chat.Posted{}, chat.Unprovable, err
 	}
 	var gone *post
-	whole, err := c.changes(ctx, p.ChatID, c.api.ServerTime(p.Tried).Add(-overlap).UnixMilli(), func(made post) {
+	since := c.api.ServerTime(p.Tried).Add(-overlap).UnixMilli()
+	whole, err := c.changes(ctx, p.ChatID, since, func(made post) {
 		if made.is(p, self) && !made.old() {
 			gone = &made
 		}
