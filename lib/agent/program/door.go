@@ -179,7 +179,8 @@ func (d *door) handler() http.Handler {
 		case !d.knows(r):
 			http.Error(w, "tri: another key than the one that the run was given", http.StatusForbidden)
 			d.refuse(r, "another key")
-		case !asks.MatchString(path) || r.Method != http.MethodPost && r.Method != http.MethodGet:
+		case !asks.MatchString(path) || strings.Contains(path, "..") ||
+			r.Method != http.MethodPost && r.Method != http.MethodGet:
 			http.Error(w, "tri: no request to a model", http.StatusNotFound)
 			d.refuse(r, "no request to a model")
 		default:

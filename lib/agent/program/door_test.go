@@ -56,9 +56,15 @@ func TestDoor(t *testing.T) {
 			{"POST", "/v1/messages", "X", "none", 403},
 			{"POST", "/v1/files", "X-Api-Key", word, 404}, {"DELETE", "/v1/messages", "X-Api-Key", word, 404},
 			{"POST", "/v1/messages/../files", "X-Api-Key", word, 404},
+			{"GET", "/v1/models/../files", "X-Api-Key", word, 404},
+			{"GET", "/v1/models/m/%2e%2e/%2e%2e/files/f/content", "X-Api-Key", word, 404},
+			{"GET", "/v1/models/m%2f..%2f..%2ffiles", "X-Api-Key", word, 404},
 			{"POST", "/responses", "X-Api-Key", word, 403},
 		} {
 			body := "{}"
+			if strings.Contains(tt.path, "models/") && tt.method == "GET" && tt.status == 404 {
+				body = ""
+			}
 			if tt.path == "/responses" {
 				body = `{"tools":[{"type":"web_search"}]}`
 			}
@@ -103,7 +109,7 @@ func TestDoor(t *testing.T) {
 		t.Errorf("the endpoint was asked\n%q, want\n%q", got, want)
 	}
 	if log, err := os.ReadFile(filepath.Join(task.Dir, proc.RefusedLog)); err != nil ||
-		strings.Count(string(log), "\n") != 8 || strings.Contains(string(log), key) {
+		strings.Count(string(log), "\n") != 11 || strings.Contains(string(log), key) {
 		t.Errorf("log of what was refused: %s, %v", log, err)
 	}
 	if !strings.Contains(strings.Join(told, "\n"), "the program itself has $A_TOKEN: replaced are only") {
