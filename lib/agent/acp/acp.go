@@ -35,8 +35,8 @@ const (
 
 // Client runs the program. It is safe for concurrent use.
 type Client struct {
-	program program.Program
-	steer   string // config.Agent.Steer
+	*program.Client
+	steer string // config.Agent.Steer
 }
 
 var (
@@ -47,13 +47,11 @@ var (
 // New takes the program from cfg.Command. The model is the program's own setting, by its arguments
 // or by the variables that `env:` names.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := program.New(cfg, sandbox, "acp")
-	if err != nil {
-		return nil, err
-	}
-	p.Baptizes, p.Servers, p.Since, p.Linger = true, true, program.CostSince, linger
-	p.UseModels()
-	return &Client{p, cfg.Steer}, nil
+	p, err := program.New(cfg, sandbox, "acp", func(c *program.Client) {
+		c.Baptizes, c.Servers, c.Since, c.Linger = true, true, program.CostSince, linger
+		c.UseModels()
+	})
+	return &Client{p, cfg.Steer}, err
 }
 
 // Ability returns what the client supports. Whether a program can resume a session it reports
@@ -79,7 +77,7 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 	defer tree.Close()
 	var conv *conversation // of the turn in progress
 	before := ""
-	res, err := c.program.Run(ctx, t, func(turn program.Turn) (program.Call, error) {
+	res, err := c.Program.Run(ctx, t, func(turn program.Turn) (program.Call, error) {
 		if conv != nil {
 			before = string(conv.s.Text())
 			conv.close()
@@ -107,7 +105,7 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 // since its model is not known.
 func (c *Client) reach() []string {
 	var at []string
-	for _, name := range c.program.Env {
+	for _, name := range c.Env {
 		if value := os.Getenv(name); strings.HasPrefix(value, "http://") ||
 			strings.HasPrefix(value, "https://") {
 			at = append(at, agent.Endpoint(value)...)

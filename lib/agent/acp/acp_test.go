@@ -95,7 +95,7 @@ func chunk(kind, text string) string {
 }
 
 var newClient = agenttest.Maker(New, func(c *Client) (linger, grace *time.Duration) {
-	return &c.program.Linger, &c.program.Grace
+	return &c.Linger, &c.Grace
 })
 
 func TestConformance(t *testing.T) {

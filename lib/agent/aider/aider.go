@@ -37,34 +37,23 @@ var always = []string{
 // unseen are files that it ignores, in gitignore syntax.
 const unseen = ".env*\n*.pem\n*.key\nid_rsa*\n.netrc\n.git/\n"
 
-// Client runs the program. It is safe for concurrent use.
-type Client struct{ program.Client }
-
-var (
-	_ agent.Agent = (*Client)(nil)
-	_ agent.Abler = (*Client)(nil)
-)
-
 // New takes program, model and environment from cfg.
-func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := program.New(cfg, sandbox, "aider")
-	if err != nil {
-		return nil, err
-	}
-	p.Forgets = true
-	p.Models = []program.Model{
-		{Key: "OPENAI_API_KEY", Header: program.Bearer, Base: "OPENAI_API_BASE",
-			Usual: "https://api.openai.com/v1"},
-		{Key: "ANTHROPIC_API_KEY", Header: program.XAPIKey, Base: "ANTHROPIC_API_BASE",
-			Usual: "https://api.anthropic.com"},
-	}
-	c := &Client{program.Client{Program: p, Can: agent.Ability{Writes: true, Cost: true}}}
-	c.Start = c.call
-	return c, nil
+func New(cfg config.Agent, sandbox string) (*program.Client, error) {
+	return program.New(cfg, sandbox, "aider", func(c *program.Client) {
+		c.Forgets, c.Can, c.Start = true, agent.Ability{Writes: true, Cost: true}, call
+		c.Models = []program.Model{
+			{Key: "OPENAI_API_KEY", Header: program.Bearer, Base: "OPENAI_API_BASE",
+				Usual: "https://api.openai.com/v1"},
+			{Key: "ANTHROPIC_API_KEY", Header: program.XAPIKey, Base: "ANTHROPIC_API_BASE",
+				Usual: "https://api.anthropic.com"},
+		}
+	})
 }
 
-func (c *Client) call(t program.Turn) (program.Call, error) {
-	call := program.Call{Reach: c.reach(), Line: line, Exit: exit}
+func call(t program.Turn) (program.Call, error) {
+	call := program.Call{Line: line, Exit: exit}
+	call.Reach = append(t.Endpoint("https://api.openai.com", "OPENAI_API_BASE"),
+		t.Endpoint("https://api.anthropic.com", "ANTHROPIC_API_BASE")...)
 	files := map[string]string{
 		"--message-file": t.Prompt, "--config": "", "--env-file": "",
 		"--aiderignore": unseen + strings.Join(t.Task.Hidden, "\n") + "\n",
@@ -82,16 +71,8 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 	if !t.Task.Write {
 		call.Args = append(call.Args, "--chat-mode", "ask", "--dry-run")
 	}
-	if c.Model != "" {
-		call.Args = append(call.Args, "--model", c.Model)
-	}
+	call.Option("--model", t.Model)
 	return call, nil
-}
-
-// reach returns the endpoints of the models whose keys it usually takes.
-func (c *Client) reach() []string {
-	return append(c.Endpoint("https://api.openai.com", "OPENAI_API_BASE"),
-		c.Endpoint("https://api.anthropic.com", "ANTHROPIC_API_BASE")...)
 }
 
 var (

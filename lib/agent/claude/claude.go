@@ -42,44 +42,30 @@ var set = []string{
 var private = []string{"**/.env", "**/.env.*", "**/*.pem", "**/*.key", "**/id_rsa*", "**/.netrc",
 	"**/.git/**"}
 
-// Client runs the program. It is safe for concurrent use.
-type Client struct{ program.Client }
-
-var (
-	_ agent.Agent = (*Client)(nil)
-	_ agent.Abler = (*Client)(nil)
-)
-
 // New takes program, model, budget and environment from cfg.
 //
 // HOME is below the run's own folder, so that the program finds neither the user's keys nor
 // settings, and leaves its session there. For a login instead of a key, set
 // CLAUDE_CODE_OAUTH_TOKEN (`claude setup-token` prints one), or name the file .credentials.json
 // under `read:`.
-func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := program.New(cfg, sandbox, "claude")
-	if err != nil {
-		return nil, err
-	}
-	p.Servers, p.Since, p.LoginAt = true, program.CostSince, ".claude/.credentials.json"
-	p.Models = []program.Model{{Key: "ANTHROPIC_API_KEY", Header: program.XAPIKey, Base: "ANTHROPIC_BASE_URL",
-		Usual: "https://api.anthropic.com"},
-		{Key: "ANTHROPIC_AUTH_TOKEN", Header: program.Bearer, Base: "ANTHROPIC_BASE_URL",
-			Usual: "https://api.anthropic.com"}}
-	c := &Client{program.Client{Program: p, Can: agent.Ability{
-		Resumes: true, Commands: true, Writes: true, Servers: true, Cost: true, Narrows: true,
-		Steers: agent.Next, Forks: true,
-	}}}
-	c.Start = c.call
-	return c, nil
+func New(cfg config.Agent, sandbox string) (*program.Client, error) {
+	return program.New(cfg, sandbox, "claude", func(c *program.Client) {
+		c.Servers, c.Since, c.LoginAt = true, program.CostSince, ".claude/.credentials.json"
+		c.Models = []program.Model{program.Anthropic, program.AnthropicToken}
+		c.Can = agent.Ability{
+			Resumes: true, Commands: true, Writes: true, Servers: true, Cost: true, Narrows: true,
+			Steers: agent.Next, Forks: true,
+		}
+		c.Start = call
+	})
 }
 
 // call returns the command line of a turn. Nothing from a chat is in it.
-func (c *Client) call(t program.Turn) (program.Call, error) {
+func call(t program.Turn) (program.Call, error) {
 	messages := &program.Messages{Variables: "ANTHROPIC_API_KEY", Whole: !t.Again}
 	call := program.Call{
 		Set: set, Line: messages.Line,
-		Reach: c.Endpoint("https://api.anthropic.com", "ANTHROPIC_BASE_URL"),
+		Reach: t.Endpoint("https://api.anthropic.com", "ANTHROPIC_BASE_URL"),
 	}
 	var input []string
 	if t.Task.Words != nil {
@@ -94,13 +80,9 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 	call.Args = append([]string{"-p", "--output-format", "stream-json", "--verbose", "--strict-mcp-config",
 		"--permission-prompts", "none"}, input...)
 	call.Args = append(call.Args, settings...)
-	if schema := plain(t.Task.Schema); schema != "" {
-		call.Args = append(call.Args, "--json-schema", schema)
-	}
-	if c.Model != "" {
-		call.Args = append(call.Args, "--model", c.Model)
-	}
-	if most := c.MaxCost(t); most > 0 {
+	call.Option("--json-schema", plain(t.Task.Schema))
+	call.Option("--model", t.Model)
+	if most := t.MaxCost(); most > 0 {
 		call.Args = append(call.Args, "--max-budget-usd", strconv.FormatFloat(most, 'f', -1, 64))
 	}
 	if t.Task.MaxTurns > 0 {
@@ -203,11 +185,7 @@ func servers(t program.Turn) (string, error) {
 	for _, s := range all {
 		s["type"] = "stdio"
 	}
-	text, err := json.Marshal(map[string]any{"mcpServers": all})
-	if err != nil {
-		return "", sysexit.With(sysexit.Software, err)
-	}
-	return t.Write("mcp.json", text)
+	return t.WriteJSON("mcp.json", map[string]any{"mcpServers": all})
 }
 
 // plain returns a schema without "$schema" and "$id": the program refuses a schema that names its

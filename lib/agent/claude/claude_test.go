@@ -12,10 +12,11 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/agent/agenttest"
+	"tri/lib/agent/program"
 	"tri/lib/base/sysexit"
 )
 
-var newClient = agenttest.Maker(New, func(c *Client) (linger, grace *time.Duration) {
+var newClient = agenttest.Maker(New, func(c *program.Client) (linger, grace *time.Duration) {
 	return &c.Linger, &c.Grace
 })
 
@@ -41,7 +42,7 @@ func TestConformance(t *testing.T) {
 }
 
 // scripted makes a client whose program is a bash script with $D its folder.
-func scripted(t *testing.T, script string) (*Client, string) {
+func scripted(t *testing.T, script string) (*program.Client, string) {
 	t.Helper()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "program")
@@ -51,7 +52,7 @@ func scripted(t *testing.T, script string) (*Client, string) {
 	return newClient(t, []string{"bash", path}, "off"), dir
 }
 
-func run(t *testing.T, c *Client, check func([]byte) error) (agent.Result, error) {
+func run(t *testing.T, c *program.Client, check func([]byte) error) (agent.Result, error) {
 	t.Helper()
 	return c.Run(context.Background(), agent.Task{
 		Prompt: "where?", Codebase: t.TempDir(), Schema: []byte(`{"type":"object"}`), Check: check,

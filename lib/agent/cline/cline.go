@@ -12,6 +12,7 @@
 package cline
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"os"
@@ -19,44 +20,28 @@ import (
 	"tri/lib/agent"
 	"tri/lib/agent/program"
 	"tri/lib/base/config"
-	"tri/lib/base/sysexit"
-)
-
-// Client runs the program. It is safe for concurrent use.
-type Client struct{ program.Client }
-
-var (
-	_ agent.Agent = (*Client)(nil)
-	_ agent.Abler = (*Client)(nil)
 )
 
 // New takes program and model from cfg. Provider and key are in the file providers.json that
 // `cline auth` writes (~/.cline/data/settings): name it under `read:`.
-func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := program.New(cfg, sandbox, "cline")
-	if err != nil {
-		return nil, err
-	}
-	p.Forgets, p.Servers, p.LoginAt = true, true, ".cline/data/settings/providers.json"
-	c := &Client{program.Client{Program: p, Can: agent.Ability{Writes: true, Servers: true, Cost: true}}}
-	c.Start = c.call
-	return c, nil
+func New(cfg config.Agent, sandbox string) (*program.Client, error) {
+	return program.New(cfg, sandbox, "cline", func(c *program.Client) {
+		c.Forgets, c.Servers, c.LoginAt = true, true, ".cline/data/settings/providers.json"
+		c.Can, c.Start = agent.Ability{Writes: true, Servers: true, Cost: true}, call
+	})
 }
 
 // told is the argument that makes it read standard input.
 const told = "The task stands on standard input."
 
-func (c *Client) call(t program.Turn) (program.Call, error) {
-	provider, reach := c.provider()
+func call(t program.Turn) (program.Call, error) {
+	provider, reach := provider(t)
 	servers := t.Servers()
 	for _, s := range t.Task.Servers {
 		servers[s.Name]["autoApprove"] = s.Tools
 	}
-	text, err := json.Marshal(map[string]any{"mcpServers": servers})
-	if err != nil {
-		return program.Call{}, sysexit.With(sysexit.Software, err)
-	}
-	if _, err := t.Write(".cline/data/settings/cline_mcp_settings.json", text); err != nil {
+	if _, err := t.WriteJSON(".cline/data/settings/cline_mcp_settings.json",
+		map[string]any{"mcpServers": servers}); err != nil {
 		return program.Call{}, err
 	}
 	call := program.Call{
@@ -72,12 +57,8 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 	if !t.Task.Write {
 		call.Args = append(call.Args, "--plan")
 	}
-	if provider != "" {
-		call.Args = append(call.Args, "--provider", provider)
-	}
-	if c.Model != "" {
-		call.Args = append(call.Args, "--model", c.Model)
-	}
+	call.Option("--provider", provider)
+	call.Option("--model", t.Model)
 	call.Args = append(call.Args, told)
 	return call, nil
 }
@@ -90,7 +71,7 @@ var endpoints = map[string]string{
 }
 
 // provider returns the login's provider and its endpoint.
-func (c *Client) provider() (name string, reach []string) {
+func provider(t program.Turn) (name string, reach []string) {
 	var login struct {
 		Last      string `json:"lastUsedProvider"`
 		Providers map[string]struct {
@@ -99,15 +80,12 @@ func (c *Client) provider() (name string, reach []string) {
 			} `json:"settings"`
 		} `json:"providers"`
 	}
-	text, err := os.ReadFile(c.Login())
+	text, err := os.ReadFile(t.Login())
 	if err != nil || json.Unmarshal(text, &login) != nil || !program.ValidID(login.Last) {
 		return "", agent.Endpoint(endpoints["cline"])
 	}
-	at := login.Providers[login.Last].Settings.BaseURL
-	if at == "" {
-		at = endpoints[login.Last]
-	}
-	return login.Last, agent.Endpoint(at)
+	return login.Last, agent.Endpoint(cmp.Or(login.Providers[login.Last].Settings.BaseURL,
+		endpoints[login.Last]))
 }
 
 // event holds the parsed fields of a line.

@@ -14,6 +14,7 @@
 package codex
 
 import (
+	"cmp"
 	"encoding/json"
 	"path/filepath"
 	"regexp"
@@ -27,39 +28,23 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-const endpoint = "https://api.openai.com/v1"
-
-// Client runs the program. It is safe for concurrent use.
-type Client struct{ program.Client }
-
-var (
-	_ agent.Agent = (*Client)(nil)
-	_ agent.Abler = (*Client)(nil)
-)
-
 // New takes program, model and environment from cfg. For a login instead of a key, name the file
 // auth.json under `read:`.
-func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := program.New(cfg, sandbox, "codex")
-	if err != nil {
-		return nil, err
-	}
-	p.Baptizes, p.Servers, p.Since, p.LoginAt = true, true, program.TokensSince, ".codex/auth.json"
-	p.Models = []program.Model{{Key: "OPENAI_API_KEY", Header: program.Bearer, Base: "OPENAI_BASE_URL",
-		Usual: endpoint}}
-	c := &Client{program.Client{Program: p}}
-	c.Can = agent.Ability{Resumes: true, Forks: true, Steers: agent.Cut, Writes: true, Servers: true}
-	c.Start = c.call
-	return c, nil
+func New(cfg config.Agent, sandbox string) (*program.Client, error) {
+	return program.New(cfg, sandbox, "codex", func(c *program.Client) {
+		c.Baptizes, c.Servers, c.Since, c.LoginAt = true, true, program.TokensSince, ".codex/auth.json"
+		c.Models = []program.Model{program.OpenAI}
+		c.Can, c.Start = agent.Ability{Resumes: true, Forks: true, Steers: agent.Cut, Writes: true, Servers: true}, call
+	})
 }
 
-func (c *Client) call(t program.Turn) (program.Call, error) {
+func call(t program.Turn) (program.Call, error) {
 	call := program.Call{
 		Set: []string{"CODEX_HOME=" + filepath.Join(t.Home, ".codex"),
 			"TMPDIR=" + filepath.Join(t.Home, "tmp")},
-		Reach: c.Endpoint(endpoint, "OPENAI_BASE_URL"), Line: line, Exit: exit,
+		Reach: t.Endpoint(program.OpenAI.Usual, "OPENAI_BASE_URL"), Line: line, Exit: exit,
 	}
-	if c.Login() != "" {
+	if t.Login() != "" {
 		call.Reach = append(call.Reach, "chatgpt.com:443", "auth.openai.com:443")
 	}
 	if err := t.Folders(".codex", "tmp"); err != nil {
@@ -70,19 +55,19 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 		call.Args = append(call.Args, "resume")
 	}
 	call.Args = append(call.Args, "--json", "--skip-git-repo-check", "--ignore-rules")
-	var settings []string
-	for _, s := range c.settings(t) {
+	var set []string
+	for _, s := range settings(t) {
 		text, err := json.Marshal(s.value) // JSON strings, lists and numbers are valid TOML
 		if err != nil {
 			return call, sysexit.With(sysexit.Software, err)
 		}
-		settings = append(settings, "-c", s.key+"="+string(text))
+		set = append(set, "-c", s.key+"="+string(text))
 	}
 	if t.Task.Words != nil {
-		serve(t, &call, settings)
+		serve(t, &call, set)
 		return call, nil
 	}
-	call.Args = append(call.Args, settings...)
+	call.Args = append(call.Args, set...)
 	if t.Again {
 		call.Args = append(call.Args, t.Session)
 	}
@@ -96,19 +81,16 @@ type setting struct {
 }
 
 // settings returns the program's settings, besides the defaults of an empty home.
-func (c *Client) settings(t program.Turn) []setting {
+func settings(t program.Turn) []setting {
 	all := []setting{
-		{"sandbox_mode", c.mode(t.Task.Write)}, {"approval_policy", "never"}, {"web_search", "disabled"},
+		{"sandbox_mode", mode(t)}, {"approval_policy", "never"}, {"web_search", "disabled"},
 		{"check_for_update_on_startup", false}, {"analytics.enabled", false},
 	}
-	if c.Model != "" {
-		all = append(all, setting{"model", c.Model})
+	if t.Model != "" {
+		all = append(all, setting{"model", t.Model})
 	}
-	if c.Login() == "" {
-		base := t.Base("OPENAI_BASE_URL")
-		if base == "" {
-			base = endpoint
-		}
+	if t.Login() == "" {
+		base := cmp.Or(t.Base("OPENAI_BASE_URL"), program.OpenAI.Usual)
 		const p = "model_providers.tri."
 		all = append(all, setting{"model_provider", "tri"}, setting{p + "name", "tri"},
 			setting{p + "base_url", base},
@@ -124,11 +106,11 @@ func (c *Client) settings(t program.Turn) []setting {
 }
 
 // mode returns the setting of the program's own sandbox: off in ours.
-func (c *Client) mode(write bool) string {
+func mode(t program.Turn) string {
 	switch {
-	case c.Walled():
+	case t.Walled():
 		return "danger-full-access"
-	case write:
+	case t.Task.Write:
 		return "workspace-write"
 	}
 	return "read-only"

@@ -14,6 +14,7 @@
 package continuedev
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"os"
@@ -28,7 +29,6 @@ import (
 	"tri/lib/agent/proc"
 	"tri/lib/agent/program"
 	"tri/lib/base/config"
-	"tri/lib/base/sysexit"
 )
 
 // tools maps a task's tools to the names that the program has for them.
@@ -41,33 +41,20 @@ const (
 	maxReturn  = 4 << 20  // of its output, in bytes
 )
 
-// Client runs the program. It is safe for concurrent use.
-type Client struct{ program.Client }
-
-var (
-	_ agent.Agent = (*Client)(nil)
-	_ agent.Abler = (*Client)(nil)
-)
+var anthropic = program.Model{Key: "ANTHROPIC_API_KEY", Header: program.XAPIKey, Base: "ANTHROPIC_BASE_URL",
+	Usual: "https://api.anthropic.com/v1"}
 
 // New takes program, model and environment from cfg. The endpoint is OPENAI_BASE_URL or, for a
 // model whose name begins with "claude", Anthropic's.
-func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := program.New(cfg, sandbox, "continue")
-	if err != nil {
-		return nil, err
-	}
-	p.Baptizes, p.Servers, p.Since = true, true, program.TokensSince
-	p.Models = []program.Model{{Key: "OPENAI_API_KEY", Header: program.Bearer, Base: "OPENAI_BASE_URL",
-		Usual: "https://api.openai.com/v1"},
-		{Key: "ANTHROPIC_API_KEY", Header: program.XAPIKey, Base: "ANTHROPIC_BASE_URL",
-			Usual: "https://api.anthropic.com/v1"}}
-	c := &Client{program.Client{Program: p}}
-	c.Can = agent.Ability{Resumes: true, Writes: true, Servers: true, Narrows: true}
-	c.Start = c.call
-	return c, nil
+func New(cfg config.Agent, sandbox string) (*program.Client, error) {
+	return program.New(cfg, sandbox, "continue", func(c *program.Client) {
+		c.Baptizes, c.Servers, c.Since = true, true, program.TokensSince
+		c.Models = []program.Model{program.OpenAI, anthropic}
+		c.Can, c.Start = agent.Ability{Resumes: true, Writes: true, Servers: true, Narrows: true}, call
+	})
 }
 
-func (c *Client) call(t program.Turn) (program.Call, error) {
+func call(t program.Turn) (program.Call, error) {
 	call := program.Call{
 		Set: []string{"CONTINUE_TELEMETRY_ENABLED=0", "NO_COLOR=1"}, MaxOutput: maxReturn,
 		Line: func(line []byte, s *program.Seen) { s.Add(string(line) + "\n") },
@@ -78,15 +65,11 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 			return call, err
 		}
 	}
-	model, reach := c.model(t)
+	model, reach := model(t)
 	call.Reach = reach
-	text, err := json.Marshal(map[string]any{
+	file, err := t.WriteJSON("continue.yaml", map[string]any{ // JSON is YAML
 		"name": "tri", "version": "1", "schema": "v1", "models": []any{model}, "mcpServers": servers(t),
 	})
-	if err != nil {
-		return call, sysexit.With(sysexit.Software, err)
-	}
-	file, err := t.Write("continue.yaml", text) // JSON is YAML
 	if err != nil {
 		return call, err
 	}
@@ -106,25 +89,16 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 }
 
 // model returns the one model of its configuration, and its endpoint.
-func (c *Client) model(t program.Turn) (map[string]any, []string) {
-	provider, key, base, usual := "openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", "https://api.openai.com/v1"
-	name := c.Model
+func model(t program.Turn) (map[string]any, []string) {
+	name, provider, at := cmp.Or(t.Model, "default"), "openai", program.OpenAI
 	if strings.HasPrefix(name, "claude") {
-		provider, key, base, usual = "anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL",
-			"https://api.anthropic.com/v1"
-	}
-	if name == "" {
-		name = "default"
-	}
-	at := t.Base(base)
-	if at == "" {
-		at = usual
+		provider, at = "anthropic", anthropic
 	}
 	return map[string]any{
-		"name": name, "provider": provider, "model": name, "apiBase": at,
-		"apiKey": "${{ secrets." + key + " }}",
+		"name": name, "provider": provider, "model": name, "apiBase": cmp.Or(t.Base(at.Base), at.Usual),
+		"apiKey": "${{ secrets." + at.Key + " }}",
 		"roles":  []string{"chat", "edit", "apply"},
-	}, c.Endpoint(usual, base)
+	}, t.Endpoint(at.Usual, at.Base)
 }
 
 // allowed returns the only tools that it may use.

@@ -21,30 +21,17 @@ import (
 	"tri/lib/agent/proc"
 	"tri/lib/agent/program"
 	"tri/lib/base/config"
-	"tri/lib/base/sysexit"
-)
-
-// Client runs the program. It is safe for concurrent use.
-type Client struct{ program.Client }
-
-var (
-	_ agent.Agent = (*Client)(nil)
-	_ agent.Abler = (*Client)(nil)
 )
 
 // New takes program, model and environment from cfg.
-func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := program.New(cfg, sandbox, "cursor")
-	if err != nil {
-		return nil, err
-	}
-	p.Baptizes, p.Servers, p.Obeys = true, true, []string{".cursor"}
-	c := &Client{program.Client{Program: p, Can: agent.Ability{Resumes: true, Writes: true, Servers: true}}}
-	c.Start = c.call
-	return c, nil
+func New(cfg config.Agent, sandbox string) (*program.Client, error) {
+	return program.New(cfg, sandbox, "cursor", func(c *program.Client) {
+		c.Baptizes, c.Servers, c.Obeys = true, true, []string{".cursor"}
+		c.Can, c.Start = agent.Ability{Resumes: true, Writes: true, Servers: true}, call
+	})
 }
 
-func (c *Client) call(t program.Turn) (program.Call, error) {
+func call(t program.Turn) (program.Call, error) {
 	messages := &program.Messages{Variables: "CURSOR_API_KEY"}
 	call := program.Call{
 		Reach: []string{"api2.cursor.sh:443", "api5.cursor.sh:443"},
@@ -54,20 +41,13 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 		},
 		Exit: exit,
 	}
-	text, err := json.Marshal(map[string]any{"version": 1, "editor": map[string]bool{"vimMode": false},
-		"permissions": permissions(t.Task)})
-	if err != nil {
-		return call, sysexit.With(sysexit.Software, err)
-	}
-	if _, err := t.Write(".cursor/cli-config.json", text); err != nil {
+	if _, err := t.WriteJSON(".cursor/cli-config.json", map[string]any{"version": 1,
+		"editor": map[string]bool{"vimMode": false}, "permissions": permissions(t.Task)}); err != nil {
 		return call, err
 	}
 	call.Args = []string{"-p", "--output-format", "stream-json"}
 	if len(t.Task.Servers) > 0 {
-		if text, err = json.Marshal(map[string]any{"mcpServers": t.Servers()}); err != nil {
-			return call, sysexit.With(sysexit.Software, err)
-		}
-		if _, err := t.Write(".cursor/mcp.json", text); err != nil {
+		if _, err := t.WriteJSON(".cursor/mcp.json", map[string]any{"mcpServers": t.Servers()}); err != nil {
 			return call, err
 		}
 		call.Args = append(call.Args, "--approve-mcps") // there are no servers but ours
@@ -77,9 +57,7 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 	} else {
 		call.Args = append(call.Args, "--mode", "ask")
 	}
-	if c.Model != "" {
-		call.Args = append(call.Args, "--model", c.Model)
-	}
+	call.Option("--model", t.Model)
 	if t.Again {
 		call.Args = append(call.Args, "--resume", t.Session)
 	}

@@ -9,7 +9,7 @@ import (
 	"tri/lib/agent/program"
 )
 
-var newClient = agenttest.Maker(New, func(c *Client) (linger, grace *time.Duration) {
+var newClient = agenttest.Maker(New, func(c *program.Client) (linger, grace *time.Duration) {
 	return &c.Linger, &c.Grace
 })
 

@@ -14,28 +14,17 @@ const MaxReturn = 1 << 20
 
 // Client runs one program. A value that fails the task's check is sent back once: since the program has
 // no session, it is run again with its value and the faults appended to the prompt.
-type Client struct{ program.Client }
-
-var (
-	_ agent.Agent = (*Client)(nil)
-	_ agent.Abler = (*Client)(nil)
-)
-
 // New takes the program from cfg.Command.
-func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := program.New(cfg, sandbox, "exec")
-	if err != nil {
-		return nil, err
-	}
-	p.Forgets, p.Tools = true, nil
-	p.UseModels()
-	c := &Client{program.Client{Program: p}}
-	// It takes no permissions, so it may change files wherever the sandbox allows.
-	c.Can = agent.Ability{Writes: true}
-	c.Start = func(program.Turn) (program.Call, error) {
-		return program.Call{MaxOutput: MaxReturn, Line: line, Exit: end}, nil
-	}
-	return c, nil
+func New(cfg config.Agent, sandbox string) (*program.Client, error) {
+	return program.New(cfg, sandbox, "exec", func(c *program.Client) {
+		c.Forgets, c.Tools = true, nil
+		c.UseModels()
+		// It takes no permissions, so it may change files wherever the sandbox allows.
+		c.Can = agent.Ability{Writes: true}
+		c.Start = func(program.Turn) (program.Call, error) {
+			return program.Call{MaxOutput: MaxReturn, Line: line, Exit: end}, nil
+		}
+	})
 }
 
 func line(line []byte, s *program.Seen) { s.Add(string(line) + "\n") }

@@ -11,10 +11,11 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/agent/agenttest"
+	"tri/lib/agent/program"
 	"tri/lib/base/config"
 )
 
-var newClient = agenttest.Maker(New, func(c *Client) (linger, grace *time.Duration) {
+var newClient = agenttest.Maker(New, func(c *program.Client) (linger, grace *time.Duration) {
 	return &c.Linger, &c.Grace
 })
 

@@ -17,7 +17,6 @@ import (
 	"tri/lib/agent/proc"
 	"tri/lib/agent/program"
 	"tri/lib/base/config"
-	"tri/lib/base/sysexit"
 )
 
 // tools maps a task's tools to the names that the program has for them.
@@ -27,44 +26,26 @@ var tools = map[string][]string{
 	"Write": {"replace", "write_file"},
 }
 
-// Client runs the program. It is safe for concurrent use.
-type Client struct{ program.Client }
-
-var (
-	_ agent.Agent = (*Client)(nil)
-	_ agent.Abler = (*Client)(nil)
-)
-
 // New takes program, model and environment from cfg. For a login instead of a key, name the file
 // oauth_creds.json under `read:`.
-func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := program.New(cfg, sandbox, "gemini")
-	if err != nil {
-		return nil, err
-	}
-	p.Servers, p.LoginAt, p.Obeys = true, ".gemini/oauth_creds.json", []string{".gemini"}
-	p.Models = []program.Model{{Key: "GEMINI_API_KEY", Header: program.GoogleKey,
-		Base: "GOOGLE_GEMINI_BASE_URL", Usual: "https://generativelanguage.googleapis.com"}}
-	c := &Client{program.Client{Program: p}}
-	c.Can = agent.Ability{Resumes: true, Forks: true, Writes: true, Servers: true, Narrows: true}
-	c.Start = c.call
-	return c, nil
+func New(cfg config.Agent, sandbox string) (*program.Client, error) {
+	return program.New(cfg, sandbox, "gemini", func(c *program.Client) {
+		c.Servers, c.LoginAt, c.Obeys = true, ".gemini/oauth_creds.json", []string{".gemini"}
+		c.Models = []program.Model{program.Gemini}
+		c.Can, c.Start = agent.Ability{Resumes: true, Forks: true, Writes: true, Servers: true, Narrows: true}, call
+	})
 }
 
-func (c *Client) call(t program.Turn) (program.Call, error) {
+func call(t program.Turn) (program.Call, error) {
 	call := program.Call{
-		Reach: c.Endpoint("https://generativelanguage.googleapis.com", "GOOGLE_GEMINI_BASE_URL"),
+		Reach: t.Endpoint("https://generativelanguage.googleapis.com", "GOOGLE_GEMINI_BASE_URL"),
 		Set:   []string{"GEMINI_CLI_NO_RELAUNCH=true", "NO_COLOR=1"},
 		Line:  line, Exit: exit,
 	}
-	if c.Login() != "" {
+	if t.Login() != "" {
 		call.Reach = append(call.Reach, "cloudcode-pa.googleapis.com:443", "oauth2.googleapis.com:443")
 	}
-	text, err := json.Marshal(c.settings(t))
-	if err != nil {
-		return call, sysexit.With(sysexit.Software, err)
-	}
-	if _, err := t.Write(".gemini/settings.json", text); err != nil {
+	if _, err := t.WriteJSON(".gemini/settings.json", settings(t)); err != nil {
 		return call, err
 	}
 	call.Args = []string{"--output-format", "stream-json", "--skip-trust", "--extensions", "none",
@@ -72,17 +53,15 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 	if t.Task.Write {
 		call.Args[len(call.Args)-1] = "auto_edit"
 	}
-	if c.Model != "" {
-		call.Args = append(call.Args, "--model", c.Model)
-	}
+	call.Option("--model", t.Model)
 	call.Args = append(call.Args, t.Named()...)
 	return call, nil
 }
 
 // settings returns the user settings.
-func (c *Client) settings(t program.Turn) map[string]any {
+func settings(t program.Turn) map[string]any {
 	auth := "gemini-api-key"
-	if c.Login() != "" {
+	if t.Login() != "" {
 		auth = "oauth-personal"
 	}
 	var named []string
@@ -91,7 +70,7 @@ func (c *Client) settings(t program.Turn) map[string]any {
 			named = append(named, "mcp_"+s.Name+"_"+tool)
 		}
 	}
-	all := program.Gemini(t, tools, named...)
+	all := program.GeminiSettings(t, tools, named...)
 	all["security"] = map[string]any{"auth": map[string]any{"selectedType": auth}}
 	all["general"] = map[string]any{"enableAutoUpdate": false, "maxAttempts": 3}
 	all["hooksConfig"] = map[string]any{"enabled": false}

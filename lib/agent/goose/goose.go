@@ -26,64 +26,50 @@ import (
 var set = []string{"GOOSE_MODE=auto", "GOOSE_DISABLE_KEYRING=1", "GOOSE_TELEMETRY_ENABLED=false",
 	"NO_COLOR=1"}
 
-// Client runs the program. It is safe for concurrent use.
-type Client struct{ program.Client }
-
-var (
-	_ agent.Agent = (*Client)(nil)
-	_ agent.Abler = (*Client)(nil)
-)
-
 // New takes program, model and environment from cfg. The variable GOOSE_PROVIDER selects the
 // provider.
-func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := program.New(cfg, sandbox, "goose")
-	if err != nil {
-		return nil, err
-	}
-	p.Servers = true
-	p.Models = []program.Model{
-		{Key: "OPENAI_API_KEY", Header: program.Bearer, Base: "OPENAI_HOST", Usual: "https://api.openai.com"},
-		{Key: "ANTHROPIC_API_KEY", Header: program.XAPIKey, Base: "ANTHROPIC_HOST",
-			Usual: "https://api.anthropic.com"},
-	}
-	c := &Client{program.Client{Program: p, Can: agent.Ability{Resumes: true, Writes: true, Servers: true}}}
-	c.Start = c.call
-	return c, nil
+func New(cfg config.Agent, sandbox string) (*program.Client, error) {
+	return program.New(cfg, sandbox, "goose", func(c *program.Client) {
+		c.Servers, c.Start = true, call
+		c.Models = []program.Model{
+			{Key: "OPENAI_API_KEY", Header: program.Bearer, Base: "OPENAI_HOST", Usual: "https://api.openai.com"},
+			{Key: "ANTHROPIC_API_KEY", Header: program.XAPIKey, Base: "ANTHROPIC_HOST",
+				Usual: "https://api.anthropic.com"},
+		}
+		c.Can = agent.Ability{Resumes: true, Writes: true, Servers: true}
+	})
 }
 
-func (c *Client) call(t program.Turn) (program.Call, error) {
+func call(t program.Turn) (program.Call, error) {
 	r := &reader{}
-	call := program.Call{Set: set, Reach: c.reach(), Line: r.line}
+	call := program.Call{Set: set, Reach: reach(t), Line: r.line}
 	call.Args = []string{"run", "-i", "-", "--quiet", "--output-format", "stream-json",
 		"--with-builtin", "developer"}
 	for _, s := range t.Task.Servers {
 		call.Args = append(call.Args, "--with-extension", strings.Join(s.Command, " "))
 	}
-	if t.Session != "" {
-		call.Args = append(call.Args, "--name", t.Session)
-	}
+	call.Option("--name", t.Session)
 	if t.Again {
 		call.Args = append(call.Args, "--resume")
 	}
 	if t.Task.MaxTurns > 0 {
 		call.Args = append(call.Args, "--max-turns", strconv.Itoa(t.Task.MaxTurns))
 	}
-	if c.Model != "" {
-		call.Set = append([]string{"GOOSE_MODEL=" + c.Model}, call.Set...)
+	if t.Model != "" {
+		call.Set = append([]string{"GOOSE_MODEL=" + t.Model}, call.Set...)
 	}
 	return call, nil
 }
 
 // reach returns the endpoint of the provider's model.
-func (c *Client) reach() []string {
-	switch c.Variable("GOOSE_PROVIDER") {
+func reach(t program.Turn) []string {
+	switch t.Variable("GOOSE_PROVIDER") {
 	case "anthropic":
-		return c.Endpoint("https://api.anthropic.com", "ANTHROPIC_HOST")
+		return t.Endpoint("https://api.anthropic.com", "ANTHROPIC_HOST")
 	case "ollama":
-		return c.Endpoint("http://localhost:11434", "OLLAMA_HOST")
+		return t.Endpoint("http://localhost:11434", "OLLAMA_HOST")
 	}
-	return c.Endpoint("https://api.openai.com", "OPENAI_HOST")
+	return t.Endpoint("https://api.openai.com", "OPENAI_HOST")
 }
 
 // event holds the parsed fields of a line.

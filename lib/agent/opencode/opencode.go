@@ -8,6 +8,7 @@
 package opencode
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -15,7 +16,6 @@ import (
 	"tri/lib/agent/proc"
 	"tri/lib/agent/program"
 	"tri/lib/base/config"
-	"tri/lib/base/sysexit"
 )
 
 // endpoints are those of the providers that it knows, by the first part of a model's name. Others
@@ -30,8 +30,7 @@ var endpoints = map[string]string{
 // their addresses.
 var (
 	models = []program.Model{
-		{Key: "OPENAI_API_KEY", Header: program.Bearer, Base: "OPENAI_BASE_URL",
-			Usual: "https://api.openai.com/v1"},
+		program.OpenAI,
 		{Key: "ANTHROPIC_API_KEY", Header: program.XAPIKey, Base: "ANTHROPIC_BASE_URL",
 			Usual: "https://api.anthropic.com/v1"},
 		{Key: "GEMINI_API_KEY", Header: program.GoogleKey, Base: "GOOGLE_GEMINI_BASE_URL",
@@ -55,52 +54,36 @@ var set = []string{
 	"OPENCODE_DISABLE_CLAUDE_CODE=1",
 }
 
-// Client runs the program. It is safe for concurrent use.
-type Client struct{ program.Client }
-
-var (
-	_ agent.Agent = (*Client)(nil)
-	_ agent.Abler = (*Client)(nil)
-)
-
 // New takes program, model (as provider/model) and environment from cfg. If OPENAI_BASE_URL is
 // set, the model is one of that endpoint. For a login instead of a key, name the file auth.json
 // under `read:`.
-func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := program.New(cfg, sandbox, "opencode")
-	if err != nil {
-		return nil, err
-	}
-	p.Baptizes, p.Servers, p.LoginAt, p.Models = true, true, ".local/share/opencode/auth.json", models
-	c := &Client{program.Client{Program: p}}
-	c.Can = agent.Ability{Resumes: true, Forks: true, Writes: true, Servers: true, Cost: true, Narrows: true}
-	c.Start = c.call
-	return c, nil
+func New(cfg config.Agent, sandbox string) (*program.Client, error) {
+	return program.New(cfg, sandbox, "opencode", func(c *program.Client) {
+		c.Baptizes, c.Servers, c.LoginAt, c.Models = true, true, ".local/share/opencode/auth.json", models
+		c.Can = agent.Ability{Resumes: true, Forks: true, Writes: true, Servers: true, Cost: true, Narrows: true}
+		c.Start = call
+	})
 }
 
-func (c *Client) call(t program.Turn) (program.Call, error) {
-	provider, _, _ := strings.Cut(c.Model, "/")
+func call(t program.Turn) (program.Call, error) {
+	provider, _, _ := strings.Cut(t.Model, "/")
 	call := program.Call{
 		Args: []string{"run", "--format", "json", "--title", "tri"}, Set: set, Line: line, Exit: exit,
-		Reach: c.Endpoint(endpoints[provider], "OPENAI_BASE_URL"),
+		Reach: t.Endpoint(endpoints[provider], "OPENAI_BASE_URL"),
 	}
 	if t.Again {
 		call.Args = append(call.Args, "--session", t.Session)
 	}
-	text, err := json.Marshal(c.settings(t))
-	if err != nil {
-		return call, sysexit.With(sysexit.Software, err)
-	}
-	_, err = t.Write(".config/opencode/opencode.json", text)
+	_, err := t.WriteJSON(".config/opencode/opencode.json", settings(t))
 	return call, err
 }
 
-func (c *Client) settings(t program.Turn) map[string]any {
+func settings(t program.Turn) map[string]any {
 	all := map[string]any{
 		"autoupdate": false, "share": "disabled", "snapshot": false,
 		"permission": permissions(t), "mcp": servers(t),
 	}
-	model := c.Model
+	model := t.Model
 	providers := map[string]any{}
 	for name, variable := range bases {
 		if at := t.Base(variable); at != "" {
@@ -108,11 +91,8 @@ func (c *Client) settings(t program.Turn) map[string]any {
 		}
 	}
 	all["provider"] = providers
-	if c.Variable("OPENAI_BASE_URL") != "" {
-		name := model[strings.Index(model, "/")+1:]
-		if name == "" {
-			name = "default"
-		}
+	if t.Variable("OPENAI_BASE_URL") != "" {
+		name := cmp.Or(model[strings.Index(model, "/")+1:], "default")
 		model = "tri/" + name
 		providers["tri"] = map[string]any{
 			"npm": "@ai-sdk/openai-compatible", "name": "tri",

@@ -11,7 +11,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -181,9 +180,7 @@ type running struct {
 
 // open creates the program's pipes and files.
 func (r *running) open() (err error) {
-	nonce := make([]byte, 16)
-	rand.Read(nonce)
-	r.mark = mark + hex.EncodeToString(nonce)
+	r.mark = mark + rand.Text()
 	r.transcript, r.complaints = discard{}, discard{}
 	if s := r.spec; s.Talk != nil {
 		r.stdin, r.talk, err = os.Pipe()

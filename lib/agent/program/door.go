@@ -1,6 +1,7 @@
 package program
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
@@ -43,21 +44,18 @@ const (
 	GoogleKey = "X-Goog-Api-Key"
 )
 
-// models are the usual names of a key and of the address that it is for.
-var models = []Model{
-	{Key: "OPENAI_API_KEY", Header: Bearer, Base: "OPENAI_BASE_URL",
-		Usual: "https://api.openai.com/v1"},
-	{Key: "ANTHROPIC_API_KEY", Header: XAPIKey, Base: "ANTHROPIC_BASE_URL",
-		Usual: "https://api.anthropic.com"},
-	{Key: "ANTHROPIC_AUTH_TOKEN", Header: Bearer, Base: "ANTHROPIC_BASE_URL",
-		Usual: "https://api.anthropic.com"},
-	{Key: "GEMINI_API_KEY", Header: GoogleKey, Base: "GOOGLE_GEMINI_BASE_URL",
-		Usual: "https://generativelanguage.googleapis.com"},
-}
+// Models with the usual names of a key and of the address that it is for.
+var (
+	OpenAI         = Model{"OPENAI_API_KEY", Bearer, "OPENAI_BASE_URL", "https://api.openai.com/v1"}
+	Anthropic      = Model{"ANTHROPIC_API_KEY", XAPIKey, "ANTHROPIC_BASE_URL", "https://api.anthropic.com"}
+	AnthropicToken = Model{"ANTHROPIC_AUTH_TOKEN", Bearer, "ANTHROPIC_BASE_URL", "https://api.anthropic.com"}
+	Gemini         = Model{"GEMINI_API_KEY", GoogleKey, "GOOGLE_GEMINI_BASE_URL",
+		"https://generativelanguage.googleapis.com"}
+)
 
 // UseModels sets the models of a program that may be any: those whose key and address it is given.
 func (p *Program) UseModels() {
-	p.Models = slices.DeleteFunc(slices.Clone(models), func(m Model) bool {
+	p.Models = slices.DeleteFunc([]Model{OpenAI, Anthropic, AnthropicToken, Gemini}, func(m Model) bool {
 		return !slices.Contains(p.Env, m.Base)
 	})
 }
@@ -83,7 +81,7 @@ func (r *running) openDoors() error {
 		if key == "" || slices.ContainsFunc(r.doors, func(d *door) bool { return d.Base == m.Base }) {
 			continue
 		}
-		to, err := url.Parse(firstOf(r.program.Variable(m.Base), m.Usual))
+		to, err := url.Parse(cmp.Or(r.program.Variable(m.Base), m.Usual))
 		if err != nil || to.Host == "" || to.Scheme != "http" && to.Scheme != "https" {
 			return sysexit.With(sysexit.Config, fmt.Errorf("$%s is no address of a model", m.Base))
 		}
@@ -108,10 +106,6 @@ func (r *running) openDoors() error {
 	}
 	r.sayKeys()
 	return nil
-}
-
-func firstOf(words ...string) string {
-	return words[max(0, slices.IndexFunc(words, func(w string) bool { return w != "" }))]
 }
 
 // sayKeys reports the credentials that the program holds itself.
@@ -290,8 +284,5 @@ func (r *running) reach(c Call) []string {
 
 // Base returns the model address that the program sees under the variable, "" if it is unknown.
 func (t Turn) Base(variable string) string {
-	if at := t.bases[variable]; at != "" {
-		return at
-	}
-	return t.program.Variable(variable)
+	return cmp.Or(t.bases[variable], t.Variable(variable))
 }

@@ -2,9 +2,9 @@ package program
 
 import "tri/lib/agent"
 
-// Gemini returns the settings that Gemini CLI and its fork Qwen Code share: the tools and tool
+// GeminiSettings returns the settings that Gemini CLI and its fork Qwen Code share: the tools and tool
 // servers of a turn. names maps an ability to the program's tool names; more are further tools.
-func Gemini(t Turn, names map[string][]string, more ...string) map[string]any {
+func GeminiSettings(t Turn, names map[string][]string, more ...string) map[string]any {
 	servers := t.Servers()
 	allowed := []string{"-"} // none
 	for _, s := range t.Task.Servers {

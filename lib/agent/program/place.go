@@ -2,6 +2,7 @@ package program
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -40,24 +41,22 @@ func (p *Program) Variable(name string) string {
 	return os.Getenv(name)
 }
 
-// Endpoint returns the host:port of the model: of the first variable that is set and visible to
-// the program, else of usual.
-func (p *Program) Endpoint(usual string, variables ...string) []string {
-	for _, name := range variables {
-		if at := agent.Endpoint(p.Variable(name)); at != nil {
-			return at
-		}
+// Endpoint returns the host:port of the model: of the variable base if it is set and visible to the
+// program, else of usual.
+func (p *Program) Endpoint(usual, base string) []string {
+	if at := agent.Endpoint(p.Variable(base)); at != nil {
+		return at
 	}
 	return agent.Endpoint(usual)
 }
 
 // MaxCost returns the cost limit of a run in USD: the smaller of the configuration's and the
 // task's. 0 means no limit.
-func (p *Program) MaxCost(t Turn) float64 {
-	if p.Budget > 0 && t.Task.MaxCostUSD > 0 {
-		return min(p.Budget, t.Task.MaxCostUSD)
+func (t Turn) MaxCost() float64 {
+	if t.Budget > 0 && t.Task.MaxCostUSD > 0 {
+		return min(t.Budget, t.Task.MaxCostUSD)
 	}
-	return max(p.Budget, t.Task.MaxCostUSD)
+	return max(t.Budget, t.Task.MaxCostUSD)
 }
 
 // Write writes a file below the program's HOME and returns its path. As with Folders, a link, pipe
@@ -75,6 +74,15 @@ func (t Turn) Write(name string, data []byte) (string, error) {
 		return "", sysexit.With(sysexit.IO, fmt.Errorf("write its configuration: %w", err))
 	}
 	return filepath.Join(t.Home, name), nil
+}
+
+// WriteJSON writes v as JSON, as Write.
+func (t Turn) WriteJSON(name string, v any) (string, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return "", sysexit.With(sysexit.Software, err)
+	}
+	return t.Write(name, text)
 }
 
 // Folders creates folders below the program's HOME. Existing ones keep their content.

@@ -74,28 +74,35 @@ type Program struct {
 	run func(context.Context, proc.Spec) (proc.Exit, error) // proc.Run
 }
 
-// New returns the program of a configuration: its command or the program's usual name, its
-// variables or those that programs of the kind need.
-func New(cfg config.Agent, sandbox, name string) (Program, error) {
-	cfg.Agent = cmp.Or(cfg.Agent, name)
-	p := Program{
-		Name: name, Argv: cfg.Program(), Env: cfg.Variables(), Sandbox: sandbox, Model: cfg.Model,
-		Budget:  cfg.MaxBudgetUSD,
-		Network: cfg.Network, Read: cfg.Read, Memory: int64(cfg.MemoryMB) << 20, Processes: cfg.Processes,
-		Disk: int64(cfg.DiskMB) << 20, Tools: []string{"Read", "Grep", "Glob", "Bash"}, run: proc.Run,
-	}
-	if len(p.Argv) == 0 {
-		return Program{}, sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("agent %s: no command", name)),
-			"name the program under `command:`, as [my-agent, --json]")
-	}
-	return p, nil
-}
-
-// Client is an agent that is a program. An adapter embeds it and says how to start a turn.
+// Client is an agent that is a program. It is safe for concurrent use. An adapter says what the program can
+// do and how a turn starts.
 type Client struct {
 	Program
 	Can   agent.Ability
 	Start func(Turn) (Call, error)
+}
+
+var (
+	_ agent.Agent = (*Client)(nil)
+	_ agent.Abler = (*Client)(nil)
+)
+
+// New returns the client of a configuration's program, completed by the adapter: with its command or its
+// usual name, and its variables or those that programs of the kind need.
+func New(cfg config.Agent, sandbox, name string, complete func(*Client)) (*Client, error) {
+	cfg.Agent = cmp.Or(cfg.Agent, name)
+	c := &Client{Program: Program{
+		Name: name, Argv: cfg.Program(), Env: cfg.Variables(), Sandbox: sandbox, Model: cfg.Model,
+		Budget:  cfg.MaxBudgetUSD,
+		Network: cfg.Network, Read: cfg.Read, Memory: int64(cfg.MemoryMB) << 20, Processes: cfg.Processes,
+		Disk: int64(cfg.DiskMB) << 20, Tools: []string{"Read", "Grep", "Glob", "Bash"}, run: proc.Run,
+	}}
+	if len(c.Argv) == 0 {
+		return nil, sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("agent %s: no command", name)),
+			"name the program under `command:`, as [my-agent, --json]")
+	}
+	complete(c)
+	return c, nil
 }
 
 // Ability returns what the program supports.
@@ -118,9 +125,9 @@ type Turn struct {
 	// of letters, digits and `-_.` and does not begin with `-`.
 	Session string
 	Again   bool
+	*Program
 
-	program *Program
-	bases   map[string]string // see Base
+	bases map[string]string // see Base
 }
 
 // Call says how the program is started for a turn.
@@ -147,6 +154,13 @@ type Call struct {
 	Exit func(e proc.Exit, s *Seen)
 	// MaxOutput limits the output, in bytes; 0 means proc.MaxOutput.
 	MaxOutput int64
+}
+
+// Option adds an option and its value to the arguments, unless the value is "".
+func (c *Call) Option(name, value string) {
+	if value != "" {
+		c.Args = append(c.Args, name, value)
+	}
 }
 
 // Run runs a task: one turn, and a second if its value fails the task's check. The result of a
@@ -207,7 +221,7 @@ func (r *running) run(ctx context.Context, res *agent.Result) error {
 	}
 	t = r.task
 	turn := Turn{Task: t, Home: r.home, Prompt: t.Prompt, Session: t.SessionID, Again: t.Resume,
-		program: r.program, bases: map[string]string{}}
+		Program: r.program, bases: map[string]string{}}
 	for _, d := range r.doors {
 		turn.bases[d.Base] = d.at
 	}

@@ -199,7 +199,7 @@ func TestLogin(t *testing.T) {
 	if err := os.WriteFile(login, []byte("key"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p, err := New(config.Agent{Read: []string{"/etc/other", login}}, "off", "fake")
+	p, err := New(config.Agent{Read: []string{"/etc/other", login}}, "off", "fake", func(*Client) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +211,7 @@ func TestLogin(t *testing.T) {
 	task := agent.Task{Dir: t.TempDir(), Hidden: []string{".agents"}, Write: true, SessionID: "s"}
 	for range 2 {
 		// gives up
-		_, _ = p.Run(context.Background(), task, func(Turn) (Call, error) {
+		_, _ = p.Program.Run(context.Background(), task, func(Turn) (Call, error) {
 			return Call{Hidden: []string{".x"}, Reach: []string{"h:1"}}, nil
 		})
 		at := filepath.Join(task.Dir, "home", ".x/auth.json")

@@ -11,7 +11,6 @@
 package qwen
 
 import (
-	"encoding/json"
 	"regexp"
 	"strconv"
 	"strings"
@@ -20,7 +19,6 @@ import (
 	"tri/lib/agent/proc"
 	"tri/lib/agent/program"
 	"tri/lib/base/config"
-	"tri/lib/base/sysexit"
 )
 
 // tools maps a task's tools to the names that the program has for them.
@@ -30,33 +28,20 @@ var tools = map[string][]string{
 	"Write": {"edit", "write_file"},
 }
 
-// Client runs the program. It is safe for concurrent use.
-type Client struct{ program.Client }
-
-var (
-	_ agent.Agent = (*Client)(nil)
-	_ agent.Abler = (*Client)(nil)
-)
-
 // New takes program, model and environment from cfg.
-func New(cfg config.Agent, sandbox string) (*Client, error) {
-	p, err := program.New(cfg, sandbox, "qwen")
-	if err != nil {
-		return nil, err
-	}
-	p.Servers, p.Since, p.Obeys = true, program.TokensSince, []string{".qwen", ".env"}
-	p.Models = []program.Model{{Key: "OPENAI_API_KEY", Header: program.Bearer, Base: "OPENAI_BASE_URL",
-		Usual: "https://dashscope.aliyuncs.com/compatible-mode/v1"}}
-	c := &Client{program.Client{Program: p}}
-	c.Can = agent.Ability{Resumes: true, Forks: true, Writes: true, Servers: true, Narrows: true}
-	c.Start = c.call
-	return c, nil
+func New(cfg config.Agent, sandbox string) (*program.Client, error) {
+	return program.New(cfg, sandbox, "qwen", func(c *program.Client) {
+		c.Servers, c.Since, c.Obeys = true, program.TokensSince, []string{".qwen", ".env"}
+		c.Models = []program.Model{{Key: "OPENAI_API_KEY", Header: program.Bearer, Base: "OPENAI_BASE_URL",
+			Usual: "https://dashscope.aliyuncs.com/compatible-mode/v1"}}
+		c.Can, c.Start = agent.Ability{Resumes: true, Forks: true, Writes: true, Servers: true, Narrows: true}, call
+	})
 }
 
-func (c *Client) call(t program.Turn) (program.Call, error) {
+func call(t program.Turn) (program.Call, error) {
 	messages := &program.Messages{Variables: "OPENAI_API_KEY", Inclusive: true}
 	call := program.Call{
-		Reach: c.Endpoint("https://dashscope.aliyuncs.com", "OPENAI_BASE_URL"), Exit: exit,
+		Reach: t.Endpoint("https://dashscope.aliyuncs.com", "OPENAI_BASE_URL"), Exit: exit,
 		Line: func(line []byte, s *program.Seen) {
 			messages.Line(line, s)
 			if s.Ended() && s.Err == nil {
@@ -64,11 +49,7 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 			}
 		},
 	}
-	text, err := json.Marshal(settings(t))
-	if err != nil {
-		return call, sysexit.With(sysexit.Software, err)
-	}
-	file, err := t.Write("settings.json", text)
+	file, err := t.WriteJSON("settings.json", settings(t))
 	if err != nil {
 		return call, err
 	}
@@ -78,9 +59,7 @@ func (c *Client) call(t program.Turn) (program.Call, error) {
 	if t.Task.Write {
 		call.Args[len(call.Args)-1] = "auto-edit"
 	}
-	if c.Model != "" {
-		call.Args = append(call.Args, "--model", c.Model)
-	}
+	call.Option("--model", t.Model)
 	if t.Task.MaxTurns > 0 {
 		call.Args = append(call.Args, "--max-session-turns", strconv.Itoa(t.Task.MaxTurns))
 	}
@@ -94,7 +73,7 @@ func settings(t program.Turn) map[string]any {
 	for _, name := range t.Task.Hidden {
 		deny = append(deny, "Read(./"+name+")", "Read(./"+name+"/**)", "Edit(./"+name+"/**)")
 	}
-	all := program.Gemini(t, tools)
+	all := program.GeminiSettings(t, tools)
 	all["permissions"] = map[string]any{"deny": deny}
 	all["general"] = map[string]any{"enableAutoUpdate": false}
 	all["disableAllHooks"] = true

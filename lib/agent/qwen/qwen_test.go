@@ -6,9 +6,10 @@ import (
 	"time"
 
 	"tri/lib/agent/agenttest"
+	"tri/lib/agent/program"
 )
 
-var newClient = agenttest.Maker(New, func(c *Client) (linger, grace *time.Duration) {
+var newClient = agenttest.Maker(New, func(c *program.Client) (linger, grace *time.Duration) {
 	return &c.Linger, &c.Grace
 })
 
