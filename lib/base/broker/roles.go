@@ -116,7 +116,7 @@ func Init(dir string, hosts []string, workers int) ([]string, error) {
 		files[name+".seed"] = append(seed, '\n')
 		users.WriteString(user(name, public))
 	}
-	files["nats-server.conf"] = []byte(fmt.Sprintf(serverConf, users.String()))
+	files["nats-server.conf"] = fmt.Appendf(nil, serverConf, users.String())
 	for name, data := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
 			return nil, sysexit.With(sysexit.IO, err)

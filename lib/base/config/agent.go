@@ -224,31 +224,17 @@ func (a *Agent) Complete() { a.fill(a.Agent, a.MaxRounds) }
 
 // fill sets defaults.
 func (a *Agent) fill(agent string, rounds int) {
-	if a.Agent == "" {
-		a.Agent = agent
-	}
-	if a.MaxRounds == 0 {
-		a.MaxRounds = rounds
-	}
-	if a.HardCapRuntimeMin == 0 {
-		a.HardCapRuntimeMin = 5
-	}
-	if a.StallMin == 0 {
-		a.StallMin = 5
-	}
-	if a.API == "" {
-		a.API = Anthropic
-	}
-	if a.MaxOutputTokens == 0 {
-		a.MaxOutputTokens = 8192
-	}
+	setDefault(&a.Agent, agent)
+	setDefault(&a.MaxRounds, rounds)
+	setDefault(&a.HardCapRuntimeMin, 5)
+	setDefault(&a.StallMin, 5)
+	setDefault(&a.API, Anthropic)
+	setDefault(&a.MaxOutputTokens, 8192)
 	at := endpoints[a.API]
 	if a.KeyEnv == "" && a.KeyFile == "" {
 		a.KeyEnv = at.key
 	}
-	if a.BaseURL == "" {
-		a.BaseURL = at.base
-	}
+	setDefault(&a.BaseURL, at.base)
 }
 
 // files returns the fields that hold paths.
@@ -279,19 +265,13 @@ func (a *Agent) compile(f *faults, key ...any) {
 	for i, to := range a.Network {
 		f.add(hostPort(to), at("network", i)...)
 	}
-	if _, err := webURL(a.BaseURL); err != nil {
-		f.add(err, at("base_url")...)
-	}
-	if err := a.compileOn(); err != nil {
-		f.add(err, at("on")...)
-	}
+	f.add(webURL(a.BaseURL), at("base_url")...)
+	f.add(a.compileOn(), at("on")...)
 	for i, e := range a.Fallback {
 		if e.KeyEnv != "" {
 			f.add(variable(e.KeyEnv), at("fallback", i, "key_env")...)
 		}
-		if _, err := webURL(a.At(e).BaseURL); err != nil {
-			f.add(err, at("fallback", i, "base_url")...)
-		}
+		f.add(webURL(a.At(e).BaseURL), at("fallback", i, "base_url")...)
 	}
 	if a.Agent == "api" && a.Model == "" && a.On == "" {
 		f.add(errors.New("api needs a model: no model exists on every endpoint"), at("agent")...)
@@ -319,19 +299,18 @@ func hostPort(at string) error {
 	return nil
 }
 
-// webURL parses a URL. One with a name and password is refused: they belong in a variable or a
-// file.
-func webURL(address string) (*url.URL, error) {
+// webURL checks a URL. One with a name and password is refused: they belong in a variable or a file.
+func webURL(address string) error {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "":
-		return nil, errors.New("want https://host[/path]")
+		return errors.New("want https://host[/path]")
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return nil, errors.New("want an address without a password, query or fragment: secrets do not belong in the configuration")
+		return errors.New("want an address without a password, query or fragment: secrets do not belong in the configuration")
 	case u.Scheme == "http" && !IsLoopback(u.Hostname()):
-		return nil, fmt.Errorf("%q: use https: plain http can be read on the way, and is for this machine only", u.Host)
+		return fmt.Errorf("%q: use https: plain http can be read on the way, and is for this machine only", u.Host)
 	}
-	return u, nil
+	return nil
 }
 
 // IsLoopback reports whether host is this machine.

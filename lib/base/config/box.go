@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 	"time"
@@ -63,18 +64,18 @@ func (b *Box) fill() {
 		if minutes > 15 {
 			cost = 20
 		}
-		setDefault(&l.Minutes, minutes)
-		setDefault(&l.Turns, 200)
-		setDefault(&l.Tokens, int64(20_000_000))
-		setDefault(&l.CostUSD, cost)
+		setPointer(&l.Minutes, minutes)
+		setPointer(&l.Turns, 200)
+		setPointer(&l.Tokens, int64(20_000_000))
+		setPointer(&l.CostUSD, cost)
 	}
 }
 
-func setDefault[T any](p **T, v T) {
-	if *p == nil {
-		*p = &v
-	}
-}
+// setDefault sets a field that has its zero value.
+func setDefault[T comparable](p *T, v T) { *p = cmp.Or(*p, v) }
+
+// setPointer sets a field whose zero value means something.
+func setPointer[T any](p **T, v T) { *p = cmp.Or(*p, &v) }
 
 // compile reports, with line numbers, errors that the schema cannot express.
 func (b *Box) compile(f *faults) {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -202,11 +203,7 @@ func wrongType(got string, want types) string {
 	if strings.HasPrefix(got, "alias ") {
 		return got + ": write out what it stands for" // this also prevents alias bombs
 	}
-	is := names[got]
-	if is == "" {
-		is = got
-	}
-	text := fmt.Sprintf("is %s, should be %s", is, names[want[0]])
+	text := fmt.Sprintf("is %s, should be %s", cmp.Or(names[got], got), names[want[0]])
 	if want[0] == "string" && (got == "number" || got == "integer" || got == "boolean") {
 		text += ": put it in quotes"
 	}
@@ -248,8 +245,5 @@ func find(doc *yaml.Node, path []string) (key, value *yaml.Node) {
 
 func lineOf(doc *yaml.Node, path []string) int {
 	key, value := find(doc, path)
-	if key != nil {
-		return key.Line
-	}
-	return value.Line
+	return cmp.Or(key, value).Line
 }

@@ -19,13 +19,7 @@ type Escalation struct {
 
 // fill sets defaults.
 func (e *Escalation) fill() {
-	if e.ExpectedRuntimeMinThreshold == 0 {
-		e.ExpectedRuntimeMinThreshold = 10
-	}
-	if e.MaxMin == 0 {
-		e.MaxMin = 30
-	}
-	if e.Terminal == "" {
-		e.Terminal = Tmux
-	}
+	setDefault(&e.ExpectedRuntimeMinThreshold, 10)
+	setDefault(&e.MaxMin, 30)
+	setDefault(&e.Terminal, Tmux)
 }

@@ -24,12 +24,8 @@ type Forge struct {
 }
 
 func (g *Forge) fill() {
-	if g.Remote == "" {
-		g.Remote = "origin"
-	}
-	if g.Push == "" {
-		g.Push = "https"
-	}
+	setDefault(&g.Remote, "origin")
+	setDefault(&g.Push, "https")
 }
 
 // DefaultTokenEnv returns the variable that holds the token of a kind of forge.
@@ -48,8 +44,7 @@ func ProjectName(name string) bool { return projectName.MatchString(name) }
 // compile reports, with line numbers, errors that the schema cannot express.
 func (g *Forge) compile(f *faults) {
 	if g.URL != "" {
-		_, err := webURL(g.URL)
-		f.add(err, "forge", "url")
+		f.add(webURL(g.URL), "forge", "url")
 		if g.Kind == "" {
 			f.add(errors.New("needs kind too: github, gitlab or gitea"), "forge", "url")
 		}
@@ -76,9 +71,8 @@ func (g *Forge) compile(f *faults) {
 
 // credential returns the variables and the file that may hold the token.
 func (g *Forge) credential() [][2]string {
-	env := g.TokenEnv
-	if env != "" {
-		return [][2]string{{env, g.TokenFile}}
+	if g.TokenEnv != "" {
+		return [][2]string{{g.TokenEnv, g.TokenFile}}
 	}
 	return [][2]string{{"GITHUB_TOKEN", ""}, {"GITLAB_TOKEN", ""}, {"GITEA_TOKEN", g.TokenFile}}
 }

@@ -80,29 +80,18 @@ type Condition struct {
 	When string `yaml:"when"` // as QuestionType.When
 }
 
-// grace is the default of Gate.GraceS, in seconds.
-const grace = 10
-
 func (g *Gate) fill() {
-	if g.Quorum == 0 {
-		g.Quorum = 1
-	}
-	if g.GraceS == nil {
-		g.GraceS = new(float64(grace))
-	}
-	if g.Web.Listen == "" {
-		g.Web.Listen = "127.0.0.1:7373"
-	}
+	setDefault(&g.Quorum, 1)
+	setPointer(&g.GraceS, 10)
+	setDefault(&g.Web.Listen, "127.0.0.1:7373")
 	r := &g.Reactions
-	for _, d := range []struct {
-		p **string
-		v string
-	}{{&r.Seen, "👀"}, {&r.Working, "👀"}, {&r.Waiting, "🔔"}, {&r.Answered, "✅"}, {&r.Noted, "📝"},
-		{&r.Skipped, "⏩"}, {&r.Failed, "❌"}} {
-		if *d.p == nil {
-			*d.p = &d.v
-		}
-	}
+	setPointer(&r.Seen, "👀")
+	setPointer(&r.Working, "👀")
+	setPointer(&r.Waiting, "🔔")
+	setPointer(&r.Answered, "✅")
+	setPointer(&r.Noted, "📝")
+	setPointer(&r.Skipped, "⏩")
+	setPointer(&r.Failed, "❌")
 }
 
 // Emoji returns the reactions by state, in the order of the fields.
@@ -133,7 +122,6 @@ func (a *AutoReply) compile(f *faults) {
 			f.add(err, "auto_reply", name, i, "when")
 		}
 	}
-	if _, err := time.LoadLocation(a.Zone); err != nil {
-		f.add(err, "auto_reply", "zone")
-	}
+	_, err := time.LoadLocation(a.Zone)
+	f.add(err, "auto_reply", "zone")
 }

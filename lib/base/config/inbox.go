@@ -26,12 +26,11 @@ type InboxIntent struct {
 // minutes are the defaults of InboxIntent.Minutes; those of others are 1.
 var minutes = map[string]float64{"question": 5, "research": 15, "organize": 15, "code_change": 60, "other": 5}
 
-func (i *Inbox) fill() { setDefault(&i.Margin, 4) }
+func (i *Inbox) fill() { setPointer(&i.Margin, 4) }
 
 func (i *Inbox) compile(f *faults) {
-	if _, err := time.LoadLocation(i.Zone); err != nil {
-		f.add(err, "inbox", "zone")
-	}
+	_, err := time.LoadLocation(i.Zone)
+	f.add(err, "inbox", "zone")
 }
 
 // Minutes returns how long a run of an intent may take.

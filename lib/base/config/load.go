@@ -29,17 +29,7 @@ func Default() *Config {
 
 // fill sets defaults.
 func (c *Config) fill() {
-	str := func(p *string, v string) {
-		if *p == "" {
-			*p = v
-		}
-	}
-	num := func(p *float64, v float64) {
-		if *p == 0 {
-			*p = v
-		}
-	}
-	str(&c.Sandbox, "required")
+	setDefault(&c.Sandbox, "required")
 	c.Chat.fill()
 	c.Gate.fill()
 	c.Voice.fill()
@@ -51,25 +41,19 @@ func (c *Config) fill() {
 	c.Investigator.fill("search", 2)
 	c.Validator.fill("none", 1)
 	if c.Validator.Agent == c.Investigator.Agent {
-		str(&c.Validator.Model, c.Investigator.Model)
+		setDefault(&c.Validator.Model, c.Investigator.Model)
 	}
-	str(&c.Classifier.OtherBots, "ignore")
-	str(&c.Team.Language, "en")
+	setDefault(&c.Classifier.OtherBots, "ignore")
+	setDefault(&c.Team.Language, "en")
 	c.Escalation.fill()
-	num(&c.Dispatch.OfferExpiresH, 72)
-	num(&c.Dispatch.MaxQuestionAgeH, 24)
-	setDefault(&c.Turn.HoldS, 2.5)
-	setDefault(&c.Turn.MaxHoldS, 15)
+	setDefault(&c.Dispatch.OfferExpiresH, 72)
+	setDefault(&c.Dispatch.MaxQuestionAgeH, 24)
+	setPointer(&c.Turn.HoldS, 2.5)
+	setPointer(&c.Turn.MaxHoldS, 15)
 	c.Inbox.fill()
-	if c.Dispatch.Concurrency == 0 {
-		c.Dispatch.Concurrency = 3
-	}
-	if c.Budget.InvestigationsPerDay == nil {
-		c.Budget.InvestigationsPerDay = new(50)
-	}
-	if c.Budget.InvestigationsPerPersonPerDay == nil {
-		c.Budget.InvestigationsPerPersonPerDay = new(10)
-	}
+	setDefault(&c.Dispatch.Concurrency, 3)
+	setPointer(&c.Budget.InvestigationsPerDay, 50)
+	setPointer(&c.Budget.InvestigationsPerPersonPerDay, 10)
 }
 
 // Load reads a configuration; "" means config.yaml of $TRI_HOME (by default ~/.tri), or the
@@ -158,7 +142,7 @@ func yamlError(path string, err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	text = strings.TrimPrefix(text, "unmarshal errors:\n")
 	var said []string
-	for _, complaint := range strings.Split(text, "\n") {
+	for complaint := range strings.SplitSeq(text, "\n") {
 		complaint = strings.TrimSpace(complaint)
 		if rest, ok := strings.CutPrefix(complaint, "line "); ok {
 			said = append(said, path+":"+rest)
@@ -220,13 +204,9 @@ func (c *Config) CodebaseFor(platform, chatID string) string {
 		return b.Path
 	}
 	for _, chat := range c.WatchedChats {
-		if chat.ChatID != chatID || chat.Platform != "" && chat.Platform != platform || chat.Codebase == "" {
-			continue
-		}
-		for _, b := range c.Codebases {
-			if b.Name == chat.Codebase {
-				return b.Path
-			}
+		b := c.codebase(chat.Codebase)
+		if b != nil && chat.ChatID == chatID && (chat.Platform == "" || chat.Platform == platform) {
+			return b.Path
 		}
 	}
 	return c.Codebases[0].Path

@@ -21,15 +21,9 @@ type Nats struct {
 }
 
 func (n *Nats) fill() {
-	if n.Replicas == 0 {
-		n.Replicas = 1
-	}
-	if n.LeaseS == 0 {
-		n.LeaseS = 30
-	}
-	if n.WaitMin == 0 {
-		n.WaitMin = 60
-	}
+	setDefault(&n.Replicas, 1)
+	setDefault(&n.LeaseS, 30)
+	setDefault(&n.WaitMin, 60)
 }
 
 func (n *Nats) files() []*string { return []*string{&n.SeedFile, &n.CAFile} }
@@ -39,7 +33,7 @@ func (n *Nats) compile(f *faults) {
 	if n.URL == "" {
 		return
 	}
-	for _, address := range strings.Split(n.URL, ",") {
+	for address := range strings.SplitSeq(n.URL, ",") {
 		u, err := url.Parse(address)
 		switch {
 		case err != nil || u.Host == "" || u.Scheme != "nats" && u.Scheme != "tls" || u.User != nil:

@@ -14,17 +14,11 @@ type Panel struct {
 }
 
 func (p *Panel) fill() {
-	for _, set := range []struct {
-		at    *int
-		value int
-	}{{&p.Rounds, 2}, {&p.Contributions, 6}, {&p.PerRound, 3}, {&p.Most, 3}} {
-		if *set.at == 0 {
-			*set.at = set.value
-		}
-	}
-	if p.EveryMin == 0 {
-		p.EveryMin = 15
-	}
+	setDefault(&p.Rounds, 2)
+	setDefault(&p.Contributions, 6)
+	setDefault(&p.PerRound, 3)
+	setDefault(&p.Most, 3)
+	setDefault(&p.EveryMin, 15)
 }
 
 // Lenses are the names of the lenses that look at drafts, by question type. Default are those of a type

@@ -189,32 +189,27 @@ func (c *Config) Chats(platform string) []string {
 
 // fill sets defaults.
 func (p *Platforms) fill() {
-	for _, d := range []struct {
-		field *string
-		value string
-	}{
-		{&p.Local.BotName, "tri"},
-		{&p.Mattermost.TokenEnv, "MATTERMOST_TOKEN"},
-		{&p.Mattermost.WebhookTokenEnv, "MATTERMOST_WEBHOOK_TOKEN"},
-		{&p.Slack.TokenEnv, "SLACK_BOT_TOKEN"}, {&p.Slack.AppTokenEnv, "SLACK_APP_TOKEN"},
-		{&p.Slack.SigningEnv, "SLACK_SIGNING_SECRET"},
-		{&p.Slack.APIURL, "https://slack.com/api/"},
-		{&p.Discord.TokenEnv, "DISCORD_TOKEN"}, {&p.Discord.APIURL, "https://discord.com/api/v10"},
-		{&p.Lark.SecretEnv, "LARK_APP_SECRET"}, {&p.Lark.EncryptKeyEnv, "LARK_ENCRYPT_KEY"},
-		{&p.Lark.VerificationEnv, "LARK_VERIFICATION_TOKEN"},
-		{&p.Lark.APIURL, "https://open.larksuite.com"},
-		{&p.Teams.SecretEnv, "TEAMS_APP_SECRET"}, {&p.Teams.GraphURL, "https://graph.microsoft.com/v1.0"},
-		{&p.Teams.LoginURL, "https://login.microsoftonline.com"},
-		{&p.Teams.ServiceURL, "https://smba.trafficmanager.net/teams/"},
-		{&p.Teams.OpenIDURL, "https://login.botframework.com/v1/.well-known/openidconfiguration"},
-		{&p.Telegram.TokenEnv, "TELEGRAM_TOKEN"}, {&p.Telegram.APIURL, "https://api.telegram.org"},
-		{&p.Matrix.TokenEnv, "MATRIX_TOKEN"},
-		{&p.IRC.Nick, "tri"}, {&p.IRC.PasswordEnv, "IRC_PASSWORD"},
-		{&p.Tail.BotName, "tri"},
+	for field, value := range map[*string]string{
+		&p.Local.BotName:              "tri",
+		&p.Mattermost.TokenEnv:        "MATTERMOST_TOKEN",
+		&p.Mattermost.WebhookTokenEnv: "MATTERMOST_WEBHOOK_TOKEN",
+		&p.Slack.TokenEnv:             "SLACK_BOT_TOKEN", &p.Slack.AppTokenEnv: "SLACK_APP_TOKEN",
+		&p.Slack.SigningEnv: "SLACK_SIGNING_SECRET",
+		&p.Slack.APIURL:     "https://slack.com/api/",
+		&p.Discord.TokenEnv: "DISCORD_TOKEN", &p.Discord.APIURL: "https://discord.com/api/v10",
+		&p.Lark.SecretEnv: "LARK_APP_SECRET", &p.Lark.EncryptKeyEnv: "LARK_ENCRYPT_KEY",
+		&p.Lark.VerificationEnv: "LARK_VERIFICATION_TOKEN",
+		&p.Lark.APIURL:          "https://open.larksuite.com",
+		&p.Teams.SecretEnv:      "TEAMS_APP_SECRET", &p.Teams.GraphURL: "https://graph.microsoft.com/v1.0",
+		&p.Teams.LoginURL:    "https://login.microsoftonline.com",
+		&p.Teams.ServiceURL:  "https://smba.trafficmanager.net/teams/",
+		&p.Teams.OpenIDURL:   "https://login.botframework.com/v1/.well-known/openidconfiguration",
+		&p.Telegram.TokenEnv: "TELEGRAM_TOKEN", &p.Telegram.APIURL: "https://api.telegram.org",
+		&p.Matrix.TokenEnv: "MATRIX_TOKEN",
+		&p.IRC.Nick:        "tri", &p.IRC.PasswordEnv: "IRC_PASSWORD",
+		&p.Tail.BotName: "tri",
 	} {
-		if *d.field == "" {
-			*d.field = d.value
-		}
+		setDefault(field, value)
 	}
 }
 

@@ -49,8 +49,7 @@ func (c *Config) compileServers(f *faults) {
 			f.add(errors.New("needs a command or a url, and not both"), at()...)
 		}
 		if s.URL != "" {
-			_, err := webURL(s.URL)
-			f.add(err, at("url")...)
+			f.add(webURL(s.URL), at("url")...)
 		}
 		if s.TokenEnv != "" {
 			f.add(variable(s.TokenEnv), at("token_env")...)

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -42,18 +43,12 @@ var sweepName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,30}$`)
 func (c *Config) fillSweep() {
 	for i := range c.Sweep {
 		s := &c.Sweep[i]
-		if s.Kind == "" {
-			s.Kind = "concern"
-		}
+		setDefault(&s.Kind, "concern")
 		if s.Codebase == "" && len(c.Codebases) > 0 {
 			s.Codebase = c.Codebases[0].Name
 		}
-		if s.EveryH == 0 {
-			s.EveryH = 24
-		}
-		if s.Most == 0 {
-			s.Most = 3
-		}
+		setDefault(&s.EveryH, 24)
+		setDefault(&s.Most, 3)
 	}
 }
 
@@ -83,17 +78,12 @@ func (c *Config) compileSweep(f *faults) {
 
 // BotName returns the first id of the bot, "" if none is configured.
 func (c *Config) BotName() string {
-	for _, id := range append([]string{c.Classifier.BotID}, c.Classifier.BotIDs...) {
-		if id != "" {
-			return id
-		}
-	}
-	return ""
+	return cmp.Or(append([]string{c.Classifier.BotID}, c.Classifier.BotIDs...)...)
 }
 
 func (c *Config) codebase(name string) *Codebase {
 	for i := range c.Codebases {
-		if c.Codebases[i].Name == name {
+		if c.Codebases[i].Name == name && name != "" {
 			return &c.Codebases[i]
 		}
 	}

@@ -12,7 +12,7 @@ type Voice struct {
 }
 
 func (v *Voice) fill() {
-	setDefault(&v.ReintroduceMin, 30)
-	setDefault(&v.MaxDrift, 0.6)
+	setPointer(&v.ReintroduceMin, 30)
+	setPointer(&v.MaxDrift, 0.6)
 	v.Model.fill("none", 1)
 }
