@@ -6,6 +6,7 @@ package chat
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -57,23 +58,14 @@ type Handler interface {
 // Discard is a Handler that drops everything.
 type Discard struct{}
 
-// OnEvents implements Handler.
+var _ Handler = Discard{}
+
 func (Discard) OnEvents(...event.Event) error { return nil }
-
-// OnAction implements Handler.
-func (Discard) OnAction(event.Action) error { return nil }
-
-// OnTyping implements Handler.
-func (Discard) OnTyping(presence.Typing) {}
-
-// OnConnect implements Handler.
-func (Discard) OnConnect(bool) {}
-
-// Save implements Handler.
-func (Discard) Save([]byte) error { return nil }
-
-// Logf implements Handler.
-func (Discard) Logf(string, ...any) {}
+func (Discard) OnAction(event.Action) error   { return nil }
+func (Discard) OnTyping(presence.Typing)      {}
+func (Discard) OnConnect(bool)                {}
+func (Discard) Save([]byte) error             { return nil }
+func (Discard) Logf(string, ...any)           {}
 
 // Post is one message that the bot sends in a thread.
 type Post struct {
@@ -198,6 +190,20 @@ type Finding struct {
 	Warn bool   // not OK, but the platform works without it
 	Text string // "the bot is a member of #dev"
 	Fix  string // how to fix it; "" if OK
+}
+
+// maxSkew is the clock difference above which a finding is reported. Tokens, and the calls of webhooks, may
+// be off by five minutes.
+const maxSkew = 30 * time.Second
+
+// Clock returns the finding, if any, about a platform's clock that differs by skew from this machine's.
+func Clock(whose string, skew time.Duration) []Finding {
+	if skew.Abs() <= maxSkew {
+		return nil
+	}
+	return []Finding{{Name: "clock", Warn: true,
+		Text: fmt.Sprintf("%s clock differs by %v from this machine's", whose, skew.Round(time.Second)),
+		Fix:  "set this machine's clock: timedatectl set-ntp true"}}
 }
 
 // Guide describes how to set up a platform.

@@ -317,12 +317,11 @@ func (c *Client) seeClock(date string) {
 	c.mu.Unlock()
 }
 
-// Skew returns the server's clock minus ours, within about a second; false if no answer has given
-// it yet.
-func (c *Client) Skew() (time.Duration, bool) {
+// Skew returns the server's clock minus ours, within about a second; 0 if no answer has given it yet.
+func (c *Client) Skew() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.date.Sub(c.dated), !c.date.IsZero()
+	return c.date.Sub(c.dated)
 }
 
 // ServerTime is what the server's clock showed at a time here, within about a second. A time before

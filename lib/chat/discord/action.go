@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	"tri/lib/base/httpapi"
 	"tri/lib/chat"
@@ -24,9 +23,6 @@ const (
 	interactionClick = 3
 	answerPong       = 1
 	answerSeen       = 6 // deferred update: nothing is posted, and the client shows no failure
-
-	timestampHeader = "X-Signature-Timestamp"
-	signatureHeader = "X-Signature-Ed25519"
 )
 
 // interaction is a click, or a ping by which Discord checks the endpoint.
@@ -115,12 +111,9 @@ func printable(token string) bool {
 
 // calls handles Discord's calls of the interactions endpoint. Discord also sends calls with wrong
 // signatures to check that they are refused.
-func (c *Client) calls(to chat.Handler) webhook.Handler {
-	seen := new(webhook.Once)
+func (c *Client) calls(stamps *webhook.Stamps, to chat.Handler) webhook.Handler {
 	return func(ctx context.Context, call *webhook.Call) webhook.Answer {
-		now := c.api.Now()
-		signature, ok := c.signed(call, now)
-		if call.Method != http.MethodPost || !ok || seen.Again(signature, now) {
+		if call.Method != http.MethodPost || !stamps.Verify(call) {
 			return webhook.Refused()
 		}
 		call.Proved()
@@ -135,7 +128,7 @@ func (c *Client) calls(to chat.Handler) webhook.Handler {
 			to.Logf("discord: click %q: %v", i.ID, err)
 			return webhook.Answer{Status: http.StatusServiceUnavailable}
 		}
-		seen.Keep(signature, now)
+		stamps.Keep(call)
 		return webhook.Answer{Type: "application/json", Body: fmt.Appendf(nil, `{"type":%d}`, answer)}
 	}
 }
@@ -149,22 +142,18 @@ func (c *Client) click(ctx context.Context, i *interaction, to chat.Handler) err
 	return to.OnAction(a)
 }
 
-// plausible reports whether a call can be from Discord: the signature has the right form and the
-// time is current.
-func (c *Client) plausible(call *webhook.Call) bool {
-	_, _, ok := call.Stamped(timestampHeader, signatureHeader, 2*ed25519.SignatureSize, c.api.Now())
-	return ok
-}
-
-// signed verifies the signature over the time and body as received, and that the time is current.
-func (c *Client) signed(call *webhook.Call, now time.Time) (signature string, ok bool) {
-	at, signature, ok := call.Stamped(timestampHeader, signatureHeader, 2*ed25519.SignatureSize, now)
-	sum, err := hex.DecodeString(signature)
-	// accept one spelling only: otherwise a replay could look new
-	if !ok || err != nil || strings.ToLower(signature) != signature {
-		return "", false
+// stamps verifies signatures over the time and body as received.
+func (c *Client) stamps() *webhook.Stamps {
+	return &webhook.Stamps{
+		Time: "X-Signature-Timestamp", Signature: "X-Signature-Ed25519", Size: 2 * ed25519.SignatureSize,
+		Now: c.api.Now,
+		Valid: func(call *webhook.Call, at, signature string) bool {
+			sum, err := hex.DecodeString(signature)
+			// accept one spelling only: otherwise a replay could look new
+			return err == nil && strings.ToLower(signature) == signature &&
+				ed25519.Verify(c.key, append([]byte(at), call.Body...), sum)
+		},
 	}
-	return signature, ed25519.Verify(c.key, append([]byte(at), call.Body...), sum)
 }
 
 // reacted adds a reaction to a message of the bot, or of a person to a message of their own. Discord gives

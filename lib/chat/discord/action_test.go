@@ -105,7 +105,7 @@ func (w *world) endpoint(s *signer, act func(event.Action) error) webhook.Handle
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return c.calls(chattest.Handler{Log: w.t.Logf, Action: act})
+	return c.calls(c.stamps(), chattest.Handler{Log: w.t.Logf, Action: act})
 }
 
 const clickBody = `{"id":"1573680832298614790","application_id":"1","type":3,"token":"t","channel_id":"` +

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
@@ -63,10 +62,6 @@ public_key (General Information), and then Interactions Endpoint URL there.
 // Flags of an application: the access to message contents.
 const flagContent, flagContentLimited = 1 << 18, 1 << 19
 
-// maxSkew is the clock difference to Discord above which a finding is reported.
-const maxSkew = 30 * time.Second
-
-// Check implements chat.Checker.
 func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.Finding) {
 	say := func(f chat.Finding) { findings = append(findings, f) }
 	me, err := c.me(ctx)
@@ -93,12 +88,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 			say(c.checkChat(ctx, &p, me))
 		}
 	}
-	if skew, ok := c.api.Skew(); ok && skew.Abs() > maxSkew {
-		say(chat.Finding{Name: "clock", Warn: true,
-			Text: fmt.Sprintf("Discord's clock differs by %v from this machine's", skew.Round(time.Second)),
-			Fix:  "set this machine's clock: timedatectl set-ntp true"})
-	}
-	return self, findings
+	return self, append(findings, chat.Clock("Discord's", c.api.Skew())...)
 }
 
 func (c *Client) checkIntents(ctx context.Context) chat.Finding {

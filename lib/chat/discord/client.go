@@ -17,6 +17,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"encoding/hex"
@@ -34,6 +35,7 @@ import (
 	"tri/lib/base/httpapi"
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
+	"tri/lib/chat/cache"
 )
 
 // platform is the name of this platform in events.
@@ -74,10 +76,12 @@ type Client struct {
 	key      ed25519.PublicKey
 	http     *http.Client
 	chance   func() float64
-	places   places
+
+	self   cache.Map[user]
+	places cache.Map[place]
+	roles  cache.Map[map[string]role] // by guild and id
 
 	mu    sync.Mutex
-	self  *user
 	pause time.Duration // wait before the next read
 }
 
@@ -87,8 +91,7 @@ func New(o Options) (*Client, error) {
 	if err := httpapi.Word("discord token", token); err != nil {
 		return nil, err
 	}
-	c := &Client{token: token, external: o.AllowExternal, listen: o.Listen, http: o.HTTP, chance: o.Chance,
-		places: newPlaces()}
+	c := &Client{token: token, external: o.AllowExternal, listen: o.Listen, http: o.HTTP, chance: o.Chance}
 	for _, id := range o.Chats {
 		if !validID(id) {
 			return nil, sysexit.Hint(sysexit.With(sysexit.Config,
@@ -109,14 +112,9 @@ func New(o Options) (*Client, error) {
 		}
 		c.key = key
 	}
-	if c.http == nil {
-		c.http = http.DefaultClient
-	}
+	c.http, o.URL = cmp.Or(c.http, http.DefaultClient), cmp.Or(o.URL, "https://discord.com/api/v10")
 	if c.chance == nil {
 		c.chance = rand.Float64
-	}
-	if o.URL == "" {
-		o.URL = "https://discord.com/api/v10"
 	}
 	var err error
 	c.bare = strings.HasPrefix(o.URL, "http://")
@@ -232,28 +230,14 @@ func refusedToken(err error) error {
 
 // me returns the bot's own account.
 func (c *Client) me(ctx context.Context) (user, error) {
-	c.mu.Lock()
-	self := c.self
-	c.mu.Unlock()
-	if self != nil {
-		return *self, nil
-	}
-	var u user
-	if err := c.get(ctx, "users/@me", nil, &u); err != nil {
-		return user{}, err
-	}
-	if !validID(u.ID) {
-		return user{}, sysexit.With(sysexit.Config,
-			errors.New("identify the bot: the answer is not Discord's; is api_url right?"))
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.self = &u
-	return u, nil
-}
-
-func (c *Client) forgetMe() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.self = nil
+	return c.self.Ask("", func() (u user, err error) {
+		if err := c.get(ctx, "users/@me", nil, &u); err != nil {
+			return user{}, err
+		}
+		if !validID(u.ID) {
+			return user{}, sysexit.With(sysexit.Config,
+				errors.New("identify the bot: the answer is not Discord's; is api_url right?"))
+		}
+		return u, nil
+	})
 }

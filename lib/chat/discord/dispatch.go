@@ -36,17 +36,17 @@ func (l *listening) dispatched(ctx context.Context, f frame, b *session.Batch) e
 			Guild string `json:"guild_id"`
 		}
 		if json.Unmarshal(f.Data, &of) == nil {
-			l.places.forgetRoles(of.Guild)
+			l.roles.Forget(of.Guild)
 		}
 	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE", "THREAD_UPDATE":
 		var p place
 		if json.Unmarshal(f.Data, &p) == nil && (p.Guild != "" || p.Kind == kindDirect) {
-			l.places.keep(p)
+			l.keep(p)
 		}
 	case "CHANNEL_DELETE", "THREAD_DELETE":
 		var p place
 		if json.Unmarshal(f.Data, &p) == nil {
-			l.places.forget(p.ID)
+			l.places.Forget(p.ID)
 		}
 	}
 	return nil
@@ -100,11 +100,11 @@ func (l *listening) guild(f frame) {
 	for _, list := range [][]place{g.Channels, g.Threads} {
 		for _, p := range list {
 			p.Guild = g.ID
-			l.places.keep(p)
+			l.keep(p)
 		}
 	}
 	if g.Roles != nil {
-		l.places.keepRoles(g.ID, g.Roles)
+		l.keepRoles(g.ID, g.Roles)
 	}
 }
 

@@ -169,13 +169,13 @@ func offline(t testing.TB) *Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.self = &user{ID: "42", Username: "tri", Bot: true}
+	c.self.Put("", user{ID: "42", Username: "tri", Bot: true})
 	for _, p := range []place{{ID: "100", Kind: kindText, Guild: "9", Name: "dev"},
 		{ID: "200", Kind: kindPublicThread, Guild: "9", Parent: "100", Name: "a thread"},
 		{ID: "300", Kind: kindText, Guild: "9", Name: "help"}} {
-		c.places.keep(p)
+		c.keep(p)
 	}
-	c.places.keepRoles("9", []role{{ID: "9", Name: "@everyone"}, {ID: "70", Name: "oncall"},
+	c.keepRoles("9", []role{{ID: "9", Name: "@everyone"}, {ID: "70", Name: "oncall"},
 		{ID: "71", Name: "tri", Tags: struct {
 			Bot string `json:"bot_id"`
 		}{"42"}}})
@@ -309,7 +309,7 @@ func FuzzEndpoint(f *testing.F) {
 			call.Header.Set("X-Signature-Ed25519", signature)
 			call.Header.Set("X-Signature-Timestamp", stamp)
 		}
-		a := c.calls(chattest.Handler{Log: func(string, ...any) {}, Action: func(a event.Action) error {
+		a := c.calls(c.stamps(), chattest.Handler{Log: func(string, ...any) {}, Action: func(a event.Action) error {
 			if !sign || a.ID == "" || !validID(a.MessageID) {
 				t.Errorf("action %+v", a)
 			}

@@ -2,11 +2,11 @@ package discord
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"tri/lib/base/httpapi"
@@ -89,65 +89,24 @@ type role struct {
 	} `json:"tags"`
 }
 
-// maxKnown is the maximum number of cached places. When it is exceeded, all are dropped and
-// requested again.
-const maxKnown = 20000
-
-// places caches channels and roles.
-type places struct {
-	mu    sync.Mutex
-	known map[string]place
-	roles map[string]map[string]role // by guild and id
-}
-
-func newPlaces() places {
-	return places{known: map[string]place{}, roles: map[string]map[string]role{}}
-}
-
-func (s *places) get(id string) (place, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	p, ok := s.known[id]
-	return p, ok
-}
-
-func (s *places) keep(p place) {
-	if !validID(p.ID) {
-		return
+func (c *Client) keep(p place) {
+	if validID(p.ID) {
+		c.places.Put(p.ID, p)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.known) >= maxKnown {
-		clear(s.known)
-	}
-	s.known[p.ID] = p
 }
 
-func (s *places) forget(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.known, id)
-}
-
-func (s *places) keepRoles(guild string, roles []role) {
+func (c *Client) keepRoles(guild string, roles []role) map[string]role {
 	all := make(map[string]role, len(roles))
 	for _, r := range roles {
 		all[r.ID] = r
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.roles[guild] = all
-}
-
-func (s *places) forgetRoles(guild string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.roles, guild)
+	c.roles.Put(guild, all)
+	return all
 }
 
 // place looks up a channel. If the bot may not see it, only the id is set.
 func (c *Client) place(ctx context.Context, id string) (place, error) {
-	p, ok := c.places.get(id)
+	p, ok := c.places.Get(id)
 	if ok || !validID(id) {
 		return p, nil
 	}
@@ -157,15 +116,13 @@ func (c *Client) place(ctx context.Context, id string) (place, error) {
 	case err != nil:
 		return place{}, err
 	}
-	c.places.keep(p)
+	c.keep(p)
 	return p, nil
 }
 
 // role looks up a role; its name is "" if it is unknown.
 func (c *Client) role(ctx context.Context, guild, id string) (role, error) {
-	c.places.mu.Lock()
-	all, ok := c.places.roles[guild]
-	c.places.mu.Unlock()
+	all, ok := c.roles.Get(guild)
 	if ok || !validID(guild) {
 		return all[id], nil
 	}
@@ -173,10 +130,7 @@ func (c *Client) role(ctx context.Context, guild, id string) (role, error) {
 	if err := c.get(ctx, "guilds/"+guild+"/roles", nil, &roles); err != nil && !httpapi.IsUnreadable(err) {
 		return role{}, err
 	}
-	c.places.keepRoles(guild, roles)
-	c.places.mu.Lock()
-	defer c.places.mu.Unlock()
-	return c.places.roles[guild][id], nil
+	return c.keepRoles(guild, roles)[id], nil
 }
 
 // accepts reports whether messages in a place are to be read: in a watched chat or a thread of one;
@@ -227,12 +181,7 @@ func (c *Client) watched(ctx context.Context, since func(chatID string) time.Tim
 			}
 		}
 	}
-	list := make([]place, 0, len(all))
-	for _, p := range all {
-		list = append(list, p)
-	}
-	slices.SortFunc(list, func(a, b place) int { return compareID(a.ID, b.ID) })
-	return list, nil
+	return slices.SortedFunc(maps.Values(all), func(a, b place) int { return compareID(a.ID, b.ID) }), nil
 }
 
 // watchedChats returns the chats to watch and the guilds that they belong to.
@@ -244,7 +193,7 @@ func (c *Client) watchedChats(ctx context.Context) (guilds []string, chats []pla
 		}
 	}
 	for id := range c.chats {
-		c.places.forget(id) // its newest message has changed
+		c.places.Forget(id) // its newest message has changed
 		p, err := c.place(ctx, id)
 		if err != nil {
 			return nil, nil, err
@@ -265,7 +214,7 @@ func (c *Client) watchedChats(ctx context.Context) (guilds []string, chats []pla
 		}
 		for _, p := range channels {
 			if p.Guild = guild; p.hasMessages() || p.hasThreads() {
-				c.places.keep(p)
+				c.keep(p)
 				add(p)
 			}
 		}
@@ -307,7 +256,7 @@ func (c *Client) active(ctx context.Context, guild string) ([]place, error) {
 	}
 	for i := range l.Threads {
 		l.Threads[i].Guild = guild
-		c.places.keep(l.Threads[i])
+		c.keep(l.Threads[i])
 	}
 	return l.Threads, nil
 }
@@ -327,7 +276,7 @@ func (c *Client) archived(ctx context.Context, chatID string, since time.Time) (
 				return all, nil // newest first
 			}
 			q.Set("before", t.Thread.ArchivedAt)
-			c.places.keep(t)
+			c.keep(t)
 			all = append(all, t)
 		}
 		if !l.More || len(l.Threads) == 0 {

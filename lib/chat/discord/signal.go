@@ -11,7 +11,6 @@ import (
 	"tri/lib/chat"
 )
 
-// React implements chat.Signaler.
 func (c *Sink) React(ctx context.Context, chatID, messageID, emoji string, on bool) error {
 	where, m, err := c.where(ctx, chatID, messageID)
 	if err == nil && m == nil {
@@ -40,7 +39,6 @@ func (c *Sink) Typing(ctx context.Context, chatID, threadID string) error {
 	return c.once(ctx, http.MethodPost, "channels/"+where+"/typing", nil, nil)
 }
 
-// Edit implements chat.Signaler.
 func (c *Sink) Edit(ctx context.Context, chatID, messageID, text string) error {
 	return c.change(ctx, chatID, messageID, text, nil)
 }
@@ -89,7 +87,6 @@ func (c *Sink) PostCard(ctx context.Context, card chat.Card) (chat.Posted, error
 	return c.send(ctx, where, card.ChatID, card.ThreadID, card.Key, in)
 }
 
-// UpdateCard implements chat.Signaler.
 func (c *Sink) UpdateCard(ctx context.Context, messageID string, card chat.Card) error {
 	rows, err := buttons(card.Buttons)
 	if err != nil {

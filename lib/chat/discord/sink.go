@@ -21,7 +21,7 @@ import (
 // links no code that can post.
 type Sink struct {
 	*Client
-	frame sink.Frame
+	sink.Frame
 }
 
 // NewSink returns the sink of a bot. It makes no network calls.
@@ -34,14 +34,12 @@ func NewSink(o Options) (*Sink, error) {
 }
 
 func newSink(c *Client) *Sink {
+	// 2,000: resources/message#create-message.
 	return &Sink{c, sink.Frame{
-		Platform: platform, Limit: 2000, Outcome: outcome, Joined: remembered, Settled: abandoned,
+		Platform: platform, Max: 2000, Outcome: outcome, Joined: remembered, Settled: abandoned,
 		Now: c.api.Now, Sleep: c.api.Sleep,
 	}}
 }
-
-// Limit implements chat.Sink (resources/message#create-message).
-func (c *Sink) Limit() int { return c.frame.Limit }
 
 // Post implements chat.Sink. The answer goes into the thread of the question, which is created if
 // it does not exist. If the bot may not create one, or the chat has no threads, the answer is a
@@ -52,7 +50,7 @@ func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 	}
 	where, err := c.thread(ctx, p, true)
 	if err != nil {
-		return c.frame.Send(p.ChatID, func() (chat.Posted, error) {
+		return c.Frame.Send(p.ChatID, func() (chat.Posted, error) {
 			if refused(err) {
 				return chat.Posted{}, fmt.Errorf("thread of %s: %w: %w", p.ThreadID, err, chat.ErrRefused)
 			}
@@ -87,7 +85,7 @@ func (c *Sink) send(ctx context.Context, where, chatID, replyTo, key string,
 		in["message_reference"] = map[string]any{"message_id": replyTo, "channel_id": chatID,
 			"fail_if_not_exists": true}
 	}
-	return c.frame.Send(where, func() (chat.Posted, error) {
+	return c.Frame.Send(where, func() (chat.Posted, error) {
 		var made message
 		err := c.once(ctx, http.MethodPost, "channels/"+where+"/messages", in, &made)
 		if err != nil || !validID(made.ID) {
@@ -113,7 +111,7 @@ func (c *Sink) check(chatID, threadID, text string) error {
 	case shown(text) == "":
 		invalid = errors.New("it has no visible character")
 	}
-	return c.frame.Check(chatID, text, invalid)
+	return c.Frame.Check(chatID, text, invalid)
 }
 
 // thread returns where an answer goes: the thread of the question, or the chat. With begin, a
@@ -226,9 +224,7 @@ func (c *Sink) Find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 	if !validID(p.ChatID) || !validID(p.ThreadID) {
 		return chat.Posted{}, chat.Absent, nil // such a post is refused before it is sent
 	}
-	return c.frame.Find(ctx, p, func(ctx context.Context) (chat.Posted, chat.Proof, error) {
-		return c.find(ctx, p)
-	})
+	return c.Frame.Find(ctx, p, c.find)
 }
 
 // find reads the thread, and the chat after the question, for the post.
@@ -327,7 +323,6 @@ func (c *Sink) look(ctx context.Context, where string, begin uint64,
 	return "", false, nil
 }
 
-// Message implements chat.Sink.
 func (c *Sink) Message(ctx context.Context, chatID, messageID string) (text string, gone bool, err error) {
 	where, m, err := c.where(ctx, chatID, messageID)
 	switch {

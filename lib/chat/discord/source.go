@@ -59,7 +59,8 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 		return err
 	}
 	to.Logf("discord: clicks are received at %s", l.Addr())
-	return webhook.While(ctx, l, c.plausible, c.calls(to), run)
+	stamps := c.stamps()
+	return webhook.While(ctx, l, stamps.Plausible, c.calls(stamps, to), run)
 }
 
 func (c *Client) run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
@@ -71,7 +72,7 @@ func (c *Client) run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 			if errors.Is(err, errStale) {
 				l.resumeState = resumeState{}
 			}
-			c.forgetMe() // so that a revoked token is noticed
+			c.self.Forget("") // so that a revoked token is noticed
 		},
 	}
 	return loop.Run(ctx, l, l.connect)

@@ -24,7 +24,7 @@ type Sink struct {
 	*forge.Client
 	api    *httpapi.Client
 	issues string // path
-	frame  sink.Frame
+	sink.Frame
 }
 
 var _ chat.Sink = (*Sink)(nil)
@@ -38,13 +38,10 @@ func NewSink(cfg config.Forge, h *http.Client) (*Sink, error) {
 	}
 	s := &Sink{Client: c}
 	s.api, s.issues = c.Issues()
-	s.frame = sink.Frame{Platform: config.PlatformForge, Limit: 30_000, Settled: httpapi.RequestTime,
+	s.Frame = sink.Frame{Platform: config.PlatformForge, Max: 30_000, Settled: httpapi.RequestTime,
 		Now: s.api.Now, Sleep: s.api.Sleep}
 	return s, nil
 }
-
-// Limit implements chat.Sink.
-func (s *Sink) Limit() int { return s.frame.Limit }
 
 // issue is an issue or a comment, in the format of any of the three APIs.
 type issue struct {
@@ -86,7 +83,7 @@ func (s *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 	case act.Kind != discussion.FileIssue && strconv.Itoa(act.Issue) != p.ThreadID:
 		err = fmt.Errorf("what was offered is about issue %s", p.ThreadID)
 	}
-	if err := s.frame.Check(p.ChatID, p.Text, err); err != nil {
+	if err := s.Frame.Check(p.ChatID, p.Text, err); err != nil {
 		return chat.Posted{}, err
 	}
 	body := "This was proposed by tri and approved by a person.\n"
@@ -94,7 +91,7 @@ func (s *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 		body += "\n" + forge.Quote(act.Text)
 	}
 	body += "\n" + marker(p.Key) + "\n"
-	return s.frame.Send(p.ChatID, func() (chat.Posted, error) {
+	return s.Frame.Send(p.ChatID, func() (chat.Posted, error) {
 		var made issue
 		send := func(method, path string, in map[string]any, out any) error {
 			return s.api.Once(ctx, httpapi.Request{Method: method, Path: path, JSON: in}, out)
@@ -166,44 +163,46 @@ const (
 // Find implements chat.Sink: it looks for the key among the comments of the issue or, of a filed one, among
 // the issues, newest first, back to the first try.
 func (s *Sink) Find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, error) {
-	return s.frame.Find(ctx, p, func(ctx context.Context) (chat.Posted, chat.Proof, error) {
-		path, q := s.comments(p.ThreadID), url.Values{"per_page": {strconv.Itoa(pageSize)},
-			"limit": {strconv.Itoa(pageSize)}}
-		files := p.ReplyToID == ""
+	return s.Frame.Find(ctx, p, s.find)
+}
+
+func (s *Sink) find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, error) {
+	path, q := s.comments(p.ThreadID), url.Values{"per_page": {strconv.Itoa(pageSize)},
+		"limit": {strconv.Itoa(pageSize)}}
+	files := p.ReplyToID == ""
+	switch {
+	case files:
+		path = s.issues
+		q.Set("state", "all")
+		if s.Kind == forge.Gitea {
+			q.Set("type", "issues")
+		}
+	case s.gitlab():
+		q.Set("order_by", "created_at")
+		q.Set("sort", "desc")
+	}
+	first := int64(0)
+	for page := 1; page <= maxPages; page++ {
+		q.Set("page", strconv.Itoa(page))
+		var all []issue
+		get := httpapi.Request{Method: "GET", Path: path, Query: q}
+		if err := s.api.Read(ctx, get, &all); err != nil {
+			return chat.Posted{}, chat.Unprovable, err
+		}
+		for _, i := range all {
+			if strings.Contains(i.Body+i.Description, marker(p.Key)) {
+				return i.posted(), chat.Found, nil
+			}
+		}
 		switch {
-		case files:
-			path = s.issues
-			q.Set("state", "all")
-			if s.Kind == forge.Gitea {
-				q.Set("type", "issues")
-			}
-		case s.gitlab():
-			q.Set("order_by", "created_at")
-			q.Set("sort", "desc")
+		case len(all) == 0, all[0].ID == first: // a forge without pages returns the first again
+			return chat.Posted{}, chat.Absent, nil
+		case files && all[len(all)-1].CreatedAt.Before(p.Tried.Add(-skew)):
+			return chat.Posted{}, chat.Absent, nil
 		}
-		first := int64(0)
-		for page := 1; page <= maxPages; page++ {
-			q.Set("page", strconv.Itoa(page))
-			var all []issue
-			get := httpapi.Request{Method: "GET", Path: path, Query: q}
-			if err := s.api.Read(ctx, get, &all); err != nil {
-				return chat.Posted{}, chat.Unprovable, err
-			}
-			for _, i := range all {
-				if strings.Contains(i.Body+i.Description, marker(p.Key)) {
-					return i.posted(), chat.Found, nil
-				}
-			}
-			switch {
-			case len(all) == 0, all[0].ID == first: // a forge without pages returns the first again
-				return chat.Posted{}, chat.Absent, nil
-			case files && all[len(all)-1].CreatedAt.Before(p.Tried.Add(-skew)):
-				return chat.Posted{}, chat.Absent, nil
-			}
-			first = all[0].ID
-		}
-		return chat.Posted{}, chat.Unprovable, nil
-	})
+		first = all[0].ID
+	}
+	return chat.Posted{}, chat.Unprovable, nil
 }
 
 // Message implements chat.Sink: the title and text of an issue.

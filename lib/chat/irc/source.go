@@ -15,7 +15,6 @@ import (
 	"tri/lib/record/event"
 )
 
-// Run implements chat.Source.
 func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
 	if len(c.o.Chats) == 0 {
 		return sysexit.Hint(sysexit.With(sysexit.Config, errors.New("irc: which channels?")),

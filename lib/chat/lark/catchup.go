@@ -2,8 +2,10 @@ package lark
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -94,11 +96,7 @@ func (l *listening) missed(ctx context.Context, chat string, since, _ time.Time)
 			return nil, err
 		}
 	}
-	all := make([]message, 0, len(found))
-	for _, m := range found {
-		all = append(all, m)
-	}
-	return all, nil
+	return slices.Collect(maps.Values(found)), nil
 }
 
 // history reads a list of messages in pages of fifty, the maximum.

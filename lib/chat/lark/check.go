@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
@@ -52,10 +51,6 @@ var scopes = [][]string{
 	{"im:message.reactions:read", "im:message"}, {"im:message.reactions:write_only", "im:message"},
 }
 
-// maxSkew is the clock difference to the platform above which a finding is reported.
-const maxSkew = 30 * time.Second
-
-// Check implements chat.Checker.
 func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.Finding) {
 	say := func(f chat.Finding) { findings = append(findings, f) }
 	me, err := c.me(ctx)
@@ -75,12 +70,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	for _, id := range slices.Sorted(maps.Keys(c.chats)) {
 		say(c.checkChat(ctx, id))
 	}
-	if skew, ok := c.api.Skew(); ok && skew.Abs() > maxSkew {
-		say(chat.Finding{Name: "clock", Warn: true,
-			Text: fmt.Sprintf("the platform's clock differs by %v from this machine's", skew.Round(time.Second)),
-			Fix:  "set this machine's clock: timedatectl set-ntp true"})
-	}
-	return self, findings
+	return self, append(findings, chat.Clock("the platform's", c.api.Skew())...)
 }
 
 // checkSocket requests the address of a connection but does not connect.

@@ -22,8 +22,8 @@ import (
 // A call is answered when its event is durable; the platform repeats calls that are not answered
 // within three seconds, up to four times in six hours.
 func (l *listening) serve(ctx context.Context) error {
-	h := &hooked{key: l.o.EncryptKey, token: l.o.Token, now: l.api.Now,
-		Intake: webhook.NewIntake[gjson.Result]()}
+	h := &hooked{key: l.o.EncryptKey, token: l.o.Token, Intake: webhook.NewIntake[gjson.Result](),
+		Stamps: stamps(l.o.EncryptKey, l.api.Now)}
 	return h.Run(ctx, l.o.Listener, l.o.Listen, h.plausible, h.handle, func(ctx context.Context) error {
 		return l.loop(ctx, func(ctx context.Context) error { return l.receive(ctx, h.In) })
 	})
@@ -32,9 +32,8 @@ func (l *listening) serve(ctx context.Context) error {
 // hooked handles the platform's calls.
 type hooked struct {
 	key, token string
-	now        func() time.Time
-	once       webhook.Once
 	webhook.Intake[gjson.Result]
+	webhook.Stamps
 }
 
 // handle answers one call. Every call is encrypted; all but the handshake are also signed.
@@ -47,15 +46,14 @@ func (h *hooked) handle(ctx context.Context, c *webhook.Call) webhook.Answer {
 	if str(payload, "type") == "url_verification" {
 		return h.verify(payload)
 	}
-	signature, ok := h.signed(c)
-	if !ok || !webhook.Equal(str(payload, "header.token"), h.token) {
+	if !h.Verify(c) || !webhook.Equal(str(payload, "header.token"), h.token) {
 		return webhook.Refused()
 	}
 	c.Proved()
 	if !h.Take(ctx, payload) {
 		return webhook.Answer{Status: http.StatusServiceUnavailable}
 	}
-	h.once.Keep(signature, h.now())
+	h.Keep(c)
 	return webhook.Answer{Type: "application/json", Body: []byte("{}")}
 }
 
@@ -71,21 +69,17 @@ func (h *hooked) verify(payload gjson.Result) webhook.Answer {
 // plausible reports whether a call can be from the platform: the signature has the right form and
 // the time is current, or the call is as small as the handshake, which has no signature.
 func (h *hooked) plausible(c *webhook.Call) bool {
-	_, _, ok := h.stamped(c)
-	return ok || c.Size >= 0 && c.Size <= 4<<10
+	return h.Plausible(c) || c.Size >= 0 && c.Size <= 4<<10
 }
 
-func (h *hooked) stamped(c *webhook.Call) (at, signature string, ok bool) {
-	return c.Stamped("X-Lark-Request-Timestamp", "X-Lark-Signature", 2*sha256.Size, h.now())
-}
-
-// signed verifies a call's signature, that its time is current, and that it was not accepted
-// before.
-func (h *hooked) signed(c *webhook.Call) (signature string, ok bool) {
-	at, signature, ok := h.stamped(c)
-	nonce := c.Header.Get("X-Lark-Request-Nonce")
-	return signature, ok && webhook.Equal(signature, text.SHA256(at+nonce+h.key+string(c.Body))) &&
-		!h.once.Again(signature, h.now())
+func stamps(key string, now func() time.Time) webhook.Stamps {
+	return webhook.Stamps{
+		Time: "X-Lark-Request-Timestamp", Signature: "X-Lark-Signature", Size: 2 * sha256.Size, Now: now,
+		Valid: func(c *webhook.Call, at, signature string) bool {
+			nonce := c.Header.Get("X-Lark-Request-Nonce")
+			return webhook.Equal(signature, text.SHA256(at+nonce+key+string(c.Body)))
+		},
+	}
 }
 
 var errCipher = errors.New("is not encrypted with our key")

@@ -30,9 +30,8 @@ func hookedAt(now time.Time) (h *hooked, in chan delivery, let func() int) {
 			_ = d.Done(nil)
 		}
 	}()
-	return &hooked{key: testKey, token: testToken, now: func() time.Time {
-		return now
-	}, Intake: webhook.Intake[gjson.Result]{In: in}}, in, func() int { v := <-n; n <- v; return v }
+	return &hooked{key: testKey, token: testToken, Stamps: stamps(testKey, func() time.Time { return now }),
+		Intake: webhook.Intake[gjson.Result]{In: in}}, in, func() int { v := <-n; n <- v; return v }
 }
 
 func signedCall(at time.Time, payload string) *webhook.Call {
@@ -164,9 +163,8 @@ func TestHandshake(t *testing.T) {
 func TestNotYetDurable(t *testing.T) {
 	now := time.Now()
 	in, over := make(chan delivery, 1), make(chan struct{})
-	h := &hooked{key: testKey, token: testToken, now: func() time.Time {
-		return now
-	}, Intake: webhook.Intake[gjson.Result]{In: in, Over: over}}
+	h := &hooked{key: testKey, token: testToken, Stamps: stamps(testKey, func() time.Time { return now }),
+		Intake: webhook.Intake[gjson.Result]{In: in, Over: over}}
 	good := signedCall(now, anEvent)
 	go func() { _ = (<-in).Done(context.DeadlineExceeded) }()
 	if a := h.handle(t.Context(), good); a.Status != http.StatusServiceUnavailable {

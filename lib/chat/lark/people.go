@@ -3,8 +3,10 @@ package lark
 import (
 	"cmp"
 	"context"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -60,10 +62,7 @@ func (c *Client) watches(ctx context.Context, id string) (room, bool, error) {
 // watched returns the chats to read, requested anew.
 func (c *Client) watched(ctx context.Context) (ids []string, err error) {
 	if c.chats != nil {
-		for id := range c.chats {
-			ids = append(ids, id)
-		}
-		return ids, nil
+		return slices.Collect(maps.Keys(c.chats)), nil
 	}
 	err = c.pages(ctx, "im/v1/chats", url.Values{"page_size": {"100"}}, func(r gjson.Result) bool {
 		if id := str(r, "chat_id"); chatID.MatchString(id) {

@@ -48,11 +48,6 @@ func (c *Sink) React(ctx context.Context, _, id, char string, on bool) error {
 	return c.explain(err)
 }
 
-// Typing implements chat.Signaler: bots have no typing indicator.
-func (c *Sink) Typing(context.Context, string, string) error {
-	return fmt.Errorf("lark: typing: %w", chat.ErrUnsupported)
-}
-
 // Edit implements chat.Signaler. The platform allows twenty edits of a message.
 func (c *Sink) Edit(ctx context.Context, chatTo, id, text string) error {
 	content, err := sent(text)
@@ -75,7 +70,6 @@ const (
 	maxLabel   = 60
 )
 
-// PostCard implements chat.Signaler.
 func (c *Sink) PostCard(ctx context.Context, card chat.Card) (chat.Posted, error) {
 	content, err := cardJSON(card)
 	if err != nil {
@@ -88,7 +82,6 @@ func (c *Sink) PostCard(ctx context.Context, card chat.Card) (chat.Posted, error
 	return c.post(ctx, card.ChatID, card.ThreadID, "interactive", content, card.Key)
 }
 
-// UpdateCard implements chat.Signaler.
 func (c *Sink) UpdateCard(ctx context.Context, id string, card chat.Card) error {
 	content, err := cardJSON(card)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 // links no code that can post.
 type Sink struct {
 	*Client
-	frame sink.Frame
+	sink.Frame
 }
 
 // NewSink returns the sink of an app. It makes no network calls.
@@ -31,18 +31,15 @@ func NewSink(o Options) (*Sink, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A text of 4,000 characters is certain to fit as JSON, even with a few hundred lines.
 	return &Sink{c, sink.Frame{
-		Platform: platform, Limit: 4000, Explain: c.explain, Settled: settled, Now: c.api.Now,
+		Platform: platform, Max: 4000, Explain: c.explain, Settled: settled, Now: c.api.Now,
 		Sleep: c.api.Sleep,
 	}}, nil
 }
 
 // maxContent is the maximum size of a rich text or a card, in bytes of its JSON: 30 KB.
 const maxContent = 30 << 10
-
-// Limit implements chat.Sink: a text of this length is certain to fit as JSON, even with a few
-// hundred lines.
-func (c *Sink) Limit() int { return c.frame.Limit }
 
 // Post implements chat.Sink: it replies to the thread's first message, in its topic. Of several
 // posts with the same uuid the platform accepts one within an hour; the uuid cannot be read back.
@@ -70,7 +67,7 @@ func (c *Sink) post(ctx context.Context, chatTo, thread, kind, content, key stri
 	} else {
 		in["receive_id"] = chatTo
 	}
-	return c.frame.Send(chatTo, func() (chat.Posted, error) {
+	return c.Frame.Send(chatTo, func() (chat.Posted, error) {
 		got, err := c.once(ctx, r)
 		id, at := str(got, "message_id"), millis(str(got, "create_time"))
 		if err != nil || !messageID.MatchString(id) {
@@ -92,7 +89,7 @@ func (c *Sink) check(chatTo, text, content string, invalid error) error {
 	case len(content) > maxContent:
 		invalid = fmt.Errorf("its lines make %d bytes; the platform takes %d", len(content), maxContent)
 	}
-	return c.frame.Check(chatTo, text, invalid)
+	return c.Frame.Check(chatTo, text, invalid)
 }
 
 // settled is the age at which no attempt can still be in progress: its connection was cut when its
@@ -112,9 +109,7 @@ func (c *Sink) Find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 	if !chatID.MatchString(p.ChatID) || !messageID.MatchString(p.ThreadID) {
 		return chat.Posted{}, chat.Absent, nil // such a post is refused before it is sent
 	}
-	return c.frame.Find(ctx, p, func(ctx context.Context) (chat.Posted, chat.Proof, error) {
-		return c.find(ctx, p)
-	})
+	return c.Frame.Find(ctx, p, c.find)
 }
 
 func (c *Sink) find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, error) {
@@ -163,7 +158,6 @@ func (c *Sink) find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 	return chat.Posted{}, chat.Absent, nil
 }
 
-// Message implements chat.Sink.
 func (c *Sink) Message(ctx context.Context, chatFrom, id string) (text string, gone bool, err error) {
 	if !chatID.MatchString(chatFrom) || !messageID.MatchString(id) {
 		return "", true, nil

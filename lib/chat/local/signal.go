@@ -45,7 +45,6 @@ func (c *Sink) React(_ context.Context, chatID, messageID, char string, on bool)
 // Typing implements chat.Signaler: a file has no typing indicator.
 func (c *Sink) Typing(context.Context, string, string) error { return chat.ErrUnsupported }
 
-// Edit implements chat.Signaler.
 func (c *Sink) Edit(_ context.Context, chatID, messageID, text string) error {
 	sum := sha256.Sum256([]byte(text))
 	return c.change(chatID, messageID, fmt.Sprintf("edit-%x", sum[:8]), text)
@@ -86,7 +85,6 @@ func finish(f *os.File, s *sight) error {
 	return nil
 }
 
-// UpdateCard implements chat.Signaler.
 func (c *Sink) UpdateCard(_ context.Context, messageID string, card chat.Card) error {
 	return c.change(card.ChatID, messageID, card.Key, card.WithReactions())
 }

@@ -28,7 +28,6 @@ func NewSink(o Options) (*Sink, error) {
 	return &Sink{c}, nil
 }
 
-// Limit implements chat.Sink.
 func (c *Sink) Limit() int { return maxText }
 
 // Post appends the message with one write and makes it durable. It does not write a message whose

@@ -269,9 +269,6 @@ Accounts of other homeservers are left out unless chat.allow_external is true.
 `,
 }
 
-const maxSkew = 30 * time.Second
-
-// Check implements chat.Checker.
 func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.Finding) {
 	say := func(f chat.Finding) { findings = append(findings, f) }
 	me, err := c.me(ctx)
@@ -305,12 +302,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 			Fix: map[bool]string{false: "invite " + me +
 				" to a room, and name it under watched_chats"}[len(in) > 0]})
 	}
-	if skew, ok := c.api.Skew(); ok && skew.Abs() > maxSkew {
-		say(chat.Finding{Name: "clock", Warn: true,
-			Text: fmt.Sprintf("the server's clock differs by %v from this machine's", skew.Round(time.Second)),
-			Fix:  "set this machine's clock: timedatectl set-ntp true"})
-	}
-	return self, findings
+	return self, append(findings, chat.Clock("the server's", c.api.Skew())...)
 }
 
 func (c *Client) checkRoom(ctx context.Context, id string) chat.Finding {

@@ -23,7 +23,7 @@ import (
 // links no code that can post.
 type Sink struct {
 	*Client
-	frame sink.Frame
+	sink.Frame
 }
 
 // NewSink returns the sink of an account. It makes no network calls.
@@ -32,7 +32,8 @@ func NewSink(o Options) (*Sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Sink{c, sink.Frame{Platform: platform, Limit: 11_000, Outcome: outcome}}, nil
+	// An event has at most 64 KiB, and a character up to four bytes.
+	return &Sink{c, sink.Frame{Platform: platform, Max: 11_000, Outcome: outcome}}, nil
 }
 
 // outcome classifies an error response of a homeserver: a 404 without a code concerns the address,
@@ -47,9 +48,6 @@ func outcome(e *httpapi.Error) sink.Outcome {
 	}
 	return sink.ByStatus(e.Status)
 }
-
-// Limit implements chat.Sink: an event has at most 64 KiB, and a character up to four bytes.
-func (c *Sink) Limit() int { return c.frame.Limit }
 
 // crowd matches the text that notifies the whole room in clients without m.mentions.
 var crowd = regexp.MustCompile(`(?i)(?:^|[^\pL\pN])@room(?:$|[^\pL\pN])`)
@@ -122,7 +120,7 @@ func (c *Sink) send(ctx context.Context, roomID, key, text string, body map[stri
 	case crowd.MatchString(text):
 		invalid = errors.New("@room would alert everybody")
 	}
-	if err := c.frame.Check(roomID, text, invalid); err != nil {
+	if err := c.Frame.Check(roomID, text, invalid); err != nil {
 		return chat.Posted{}, err
 	}
 	for _, field := range []string{"body", "formatted_body"} {
@@ -130,7 +128,7 @@ func (c *Sink) send(ctx context.Context, roomID, key, text string, body map[stri
 			body[field] = shown(s)
 		}
 	}
-	return c.frame.Send(roomID, func() (chat.Posted, error) {
+	return c.Frame.Send(roomID, func() (chat.Posted, error) {
 		var made struct {
 			ID string `json:"event_id"`
 		}
@@ -217,7 +215,6 @@ func (c *Sink) Message(ctx context.Context, roomID, id string) (text string, gon
 	return text, false, nil
 }
 
-// React implements chat.Signaler.
 func (c *Sink) React(ctx context.Context, roomID, messageID, emoji string, on bool) error {
 	if !on {
 		return c.unreact(ctx, roomID, messageID, emoji)
@@ -293,7 +290,6 @@ func (c *Sink) PostCard(ctx context.Context, card chat.Card) (chat.Posted, error
 	return got, nil
 }
 
-// UpdateCard implements chat.Signaler.
 func (c *Sink) UpdateCard(ctx context.Context, messageID string, card chat.Card) error {
 	return c.Edit(ctx, card.ChatID, messageID, card.WithReactions())
 }

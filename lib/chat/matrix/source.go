@@ -68,7 +68,6 @@ type listening struct {
 	typed     map[string][]string // by room, who typed last
 }
 
-// Run implements chat.Source.
 func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
 	l := &listening{Client: c, Resume: resume, Handler: to, encrypted: map[string]bool{},
 		typed: map[string][]string{}}

@@ -3,6 +3,7 @@ package mattermost
 import (
 	"cmp"
 	"context"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -69,11 +70,7 @@ func (l *listening) missed(ctx context.Context, chatID string, known, _ time.Tim
 	if err := l.pages(ctx, chatID, since, keep); err != nil {
 		return nil, err
 	}
-	posts := make([]post, 0, len(found))
-	for _, p := range found {
-		posts = append(posts, p)
-	}
-	return posts, nil
+	return slices.Collect(maps.Values(found)), nil
 }
 
 // changes calls keep for posts that changed after since, including deletions. The server returns at

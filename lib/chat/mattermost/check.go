@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	"tri/lib/base/httpapi"
 	"tri/lib/base/sysexit"
@@ -28,10 +27,6 @@ var Guide = chat.Guide{
 `,
 }
 
-// maxSkew is the clock difference to the server above which a finding is reported.
-const maxSkew = 30 * time.Second
-
-// Check implements chat.Checker.
 func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.Finding) {
 	me, err := c.me(ctx)
 	if err != nil {
@@ -52,12 +47,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	}
 	findings = append(findings, account)
 	findings = append(findings, c.checkChats(ctx)...)
-	if skew, ok := c.api.Skew(); ok && skew.Abs() > maxSkew {
-		findings = append(findings, chat.Finding{Name: "clock", Warn: true,
-			Text: fmt.Sprintf("the server's clock differs by %v from this machine's", skew.Round(time.Second)),
-			Fix:  "set this machine's clock: timedatectl set-ntp true"})
-	}
-	return self, findings
+	return self, append(findings, chat.Clock("the server's", c.api.Skew())...)
 }
 
 // checkChats reports which watched chats the bot is a member of.

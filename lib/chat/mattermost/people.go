@@ -3,9 +3,11 @@ package mattermost
 import (
 	"cmp"
 	"context"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
+
 	"tri/lib/base/httpapi"
 )
 
@@ -138,11 +140,8 @@ const (
 
 // watched returns the ids of the chats to watch, requested anew.
 func (c *Client) watched(ctx context.Context) (ids []string, err error) {
-	for id := range c.chats {
-		ids = append(ids, id)
-	}
 	if c.chats != nil {
-		return ids, nil
+		return slices.Collect(maps.Keys(c.chats)), nil
 	}
 	var rooms []room
 	if err := c.get(ctx, "users/me/channels", nil, &rooms); err != nil {

@@ -10,7 +10,6 @@ import (
 	"tri/lib/chat/sink"
 )
 
-// React implements chat.Signaler.
 func (c *Sink) React(ctx context.Context, _, messageID, char string, on bool) error {
 	name, ok := emoji.Name(char)
 	if !ok || !validID(messageID) {
@@ -34,7 +33,6 @@ func (c *Sink) Typing(ctx context.Context, chatID, threadID string) error {
 		map[string]any{"channel_id": chatID, "parent_id": threadID}, &struct{}{})
 }
 
-// Edit implements chat.Signaler.
 func (c *Sink) Edit(ctx context.Context, chatID, messageID, text string) error {
 	if err := c.check(chatID, messageID, text); err != nil {
 		return err

@@ -25,7 +25,7 @@ const keyProp = "tri_key"
 // links no code that can post.
 type Sink struct {
 	*Client
-	frame sink.Frame
+	sink.Frame
 }
 
 // NewSink returns the sink of a server. It makes no network calls.
@@ -38,8 +38,9 @@ func NewSink(o Options) (*Sink, error) {
 }
 
 func newSink(c *Client) *Sink {
+	// 16,383 is the server's limit (model.PostMessageMaxRunesV2); with an old database column it is lower.
 	return &Sink{c, sink.Frame{
-		Platform: platform, Limit: 16383, Outcome: outcome, Explain: c.explain,
+		Platform: platform, Max: 16383, Outcome: outcome, Explain: c.explain,
 		Joined: remembered, Settled: abandoned, Now: c.api.Now, Sleep: c.api.Sleep,
 	}}
 }
@@ -52,10 +53,6 @@ func outcome(e *httpapi.Error) sink.Outcome {
 	return sink.ByStatus(e.Status)
 }
 
-// Limit implements chat.Sink: it is the server's limit (model.PostMessageMaxRunesV2). A server with
-// an old database column has a lower one.
-func (c *Sink) Limit() int { return c.frame.Limit }
-
 // crowd matches mentions of everybody. The server ignores them in code and also splits words at
 // dots and dashes; here all matches are refused.
 var crowd = regexp.MustCompile(`(?i)(?:^|[^\pL\pN])@(?:all|channel|here)(?:$|[^\pL\pN])`)
@@ -63,7 +60,7 @@ var crowd = regexp.MustCompile(`(?i)(?:^|[^\pL\pN])@(?:all|channel|here)(?:$|[^\
 // Post implements chat.Sink. The text is sent unchanged or refused.
 func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 	if !validID(p.ThreadID) {
-		return chat.Posted{}, c.frame.Refuse(p.ChatID,
+		return chat.Posted{}, c.Frame.Refuse(p.ChatID,
 			fmt.Errorf("thread %q: an id has 26 letters and digits", p.ThreadID))
 	}
 	if err := c.check(p.ChatID, p.ThreadID, p.Text); err != nil {
@@ -88,7 +85,7 @@ func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 
 // send posts once, without notifications and previews.
 func (c *Sink) send(ctx context.Context, chatID, thread, text, key string) (chat.Posted, error) {
-	return c.frame.Send(chatID, func() (chat.Posted, error) {
+	return c.Frame.Send(chatID, func() (chat.Posted, error) {
 		self, err := c.me(ctx)
 		if err != nil {
 			return chat.Posted{}, fmt.Errorf("%w: %w", sink.ErrUnsent, err)
@@ -134,7 +131,7 @@ func (c *Sink) check(chatID, thread, text string) error {
 	case crowd.MatchString(text):
 		invalid = fmt.Errorf("%q would alert everybody", crowd.FindString(text))
 	}
-	return c.frame.Check(chatID, text, invalid)
+	return c.Frame.Check(chatID, text, invalid)
 }
 
 // Find implements chat.Sink. It reads the whole thread for a post of the bot with the key.
@@ -151,9 +148,7 @@ func (c *Sink) Find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 	if !validID(p.ChatID) || !validID(p.ThreadID) {
 		return chat.Posted{}, chat.Absent, nil // such a post is refused before it is sent
 	}
-	found, proof, err := c.frame.Find(ctx, p, func(ctx context.Context) (chat.Posted, chat.Proof, error) {
-		return c.find(ctx, p)
-	})
+	found, proof, err := c.Frame.Find(ctx, p, c.find)
 	if err != nil || proof != chat.Absent || p.Tried.IsZero() {
 		return found, proof, err
 	}
@@ -249,7 +244,6 @@ func (c *Sink) removed(ctx context.Context, p chat.Post) (chat.Posted, chat.Proo
 	return chat.Posted{}, chat.Absent, nil
 }
 
-// Message implements chat.Sink.
 func (c *Sink) Message(ctx context.Context, chatID, messageID string) (text string, gone bool, err error) {
 	if !validID(messageID) {
 		return "", true, nil

@@ -53,10 +53,10 @@ func ByStatus(status int) Outcome {
 	return Refused
 }
 
-// Frame is the common part of a platform's sink.
+// Frame is the common part of a platform's sink, which embeds it.
 type Frame struct {
 	Platform string
-	Limit    int // maximum characters of a message
+	Max      int // maximum characters of a message
 	// Outcome classifies an error response. Nil: ByStatus.
 	Outcome func(*httpapi.Error) Outcome
 	// Explain adds a status and a hint to an error that a person can resolve. May be nil.
@@ -71,6 +71,13 @@ type Frame struct {
 	Sleep   func(ctx context.Context, d time.Duration) error
 }
 
+func (f *Frame) Limit() int { return f.Max }
+
+// Typing implements chat.Signaler for a platform without a typing indicator for bots.
+func (f *Frame) Typing(context.Context, string, string) error {
+	return fmt.Errorf("%s: typing: %w", f.Platform, chat.ErrUnsupported)
+}
+
 // Refuse returns the error of a post that is refused before it is sent.
 func (f *Frame) Refuse(chatID string, cause error) error {
 	return fmt.Errorf("%s: post in %q: %w: %w", f.Platform, chatID, cause, chat.ErrRefused)
@@ -81,8 +88,8 @@ func (f *Frame) Check(chatID, text string, invalid error) error {
 	switch n := utf8.RuneCountInString(text); {
 	case invalid != nil:
 		return f.Refuse(chatID, invalid)
-	case strings.TrimSpace(text) == "" || n > f.Limit:
-		return f.Refuse(chatID, fmt.Errorf("%d characters; 1 to %d can be sent", n, f.Limit))
+	case strings.TrimSpace(text) == "" || n > f.Max:
+		return f.Refuse(chatID, fmt.Errorf("%d characters; 1 to %d can be sent", n, f.Max))
 	case !utf8.ValidString(text):
 		return f.Refuse(chatID, errors.New("not valid UTF-8"))
 	}
@@ -156,9 +163,9 @@ var started = time.Now()
 // progress, Find waits until it cannot be, and looks again. An attempt of an earlier process is at
 // least as old as this process; its wall clock proves no more, since it may have been set.
 func (f *Frame) Find(ctx context.Context, p chat.Post,
-	look func(context.Context) (chat.Posted, chat.Proof, error)) (chat.Posted, chat.Proof, error) {
+	look func(context.Context, chat.Post) (chat.Posted, chat.Proof, error)) (chat.Posted, chat.Proof, error) {
 	asked := f.Now()
-	posted, proof, err := look(ctx)
+	posted, proof, err := look(ctx, p)
 	if err != nil || proof != chat.Absent || p.Tried.IsZero() {
 		return posted, proof, err
 	}
@@ -173,7 +180,7 @@ func (f *Frame) Find(ctx context.Context, p chat.Post,
 	if err := f.Sleep(ctx, f.Settled-age); err != nil {
 		return chat.Posted{}, chat.Unprovable, err
 	}
-	return look(ctx)
+	return look(ctx, p)
 }
 
 // React sets the reactions that replace a card's buttons, on platforms without buttons for a bot.

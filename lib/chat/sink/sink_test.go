@@ -72,7 +72,7 @@ func TestSend(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	f := Frame{Platform: "x", Limit: 3}
+	f := Frame{Platform: "x", Max: 3}
 	for text, ok := range map[string]bool{"abc": true, "äöü": true, "abcd": false, "": false, " \n": false,
 		"a\xff": false} {
 		if err := f.Check("c", text, nil); (err == nil) != ok || err != nil && !chat.IsRefused(err) {
@@ -109,7 +109,7 @@ func TestFind(t *testing.T) {
 		if c.age >= 0 {
 			p.Tried, p.Own = now.Add(-c.age), true
 		}
-		_, proof, err := f.Find(t.Context(), p, func(context.Context) (chat.Posted, chat.Proof, error) {
+		_, proof, err := f.Find(t.Context(), p, func(context.Context, chat.Post) (chat.Posted, chat.Proof, error) {
 			n++
 			return chat.Posted{}, c.looks[n-1], nil
 		})
@@ -143,7 +143,9 @@ func TestFindOnAnotherClock(t *testing.T) {
 		f := Frame{Joined: 20 * time.Second, Settled: 90 * time.Second, Now: func() time.Time { return now },
 			Sleep: func(_ context.Context, d time.Duration) error { slept += d; return nil }}
 		_, proof, err := f.Find(t.Context(), chat.Post{Tried: c.tried, Own: c.own},
-			func(context.Context) (chat.Posted, chat.Proof, error) { return chat.Posted{}, chat.Absent, nil })
+			func(context.Context, chat.Post) (chat.Posted, chat.Proof, error) {
+				return chat.Posted{}, chat.Absent, nil
+			})
 		if proof != chat.Absent || err != nil || (slept-c.slept).Abs() > time.Second {
 			t.Errorf("%s: %v after %v, want %v; %v", c.name, proof, slept, c.slept, err)
 		}

@@ -16,7 +16,6 @@ const (
 	maxSection = 3000
 )
 
-// PostCard implements chat.Signaler.
 func (c *Sink) PostCard(ctx context.Context, card chat.Card) (chat.Posted, error) {
 	all, err := blocks(card)
 	if err != nil {
@@ -29,7 +28,6 @@ func (c *Sink) PostCard(ctx context.Context, card chat.Card) (chat.Posted, error
 	return c.send(ctx, card.ChatID, text.Cut(sink.CardText(card), c.Limit()), more)
 }
 
-// UpdateCard implements chat.Signaler.
 func (c *Sink) UpdateCard(ctx context.Context, messageID string, card chat.Card) error {
 	all, err := blocks(card)
 	if err != nil {

@@ -2,8 +2,10 @@ package slack
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -84,11 +86,5 @@ func (l *listening) missed(ctx context.Context, chat string, since, now time.Tim
 		}
 	}
 	all, err := l.deletions(ctx, chat, since.Add(-look), now, present)
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range found {
-		all = append(all, m)
-	}
-	return all, nil
+	return slices.AppendSeq(all, maps.Values(found)), err
 }

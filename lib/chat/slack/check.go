@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
@@ -48,11 +47,6 @@ var scopes = []string{
 	"reactions:write", "users:read",
 }
 
-// maxSkew is the clock difference to Slack above which a finding is reported. A webhook's time may
-// be off by five minutes.
-const maxSkew = 30 * time.Second
-
-// Check implements chat.Checker.
 func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.Finding) {
 	say := func(f chat.Finding) { findings = append(findings, f) }
 	me, err := c.me(ctx)
@@ -75,12 +69,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	for _, id := range slices.Sorted(maps.Keys(c.chats)) {
 		say(c.checkChat(ctx, id))
 	}
-	if skew, ok := c.api.Skew(); ok && skew.Abs() > maxSkew {
-		say(chat.Finding{Name: "clock", Warn: true,
-			Text: fmt.Sprintf("Slack's clock differs by %v from this machine's", skew.Round(time.Second)),
-			Fix:  "set this machine's clock: timedatectl set-ntp true"})
-	}
-	return self, findings
+	return self, append(findings, chat.Clock("Slack's", c.api.Skew())...)
 }
 
 // checkSocket requests the address of a connection but does not connect.

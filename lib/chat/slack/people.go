@@ -3,8 +3,10 @@ package slack
 import (
 	"cmp"
 	"context"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -121,10 +123,7 @@ func (c *Client) watches(ctx context.Context, id string) (room, bool, error) {
 // watched returns the chats to read, requested anew.
 func (c *Client) watched(ctx context.Context) (ids []string, err error) {
 	if c.chats != nil {
-		for id := range c.chats {
-			ids = append(ids, id)
-		}
-		return ids, nil
+		return slices.Collect(maps.Keys(c.chats)), nil
 	}
 	in := url.Values{"types": {"public_channel"}, "exclude_archived": {"true"}, "limit": {"200"}}
 	err = c.pages(ctx, "users.conversations", in, "channels", func(r gjson.Result) {

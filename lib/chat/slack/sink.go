@@ -21,7 +21,7 @@ import (
 // links no code that can post.
 type Sink struct {
 	*Client
-	frame sink.Frame
+	sink.Frame
 }
 
 // NewSink returns the sink of an app. It makes no network calls.
@@ -30,8 +30,10 @@ func NewSink(o Options) (*Sink, error) {
 	if err != nil {
 		return nil, err
 	}
+	// 4,000 characters are the maximum that Slack shows as one message and accepts as an edit. (It cuts
+	// texts at 40,000, counted after & < > are escaped.)
 	return &Sink{c, sink.Frame{
-		Platform: platform, Limit: 4000, Outcome: outcome, Explain: c.explain, Settled: settled,
+		Platform: platform, Max: 4000, Outcome: outcome, Explain: c.explain, Settled: settled,
 		Now: c.api.Now, Sleep: c.api.Sleep,
 	}}, nil
 }
@@ -40,15 +42,11 @@ func NewSink(o Options) (*Sink, error) {
 // through the API; clients do not show it.
 const replyType = "tri_reply"
 
-// Limit implements chat.Sink. It is the maximum that Slack shows as one message and accepts as an
-// edit. (Slack cuts texts at 40,000, counted after & < > are escaped.)
-func (c *Sink) Limit() int { return c.frame.Limit }
-
 // Post implements chat.Sink. Slack has no idempotency keys: the key is in the message's metadata,
 // where Find looks for it.
 func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 	if !stampID.MatchString(p.ThreadID) {
-		return chat.Posted{}, c.frame.Refuse(p.ChatID, fmt.Errorf("thread %q: no ts", p.ThreadID))
+		return chat.Posted{}, c.Frame.Refuse(p.ChatID, fmt.Errorf("thread %q: no ts", p.ThreadID))
 	}
 	return c.send(ctx, p.ChatID, p.Text, map[string]any{"thread_ts": p.ThreadID, "metadata": metadata(p.Key)})
 }
@@ -72,7 +70,7 @@ func (c *Sink) send(ctx context.Context, chatTo, text string, more map[string]an
 	for k, v := range more {
 		in[k] = v
 	}
-	return c.frame.Send(chatTo, func() (chat.Posted, error) {
+	return c.Frame.Send(chatTo, func() (chat.Posted, error) {
 		r, err := c.write(ctx, "chat.postMessage", in)
 		made := str(r, "ts")
 		if err != nil || !stampID.MatchString(made) {
@@ -95,7 +93,7 @@ func (c *Sink) check(chatTo, text string) error {
 	if !chatID.MatchString(chatTo) {
 		invalid = errors.New("a channel's id is like C024BE91L")
 	}
-	return c.frame.Check(chatTo, text, invalid)
+	return c.Frame.Check(chatTo, text, invalid)
 }
 
 // outcome classifies an error of chat.postMessage.
@@ -118,9 +116,7 @@ func (c *Sink) Find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 	if !chatID.MatchString(p.ChatID) || !stampID.MatchString(p.ThreadID) {
 		return chat.Posted{}, chat.Absent, nil // such a post is refused before it is sent
 	}
-	return c.frame.Find(ctx, p, func(ctx context.Context) (chat.Posted, chat.Proof, error) {
-		return c.find(ctx, p)
-	})
+	return c.Frame.Find(ctx, p, c.find)
 }
 
 func (c *Sink) find(ctx context.Context, p chat.Post) (found chat.Posted, proof chat.Proof, err error) {
@@ -173,7 +169,6 @@ func (c *Sink) Message(ctx context.Context, chatFrom, messageID string) (text st
 	return "", true, nil
 }
 
-// React implements chat.Signaler.
 func (c *Sink) React(ctx context.Context, chatTo, messageID, char string, on bool) error {
 	name, ok := emoji.Name(char)
 	if !ok {
@@ -190,13 +185,6 @@ func (c *Sink) React(ctx context.Context, chatTo, messageID, char string, on boo
 	return err
 }
 
-// Typing implements chat.Signaler: bots have no typing indicator outside of an assistant's own
-// threads.
-func (c *Sink) Typing(context.Context, string, string) error {
-	return fmt.Errorf("slack: typing: %w", chat.ErrUnsupported)
-}
-
-// Edit implements chat.Signaler.
 func (c *Sink) Edit(ctx context.Context, chatTo, messageID, text string) error {
 	if err := c.check(chatTo, text); err != nil {
 		return err

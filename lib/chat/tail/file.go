@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
 	"tri/lib/base/text"
 )
 

@@ -193,7 +193,6 @@ func (s *state) save() error {
 	return s.to.Save(b)
 }
 
-// Check implements chat.Checker.
 func (c *Client) Check(context.Context) (self event.Sender, findings []chat.Finding) {
 	self = event.Sender{ID: c.o.Bot, Type: "bot", Name: c.o.Bot}
 	for _, name := range c.logs {

@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"tri/lib/base/httpapi"
 	"tri/lib/base/sysexit"
@@ -49,11 +48,6 @@ https://HOST/api/graph and https://HOST/api/graph/lifecycle.
 	Manifest: manifest,
 }
 
-// maxSkew is the clock difference to Microsoft above which a finding is reported. A token's times
-// may be off by five minutes.
-const maxSkew = 30 * time.Second
-
-// Check implements chat.Checker.
 func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.Finding) {
 	say := func(f chat.Finding) { findings = append(findings, f) }
 	self = c.self()
@@ -83,12 +77,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	if c.o.PublicURL != "" {
 		say(c.checkSubscriptions(ctx))
 	}
-	if skew, ok := c.service.login.Skew(); ok && skew.Abs() > maxSkew {
-		say(chat.Finding{Name: "clock", Warn: true,
-			Text: fmt.Sprintf("Microsoft's clock differs by %v from this machine's", skew.Round(time.Second)),
-			Fix:  "set this machine's clock: timedatectl set-ntp true"})
-	}
-	return self, findings
+	return self, append(findings, chat.Clock("Microsoft's", c.service.login.Skew())...)
 }
 
 // checkEndpoint calls the bot's own endpoint, by its public address if that is known. A running

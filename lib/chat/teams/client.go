@@ -4,6 +4,7 @@
 package teams
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"tri/lib/base/config"
 	"tri/lib/base/httpapi"
 	"tri/lib/base/sysexit"
+	"tri/lib/chat/cache"
 	"tri/lib/record/event"
 )
 
@@ -67,10 +69,11 @@ type Client struct {
 	bot     *keys // the keys that sign activities
 	notices *keys // the keys that sign change notifications
 
-	mu     sync.Mutex
-	rooms  map[string]room
-	people map[string]person // by chat and id
-	ids    map[string]string // "29:…" to the directory id
+	outside cache.Map[bool]   // whether a person is a guest, by chat and id
+	ids     cache.Map[string] // "29:…" to the directory id
+
+	mu    sync.Mutex
+	rooms map[string]room
 }
 
 // room is the cached information about a chat.
@@ -98,22 +101,16 @@ func FromConfig(cfg *config.Config) (Options, error) {
 
 // New returns a client. It makes no network calls.
 func New(o Options) (*Client, error) {
-	for field, value := range map[*string]string{&o.ServiceURL: ServiceURL, &o.GraphURL: GraphURL,
-		&o.LoginURL: LoginURL, &o.OpenIDURL: OpenIDURL} {
-		if *field == "" {
-			*field = value
-		}
-	}
-	if o.Sweep <= 0 {
-		o.Sweep = 5 * time.Minute
-	}
+	o.ServiceURL, o.GraphURL = cmp.Or(o.ServiceURL, ServiceURL), cmp.Or(o.GraphURL, GraphURL)
+	o.LoginURL, o.OpenIDURL = cmp.Or(o.LoginURL, LoginURL), cmp.Or(o.OpenIDURL, OpenIDURL)
+	o.Sweep = cmp.Or(o.Sweep, 5*time.Minute)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	if err := o.check(); err != nil {
 		return nil, sysexit.With(sysexit.Config, fmt.Errorf("chat.teams: %w", err))
 	}
-	c := &Client{o: o, rooms: map[string]room{}, people: map[string]person{}, ids: map[string]string{}}
+	c := &Client{o: o, rooms: map[string]room{}, outside: cache.Map[bool]{Life: personLife, Now: o.Now}}
 	if len(o.Chats) > 0 {
 		c.chats = map[string]bool{}
 		for _, id := range o.Chats {
@@ -176,7 +173,6 @@ func (o *Options) check() error {
 	return nil
 }
 
-// AppID implements chat.App.
 func (c *Client) AppID() string { return c.o.AppID }
 
 // botID returns the bot's id in senders and mentions.

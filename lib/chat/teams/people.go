@@ -1,6 +1,7 @@
 package teams
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,49 +15,29 @@ import (
 
 const (
 	personLife = time.Hour
-	maxKnown   = 10_000 // maximum number of cached people and rooms
+	maxKnown   = 10_000 // maximum number of known rooms
 )
-
-// person is the cached information about a member of a chat.
-type person struct {
-	outside bool
-	until   time.Time
-}
 
 // isExternal reports whether a member of a chat is a guest or belongs to another tenant.
 // https://learn.microsoft.com/microsoftteams/platform/bots/how-to/get-teams-context
 func (c *Client) isExternal(ctx context.Context, chatID, id string) (bool, error) {
-	at, now := chatID+" "+id, c.o.Now()
-	c.mu.Lock()
-	p, ok := c.people[at]
-	c.mu.Unlock()
-	if ok && now.Before(p.until) {
-		return p.outside, nil
-	}
-	var member struct {
-		Name   string `json:"userPrincipalName"`
-		Tenant string `json:"tenantId"`
-		Role   string `json:"userRole"`
-	}
-	err := c.service.read(ctx, "v3/conversations/"+place(chatID)+"/members/"+place(id), nil, &member)
-	switch s := httpapi.StatusOf(err); {
-	case s == http.StatusNotFound || s == http.StatusForbidden || s == http.StatusBadRequest:
-		p.outside = true // not a known member
-	case err != nil:
-		return false, fmt.Errorf("member %q of %s: %w", id, chatID, err)
-	default:
-		p.outside = strings.Contains(member.Name, "#EXT#") || strings.EqualFold(member.Role, "guest") ||
+	return c.outside.Ask(chatID+" "+id, func() (bool, error) {
+		var member struct {
+			Name   string `json:"userPrincipalName"`
+			Tenant string `json:"tenantId"`
+			Role   string `json:"userRole"`
+		}
+		err := c.service.read(ctx, "v3/conversations/"+place(chatID)+"/members/"+place(id), nil, &member)
+		switch s := httpapi.StatusOf(err); {
+		case s == http.StatusNotFound || s == http.StatusForbidden || s == http.StatusBadRequest:
+			return true, nil // not a known member
+		case err != nil:
+			return false, fmt.Errorf("member %q of %s: %w", id, chatID, err)
+		}
+		return strings.Contains(member.Name, "#EXT#") || strings.EqualFold(member.Role, "guest") ||
 			strings.EqualFold(member.Role, "anonymous") ||
-			c.o.Tenant != "" && member.Tenant != "" && !strings.EqualFold(member.Tenant, c.o.Tenant)
-	}
-	p.until = now.Add(personLife)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.people) >= maxKnown {
-		clear(c.people)
-	}
-	c.people[at] = p
-	return p.outside, nil
+			c.o.Tenant != "" && member.Tenant != "" && !strings.EqualFold(member.Tenant, c.o.Tenant), nil
+	})
 }
 
 // directory returns the id by which Graph knows a mentioned account.
@@ -64,25 +45,18 @@ func (c *Client) directory(a account) string {
 	if a.AAD != "" {
 		return a.AAD
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if id := c.ids[a.ID]; id != "" {
-		return id
-	}
-	return a.ID
+	id, _ := c.ids.Get(a.ID)
+	return cmp.Or(id, a.ID)
 }
 
 // keepRoom stores what an activity contains about its chat and people, and reports whether any of it
 // is new.
 func (c *Client) keepRoom(a *activity) bool {
+	if a.From.AAD != "" && !a.From.bot() {
+		c.ids.Put(a.From.ID, a.From.AAD)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if a.From.AAD != "" && !a.From.bot() {
-		if len(c.ids) >= maxKnown {
-			clear(c.ids)
-		}
-		c.ids[a.From.ID] = a.From.AAD
-	}
 	r, was := c.rooms[a.chat], c.rooms[a.chat]
 	switch d := &a.ChannelData; {
 	case d.Channel.Name != "" && (d.Channel.ID == "" || d.Channel.ID == a.chat):
@@ -106,10 +80,7 @@ func (c *Client) keepRoom(a *activity) bool {
 func (c *Client) name(chatID string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if n := c.rooms[chatID].Name; n != "" {
-		return n
-	}
-	return chatID
+	return cmp.Or(c.rooms[chatID].Name, chatID)
 }
 
 // group returns the team of a channel, "" if it is unknown.

@@ -27,7 +27,6 @@ func (s *Sink) Typing(ctx context.Context, chatID, threadID string) error {
 		JSON: in}, nil, s.service.api.Once)
 }
 
-// Edit implements chat.Signaler.
 func (s *Sink) Edit(ctx context.Context, chatID, messageID, text string) error {
 	if err := s.postable(chatID, messageID, text); err != nil {
 		return err
@@ -47,7 +46,6 @@ func (s *Sink) PostCard(ctx context.Context, card chat.Card) (chat.Posted, error
 		s.cardActivity(card))
 }
 
-// UpdateCard implements chat.Signaler.
 func (s *Sink) UpdateCard(ctx context.Context, messageID string, card chat.Card) error {
 	if err := s.postable(card.ChatID, messageID, card.Title+card.Text); err != nil {
 		return err

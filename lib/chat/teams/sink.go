@@ -19,7 +19,7 @@ import (
 // links no code that can post.
 type Sink struct {
 	*Client
-	frame sink.Frame
+	sink.Frame
 }
 
 // NewSink returns the sink of a bot. It makes no network calls.
@@ -32,16 +32,13 @@ func NewSink(o Options) (*Sink, error) {
 }
 
 func newSink(c *Client) *Sink {
+	// A message has at most 28 KB in UTF-16, in which a character takes at most four bytes; for bots 100 KB,
+	// cards included, are documented (https://learn.microsoft.com/microsoftteams/limits-specifications-teams).
 	return &Sink{c, sink.Frame{
-		Platform: platform, Limit: 7000, Outcome: c.outcome, Settled: abandoned, Now: c.o.Now,
+		Platform: platform, Max: 7000, Outcome: c.outcome, Settled: abandoned, Now: c.o.Now,
 		Sleep: c.graph.api.Sleep,
 	}}
 }
-
-// Limit implements chat.Sink. A message has at most 28 KB in UTF-16, in which a character takes at
-// most four bytes; for bots 100 KB, cards included, are documented.
-// https://learn.microsoft.com/microsoftteams/limits-specifications-teams
-func (s *Sink) Limit() int { return s.frame.Limit }
 
 const (
 	// abandoned is how long after its start an attempt can still land: a request is given up after 30
@@ -96,12 +93,12 @@ func (s *Sink) postable(chatID, id, text string) error {
 	case id != "" && !messageWord.MatchString(id):
 		invalid = fmt.Errorf("%q is no message's id", id)
 	}
-	return s.frame.Check(chatID, text, invalid)
+	return s.Frame.Check(chatID, text, invalid)
 }
 
 // send sends an activity once and classifies its error.
 func (s *Sink) send(ctx context.Context, chatID, method, path string, in any) (chat.Posted, error) {
-	return s.frame.Send(chatID, func() (chat.Posted, error) {
+	return s.Frame.Send(chatID, func() (chat.Posted, error) {
 		if err := s.service.signIn(ctx); err != nil {
 			return chat.Posted{}, fmt.Errorf("%w: %w", sink.ErrUnsent, err)
 		}
@@ -139,9 +136,7 @@ func (s *Sink) Find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 	if !s.remote() || !messageWord.MatchString(p.ThreadID) || !chatWord.MatchString(p.ChatID) {
 		return chat.Posted{}, chat.Unprovable, nil
 	}
-	return s.frame.Find(ctx, p, func(ctx context.Context) (chat.Posted, chat.Proof, error) {
-		return s.find(ctx, p)
-	})
+	return s.Frame.Find(ctx, p, s.find)
 }
 
 func (s *Sink) find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, error) {

@@ -3,7 +3,6 @@ package telegram
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
@@ -28,10 +27,6 @@ No webhook may be set, and no other program may ask for this bot's updates.
 `,
 }
 
-// maxSkew is the clock difference to the server above which a finding is reported.
-const maxSkew = 30 * time.Second
-
-// Check implements chat.Checker.
 func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.Finding) {
 	say := func(f chat.Finding) { findings = append(findings, f) }
 	me, err := c.me(ctx)
@@ -64,12 +59,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	for _, chatID := range c.chats {
 		say(c.checkChat(ctx, chatID, me))
 	}
-	if skew, ok := c.api.Skew(); ok && skew.Abs() > maxSkew {
-		say(chat.Finding{Name: "clock", Warn: true,
-			Text: fmt.Sprintf("Telegram's clock differs by %v from this machine's", skew.Round(time.Second)),
-			Fix:  "set this machine's clock: timedatectl set-ntp true"})
-	}
-	return self, findings
+	return self, append(findings, chat.Clock("Telegram's", c.api.Skew())...)
 }
 
 // checkChat reports whether the bot is a member of a watched chat.

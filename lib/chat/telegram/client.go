@@ -7,6 +7,7 @@
 package telegram
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -77,12 +78,7 @@ func New(o Options) (*Client, error) {
 				"tri-watch telegram without watched_chats prints the ids of what it hears")
 		}
 	}
-	if o.URL == "" {
-		o.URL = "https://api.telegram.org"
-	}
-	if o.Wait == 0 {
-		o.Wait = 50 * time.Second
-	}
+	o.URL, o.Wait = cmp.Or(o.URL, "https://api.telegram.org"), cmp.Or(o.Wait, 50*time.Second)
 	api, err := httpapi.New(httpapi.Options{Base: o.URL + "/bot" + o.Token, HTTP: o.HTTP, Now: o.Now,
 		Sleep: o.Sleep, Chance: o.Chance})
 	if err != nil {
@@ -174,7 +170,6 @@ const kept = 24 * time.Hour
 // batch is the maximum number of updates per response.
 const batch = 100
 
-// Run implements chat.Source.
 func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
 	l := &listening{Client: c, Resume: resume, Handler: to}
 	l.logGap()

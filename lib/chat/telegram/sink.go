@@ -22,7 +22,7 @@ import (
 // links no code that can post.
 type Sink struct {
 	*Client
-	frame sink.Frame
+	sink.Frame
 }
 
 // NewSink returns the sink of a bot. It makes no network calls.
@@ -31,7 +31,8 @@ func NewSink(o Options) (*Sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Sink{c, sink.Frame{Platform: platform, Limit: 2048, Outcome: outcome}}, nil
+	// Telegram counts 4,096 UTF-16 units, and a character has at most two.
+	return &Sink{c, sink.Frame{Platform: platform, Max: 2048, Outcome: outcome}}, nil
 }
 
 // outcome classifies an error response of Telegram.
@@ -45,15 +46,12 @@ func outcome(e *httpapi.Error) sink.Outcome {
 	return sink.ByStatus(e.Status)
 }
 
-// Limit implements chat.Sink: Telegram counts 4,096 UTF-16 units, and a character has at most two.
-func (c *Sink) Limit() int { return c.frame.Limit }
-
 // Post implements chat.Sink. Telegram has no idempotency keys and does not let a bot read what it
 // sent: the result of a post without a response cannot be determined.
 func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 	answered, err := strconv.ParseInt(p.ReplyToID, 10, 64)
 	if err != nil {
-		return chat.Posted{}, c.frame.Refuse(p.ChatID, fmt.Errorf("message %q is no number", p.ReplyToID))
+		return chat.Posted{}, c.Frame.Refuse(p.ChatID, fmt.Errorf("message %q is no number", p.ReplyToID))
 	}
 	return c.send(ctx, p.ChatID, p.Text, map[string]any{
 		"reply_parameters": map[string]any{"message_id": answered},
@@ -63,7 +61,7 @@ func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 // send posts text verbatim: no markup is interpreted, and no link preview is shown.
 func (c *Sink) send(ctx context.Context, chatID, text string, more map[string]any) (chat.Posted, error) {
 	_, invalid := strconv.ParseInt(chatID, 10, 64)
-	if err := c.frame.Check(chatID, text, invalid); err != nil {
+	if err := c.Frame.Check(chatID, text, invalid); err != nil {
 		return chat.Posted{}, err
 	}
 	in := map[string]any{"chat_id": chatID, "text": text,
@@ -74,7 +72,7 @@ func (c *Sink) send(ctx context.Context, chatID, text string, more map[string]an
 	for k, v := range more {
 		in[k] = v
 	}
-	return c.frame.Send(chatID, func() (chat.Posted, error) {
+	return c.Frame.Send(chatID, func() (chat.Posted, error) {
 		var made message
 		if err := c.call(ctx, "sendMessage", in, &made, 0); err != nil || made.ID == 0 {
 			return chat.Posted{}, err
@@ -139,7 +137,6 @@ func (c *Sink) Typing(ctx context.Context, chatID, _ string) error {
 	return c.call(ctx, "sendChatAction", map[string]any{"chat_id": chatID, "action": "typing"}, &ok, 0)
 }
 
-// Edit implements chat.Signaler.
 func (c *Sink) Edit(ctx context.Context, chatID, messageID, text string) error {
 	return c.edit(ctx, chatID, messageID, text, nil)
 }
@@ -165,7 +162,6 @@ func (c *Sink) edit(ctx context.Context, chatID, messageID, text string, markup 
 	return err
 }
 
-// PostCard implements chat.Signaler.
 func (c *Sink) PostCard(ctx context.Context, card chat.Card) (chat.Posted, error) {
 	keys, err := keyboard(card.Buttons)
 	if err != nil {
@@ -178,7 +174,6 @@ func (c *Sink) PostCard(ctx context.Context, card chat.Card) (chat.Posted, error
 	return c.send(ctx, card.ChatID, sink.CardText(card), more)
 }
 
-// UpdateCard implements chat.Signaler.
 func (c *Sink) UpdateCard(ctx context.Context, messageID string, card chat.Card) error {
 	keys, err := keyboard(card.Buttons)
 	if err != nil {

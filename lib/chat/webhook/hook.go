@@ -52,17 +52,6 @@ func (c *Call) Proved() {
 	}
 }
 
-// Stamped returns the time and the signature of a call, for a platform that puts both into headers,
-// unparsed. ok reports whether they are plausible: a signature of size characters, and a time near
-// now.
-func (c *Call) Stamped(timeHeader, signatureHeader string, size int,
-	now time.Time) (at, signature string, ok bool) {
-	at, signature = c.Header.Get(timeHeader), c.Header.Get(signatureHeader)
-	sec, err := strconv.ParseInt(at, 10, 64)
-	return at, signature, err == nil && len(at) <= 12 && len(signature) == size &&
-		fresh(time.Unix(sec, 0), now)
-}
-
 // Answer is the response to a call.
 type Answer struct {
 	Status int    // 0 means 200
@@ -172,6 +161,34 @@ func MAC(secret []byte, parts ...string) []byte {
 	}
 	return m.Sum(nil)
 }
+
+// Stamps verifies the calls of a platform that puts a time and a signature into headers. Each signature is
+// accepted once.
+type Stamps struct {
+	Time, Signature string // names of the headers
+	Size            int    // of a signature, in characters
+	Now             func() time.Time
+	// Valid reports whether a signature is that of a call, made at a time.
+	Valid func(c *Call, at, signature string) bool
+
+	once Once
+}
+
+// Plausible reports whether a call has a signature of the right size, and a current time.
+func (s *Stamps) Plausible(c *Call) bool {
+	sec, err := strconv.ParseInt(c.Header.Get(s.Time), 10, 64)
+	return err == nil && len(c.Header.Get(s.Time)) <= 12 && len(c.Header.Get(s.Signature)) == s.Size &&
+		fresh(time.Unix(sec, 0), s.Now())
+}
+
+// Verify reports whether a call is genuine, current, and none that was kept.
+func (s *Stamps) Verify(c *Call) bool {
+	signature := c.Header.Get(s.Signature)
+	return s.Plausible(c) && s.Valid(c, c.Header.Get(s.Time), signature) && !s.once.Again(signature, s.Now())
+}
+
+// Keep remembers a call whose event is durable.
+func (s *Stamps) Keep(c *Call) { s.once.Keep(c.Header.Get(s.Signature), s.Now()) }
 
 // Once remembers signatures, so that a recorded call is not accepted again while its time is still
 // valid. The platform's own redeliveries are signed anew or are answered from here as before.

@@ -197,7 +197,7 @@ func TestImplausible(t *testing.T) {
 	}
 }
 
-func TestStamped(t *testing.T) {
+func TestPlausible(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	for _, tt := range []struct {
 		at, signature string
@@ -209,7 +209,8 @@ func TestStamped(t *testing.T) {
 		{"0001700000000", "0123", false},
 	} {
 		c := &Call{Header: http.Header{"T": {tt.at}, "S": {tt.signature}}}
-		if _, _, ok := c.Stamped("T", "S", 4, now); ok != tt.want {
+		s := Stamps{Time: "T", Signature: "S", Size: 4, Now: func() time.Time { return now }}
+		if s.Plausible(c) != tt.want {
 			t.Errorf("%+v", tt)
 		}
 	}
