@@ -32,7 +32,8 @@ func New(cfg config.Agent, sandbox string) (*program.Client, error) {
 	return program.New(cfg, sandbox, "gemini", func(c *program.Client) {
 		c.Servers, c.LoginAt, c.Obeys = true, ".gemini/oauth_creds.json", []string{".gemini"}
 		c.Models = []program.Model{program.Gemini}
-		c.Can, c.Start = agent.Ability{Resumes: true, Forks: true, Writes: true, Servers: true, Narrows: true}, call
+		c.Can = agent.Ability{Resumes: true, Forks: true, Writes: true, Servers: true, Narrows: true}
+		c.Start = call
 	})
 }
 

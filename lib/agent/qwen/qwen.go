@@ -34,7 +34,8 @@ func New(cfg config.Agent, sandbox string) (*program.Client, error) {
 		c.Servers, c.Since, c.Obeys = true, program.TokensSince, []string{".qwen", ".env"}
 		c.Models = []program.Model{{Key: "OPENAI_API_KEY", Header: program.Bearer, Base: "OPENAI_BASE_URL",
 			Usual: "https://dashscope.aliyuncs.com/compatible-mode/v1"}}
-		c.Can, c.Start = agent.Ability{Resumes: true, Forks: true, Writes: true, Servers: true, Narrows: true}, call
+		c.Can = agent.Ability{Resumes: true, Forks: true, Writes: true, Servers: true, Narrows: true}
+		c.Start = call
 	})
 }
 

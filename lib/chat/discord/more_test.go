@@ -309,12 +309,13 @@ func FuzzEndpoint(f *testing.F) {
 			call.Header.Set("X-Signature-Ed25519", signature)
 			call.Header.Set("X-Signature-Timestamp", stamp)
 		}
-		a := c.calls(c.stamps(), chattest.Handler{Log: func(string, ...any) {}, Action: func(a event.Action) error {
+		to := chattest.Handler{Log: func(string, ...any) {}, Action: func(a event.Action) error {
 			if !sign || a.ID == "" || !validID(a.MessageID) {
 				t.Errorf("action %+v", a)
 			}
 			return nil
-		}})(t.Context(), call)
+		}}
+		a := c.calls(c.stamps(), to)(t.Context(), call)
 		if !sign && a.Status != http.StatusUnauthorized {
 			t.Errorf("answered with %d", a.Status)
 		}

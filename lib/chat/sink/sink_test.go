@@ -109,10 +109,11 @@ func TestFind(t *testing.T) {
 		if c.age >= 0 {
 			p.Tried, p.Own = now.Add(-c.age), true
 		}
-		_, proof, err := f.Find(t.Context(), p, func(context.Context, chat.Post) (chat.Posted, chat.Proof, error) {
-			n++
-			return chat.Posted{}, c.looks[n-1], nil
-		})
+		_, proof, err := f.Find(t.Context(), p,
+			func(context.Context, chat.Post) (chat.Posted, chat.Proof, error) {
+				n++
+				return chat.Posted{}, c.looks[n-1], nil
+			})
 		if proof != c.want || err != nil || slept != c.slept || n != len(c.looks) {
 			t.Errorf("%s: %v after %v and %d looks, %v", c.name, proof, slept, n, err)
 		}
