@@ -131,9 +131,8 @@ func New(o Options) (*Client, error) {
 
 // validID reports whether id is a snowflake and so safe in a URL path.
 func validID(id string) bool {
-	return len(id) >= 1 && len(id) <= 20 && !strings.ContainsFunc(id, func(r rune) bool {
-		return r < '0' || r > '9'
-	})
+	_, err := strconv.ParseInt(id, 10, 64) // Discord refuses a larger one
+	return err == nil && id[0] >= '0' && id[0] <= '9'
 }
 
 // epoch is the first millisecond of Discord's ids, in Unix time.

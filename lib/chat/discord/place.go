@@ -111,8 +111,8 @@ func (c *Client) place(ctx context.Context, id string) (place, error) {
 		return p, nil
 	}
 	switch err := c.get(ctx, "channels/"+id, nil, &p); {
-	case httpapi.IsUnreadable(err):
-		return place{ID: id}, nil
+	case httpapi.IsUnreadable(err) || httpapi.StatusOf(err) == http.StatusBadRequest:
+		return place{ID: id}, nil // anybody can write <#ID>
 	case err != nil:
 		return place{}, err
 	}

@@ -5,6 +5,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"flag"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -161,6 +164,28 @@ func TestActions(t *testing.T) {
 		}
 		if len(ids) != 5 {
 			t.Errorf("ids %v", ids)
+		}
+	}
+}
+
+// TestNames: what a text names need not be there. It must not keep the text from being read.
+func TestNames(t *testing.T) {
+	for _, code := range []string{"user_not_found", "channel_not_found", "invalid_arguments"} {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, "auth.test") {
+				_, _ = w.Write([]byte(`{"ok":true,"user_id":"U1","team_id":"T1"}`))
+				return
+			}
+			fmt.Fprintf(w, `{"ok":false,"error":%q}`, code)
+		}))
+		defer srv.Close()
+		c, err := newClient(Options{URL: srv.URL, Token: "xoxb-1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _, err := c.readable(t.Context(), "<@U404> in <#C404>")
+		if got != "@U404 in #C404" || err != nil {
+			t.Errorf("%s: %q, %v", code, got, err)
 		}
 	}
 }

@@ -27,6 +27,13 @@ type person struct {
 	External bool // a guest, or of another organization
 }
 
+// hidden reports whether err means that Slack does not show an object, or takes its id for none: a message
+// may name anything.
+func hidden(err error) bool {
+	status := httpapi.StatusOf(err)
+	return status == http.StatusNotFound || status == http.StatusBadRequest
+}
+
 // person looks up an account. One that Slack does not show has no name.
 func (c *Client) person(ctx context.Context, id string) (person, error) {
 	if !anyID.MatchString(id) {
@@ -39,7 +46,7 @@ func (c *Client) person(ctx context.Context, id string) (person, error) {
 		}
 		r, err := c.read(ctx, "users.info", url.Values{"user": {id}})
 		switch {
-		case httpapi.StatusOf(err) == http.StatusNotFound:
+		case hidden(err):
 			return person{External: true}, nil // of another organization
 		case err != nil:
 			return person{}, err
@@ -90,7 +97,7 @@ func (c *Client) room(ctx context.Context, id string) (room, error) {
 	return c.rooms.Ask(id, func() (room, error) {
 		got, err := c.read(ctx, "conversations.info", url.Values{"channel": {id}})
 		switch {
-		case httpapi.StatusOf(err) == http.StatusNotFound:
+		case hidden(err):
 			return room{Private: true, Name: id}, nil
 		case err != nil:
 			return room{}, err
