@@ -2,6 +2,7 @@ package declaration
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -234,6 +235,25 @@ func TestUses(t *testing.T) {
 	} {
 		if got := fmt.Sprint(Uses(tt.file, []byte(sources[tt.file]), tt.name)); got != tt.want {
 			t.Errorf("%s %s: %s, want %s", tt.file, tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestHostileFiles: long comments, heads and values take memory in proportion to a file.
+func TestHostileFiles(t *testing.T) {
+	for name, text := range map[string]string{
+		"a.js": strings.Repeat("// a\n", 8000) + "function f() {\n}\n",
+		"a.py": "def f(" + strings.Repeat("a=1,", 8000) + "):\n",
+		"a.go": "package a\nfunc New() {\n x := " + strings.Repeat("T{a:\n", 5000) + "1" + strings.Repeat("}", 5000) + "\n}\n",
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if len(Read(name, []byte(text))) == 0 {
+			t.Errorf("%s: nothing", name)
+		}
+		runtime.ReadMemStats(&after)
+		if got := after.TotalAlloc - before.TotalAlloc; got > 60<<20 {
+			t.Errorf("%s: %d bytes for %d", name, got, len(text))
 		}
 	}
 }

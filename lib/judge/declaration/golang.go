@@ -10,13 +10,14 @@ import (
 
 // goFile is a parsed file of Go.
 type goFile struct {
-	fset *token.FileSet
-	text []byte
-	all  []Declaration
+	fset  *token.FileSet
+	text  []byte
+	all   []Declaration
+	types map[string]int // in all, by name
 }
 
 func parseGo(text []byte) (*goFile, *ast.File) {
-	f := &goFile{fset: token.NewFileSet(), text: text}
+	f := &goFile{fset: token.NewFileSet(), text: text, types: map[string]int{}}
 	file, err := parser.ParseFile(f.fset, "", text, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return nil, nil
@@ -42,10 +43,10 @@ func readGo(text []byte) []Declaration {
 
 func (f *goFile) line(p token.Pos) int { return f.fset.PositionFor(p, false).Line }
 
-// source returns the text of a node.
+// source returns the text of a node, "" if it is so long that it cannot be one line.
 func (f *goFile) source(n ast.Node) string {
 	from, to := f.fset.PositionFor(n.Pos(), false).Offset, f.fset.PositionFor(n.End(), false).Offset
-	if from < 0 || to > len(f.text) || from > to {
+	if from < 0 || to > len(f.text) || from > to || to-from > 64*maxValue {
 		return ""
 	}
 	return string(f.text[from:to])
@@ -136,14 +137,13 @@ func (f *goFile) group(decl *ast.GenDecl) {
 
 // member adds a constant to the values of its type, if the type is declared above.
 func (f *goFile) member(of, name string) {
-	for i := range f.all {
-		if d := &f.all[i]; d.Kind == Type && d.Name == of {
-			d.Members = append(d.Members, name)
-		}
+	if i, ok := f.types[of]; ok {
+		f.all[i].Members = append(f.all[i].Members, name)
 	}
 }
 
 func (f *goFile) typed(spec *ast.TypeSpec, node ast.Node, docs []*ast.CommentGroup) {
+	f.types[spec.Name.Name] = len(f.all)
 	f.add(Declaration{Kind: Type}, spec.Name, node, docs...)
 	var fields *ast.FieldList
 	kind := Field

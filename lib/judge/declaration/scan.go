@@ -36,7 +36,7 @@ type container struct {
 	enum  bool // it lists the values of a type
 }
 
-const maxHead = 24 // lines of the head of a declaration
+const maxHead, maxHeadBytes = 24, 4 << 10 // lines and bytes read of the head of a declaration
 
 // scan is one reading of a file.
 type scan struct {
@@ -177,7 +177,7 @@ func makes(name, of string) bool { return makers.MatchString(name) || name == of
 // statement returns the text of the statement at line i up to its body or end, and its lines.
 func (s *scan) statement(i int) (raw, masked []byte, n int) {
 	open := 0
-	for n < maxHead && i+n < len(s.raw) {
+	for n < maxHead && i+n < len(s.raw) && len(raw) < maxHeadBytes {
 		line := s.masked[i+n]
 		raw = append(append(raw, s.raw[i+n]...), '\n')
 		masked = append(append(masked, line...), '\n')
@@ -223,10 +223,11 @@ func (s *scan) above(i int) (start int, doc string) {
 			break
 		}
 		if !mark {
-			words = append([]string{strings.Trim(line, "/*!# ")}, words...)
+			words = append(words, strings.Trim(line, "/*!# "))
 		}
 		from--
 	}
+	slices.Reverse(words)
 	return from + 1, firstSentence(strings.Join(words, " "))
 }
 
@@ -278,23 +279,23 @@ func (s *scan) parameters(of Declaration, params string) {
 		return
 	}
 	masked := s.mask([]byte(params))
-	from, open := 0, 0
+	from, open, line := 0, 0, of.Line+strings.Count(s.before(of, params), "\n")
+	lead := len(params) - len(strings.TrimLeft(params, "\n"))
 	for i := 0; i <= len(masked); i++ {
 		switch {
 		case i == len(masked) || masked[i] == ',' && open == 0:
 			if m := parameter.FindStringSubmatch(strings.TrimSpace(params[from:i])); m != nil &&
 				!strings.HasPrefix(m[2], ">") {
-				line := of.Line + strings.Count(s.before(of, params), "\n") +
-					strings.Count(strings.TrimLeft(params[:i], "\n"), "\n")
-				line = min(line, of.End)
-				s.all = append(s.all, Declaration{Kind: Parameter, Name: m[1], Owner: of.Full(), Line: line,
-					Start: of.Line, End: of.End, Value: oneLine(m[2])})
+				s.all = append(s.all, Declaration{Kind: Parameter, Name: m[1], Owner: of.Full(),
+					Line: min(line, of.End), Start: of.Line, End: of.End, Value: oneLine(m[2])})
 			}
 			from = i + 1
 		case masked[i] == '(' || masked[i] == '[' || masked[i] == '{':
 			open++
 		case masked[i] == ')' || masked[i] == ']' || masked[i] == '}':
 			open--
+		case masked[i] == '\n' && i >= lead:
+			line++
 		}
 	}
 }
