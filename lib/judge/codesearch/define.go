@@ -214,7 +214,8 @@ func (x *Index) phrase(question string, limit int) []Hit {
 	}
 	for _, said := range uses[:min(len(uses), limit)] {
 		line := said.Lines[said.Line-1]
-		add(said, line[strings.Index(strings.ToLower(line), strings.ToLower(text)):][:len(text)])
+		low := strings.ToLower(text) // which may be shorter, whereas the line's is not
+		add(said, line[strings.Index(strings.ToLower(line), low):][:len(low)])
 		runs([]byte(line), func(run []byte) { // what is named after the phrase, where it is used
 			name := strings.ToLower(string(run))
 			if !isName(run) || !strings.Contains(name, strings.ToLower(strings.Join(words, ""))) {
@@ -222,10 +223,11 @@ func (x *Index) phrase(question string, limit int) []Hit {
 			}
 			for _, at := range x.naming(name, limit) {
 				body, _ := x.text(at.path) // a file that has gone has no lines
-				for n, line := range split(body) {
+				lines := split(body)
+				for n, line := range lines {
 					if i := strings.Index(strings.ToLower(line), name); i >= 0 && len(line) <= maxLine &&
-						len(line) == len(strings.ToLower(line)) {
-						add(Use{Path: at.path, Lines: split(body), Use: declaration.Use{Line: n + 1},
+						len(line) == len(strings.ToLower(line)) && len(hits) < limit {
+						add(Use{Path: at.path, Lines: lines, Use: declaration.Use{Line: n + 1},
 							Aside: at.aside()}, line[i:i+len(name)])
 					}
 				}
@@ -282,10 +284,11 @@ func defined(d Definition, hits []Hit) Hit {
 			return h
 		}
 	}
-	end := min(d.End, d.Start+maxShown-1, len(d.Lines))
-	return Hit{Path: d.Path, Start: d.Start, End: end, Lines: d.Lines[d.Start-1 : end],
+	start := max(d.Start, d.Line-maxShown/2) // a comment above may be long
+	end := min(d.End, start+maxShown-1, len(d.Lines))
+	return Hit{Path: d.Path, Start: start, End: end, Lines: d.Lines[start-1 : end],
 		Words: []string{d.Name}, Defines: true,
-		Cover: hits[0].Cover, Count: hits[0].Count, BestStart: max(d.Start, d.Line-2),
+		Cover: hits[0].Cover, Count: hits[0].Count, BestStart: max(start, d.Line-2),
 		BestEnd: min(end, d.Line+maxQuoted-3)}
 }
 
@@ -310,24 +313,32 @@ func (e entry) aside() bool {
 // naming returns at most limit files of code that contain a name, sources first.
 func (x *Index) naming(name string, limit int) []entry {
 	var files []entry
-	seen := map[string]bool{}
+	declare := map[string]bool{} // by path: whether the name is in a declaration
 	word := x.spelled(name)
 	if word == "" {
 		return nil
 	}
-	for _, w := range []string{word, otherName(word)} {
+	for _, w := range []string{string(fold([]byte(word))), otherName(word)} {
 		for _, p := range x.posts(w) {
 			s, at := x.at(p.at)
-			if e := s.files[at.file]; !seen[e.path] && declaration.Known(e.path) {
-				seen[e.path] = true
+			e := s.files[at.file]
+			if was, seen := declare[e.path]; !seen && declaration.Known(e.path) {
+				declare[e.path] = p.fields.names() > 0
 				files = append(files, e)
+			} else if seen {
+				declare[e.path] = was || p.fields.names() > 0
 			}
 		}
 	}
 	slices.SortFunc(files, func(a, b entry) int {
+		return cmp.Or(cmp.Compare(later(a.aside()), later(b.aside())),
+			cmp.Compare(later(!declare[a.path]), later(!declare[b.path])), strings.Compare(a.path, b.path))
+	})
+	files = files[:min(len(files), limit)]
+	slices.SortFunc(files, func(a, b entry) int {
 		return cmp.Or(cmp.Compare(later(a.aside()), later(b.aside())), strings.Compare(a.path, b.path))
 	})
-	return files[:min(len(files), limit)]
+	return files
 }
 
 // spelled returns the word of the index for a name, however it is written: MaxRetries, max_retries, max

@@ -3,6 +3,7 @@ package codesearch
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -85,5 +86,76 @@ func TestWholeStatements(t *testing.T) {
 	if best := strings.Join(hits[0].Best(), "\n"); strings.Count(best, "(") != strings.Count(best, ")") ||
 		!strings.Contains(best, "three") {
 		t.Errorf("%s", best)
+	}
+}
+
+// TestDefinitionsOfShortenedWords: a name that is a word with an abbreviation is found, also in files that
+// come behind many that only use it.
+func TestDefinitionsOfShortenedWords(t *testing.T) {
+	texts := map[string]string{"z.go": "package a\n\ntype Command struct{}\n\nfunc Index() {}\n\nfunc Retry() {}\n"}
+	for i := range 2 * maxDefining {
+		texts[fmt.Sprintf("a%d.go", i)] = "package a\n\nfunc a() { x := Retry(); Index(); x(Command{}) }\n"
+	}
+	x := Texts(texts)
+	for _, name := range []string{"Command", "Index", "Retry"} {
+		if all := x.Definitions(name); len(all) != 1 || all[0].Path != "z.go" {
+			t.Errorf("%s: %d definitions", name, len(all))
+		}
+		if all := x.Uses(name); len(all) != 2*maxDefining {
+			t.Errorf("%s: %d uses", name, len(all))
+		}
+	}
+}
+
+// TestLongComment: a definition below a comment longer than a hit is shown with its name.
+func TestLongComment(t *testing.T) {
+	text := "package a\n\n" + strings.Repeat("// All this.\n", 60) + "func RetryQueue() int {\n\treturn 1\n}\n"
+	x := Texts(map[string]string{"z.go": text,
+		"retry_queue.go": "package a\n\n// RetryQueue\nvar x = RetryQueue(RetryQueue, RetryQueue)\n"})
+	found, err := x.Search(context.Background(), "what does RetryQueue do", 1)
+	if err != nil || len(found.Hits) != 1 {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	if best := strings.Join(found.Hits[0].Best(), "\n"); !strings.Contains(best, "func RetryQueue") {
+		t.Errorf("%q", best)
+	}
+}
+
+// TestKelvin: letters whose lower case is shorter do not lead beyond the end of a line.
+func TestKelvin(t *testing.T) {
+	texts := map[string]string{"b.js": "x = 1\ns = \"look like this\"\n"}
+	hits := searched(t, texts, "loo\u212a li\u212ae this")
+	if len(hits) != 1 || hits[0].Words[0] != "look like this" {
+		t.Errorf("%+v", hits)
+	}
+}
+
+// TestLongLines: no line of a hit is longer than maxLine, also not to end a statement.
+func TestLongLines(t *testing.T) {
+	remarks := strings.Repeat("// a\n", 60)
+	hits := searched(t, map[string]string{"b.js": remarks + "const retryQueue = call(\n\"" +
+		strings.Repeat("a b", 3000) + "\")\n" + remarks}, "what is retryQueue")
+	if len(hits) == 0 {
+		t.Fatal("nothing")
+	}
+	for _, line := range hits[0].Lines {
+		if len(line) > maxLine {
+			t.Errorf("a line of %d bytes", len(line))
+		}
+	}
+}
+
+// TestHostileFiles: one long name, or one name on every line, takes memory and time in proportion to a file.
+func TestHostileFiles(t *testing.T) {
+	class := "class " + strings.Repeat("Ab", 20_000) + "\n" + strings.Repeat("  def f\n    x\n", 3000)
+	named := "const ThisOfThings = \"this of things\"\n" + strings.Repeat("f(ThisOfThings)\n", 3000)
+	for name, text := range map[string]string{"a.rb": class, "a.js": named} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		searched(t, map[string]string{name: text}, "this of things")
+		runtime.ReadMemStats(&after)
+		if got := after.TotalAlloc - before.TotalAlloc; got > 60<<20 {
+			t.Errorf("%s: %d bytes for %d", name, got, len(text))
+		}
 	}
 }

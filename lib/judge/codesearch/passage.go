@@ -218,7 +218,7 @@ func closes(line []byte) bool {
 // declared reports whether a line declares something, with which name, and whether its members are
 // declarations or names themselves.
 func (o *outliner) declared(line []byte, depth int) (name string, holds, ok bool) {
-	if depth > o.deepest {
+	if depth > o.deepest || len(line) > maxLine {
 		return "", false, false
 	}
 	text := public(strings.TrimSpace(string(line)))

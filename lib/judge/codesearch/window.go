@@ -256,14 +256,15 @@ func widen(lines [][]byte, from, to, least, last int) (int, int) {
 	if to == from && fits(to+1) {
 		to++
 	}
-	for i := 0; i < maxWhole && from > least && (closing(lines[from-1]) || goesOn(lines[from-2])); i++ {
+	for i := 0; i < maxWhole && from > least && (closing(lines[from-1]) || goesOn(lines[from-2])) &&
+		len(lines[from-2]) <= maxLine; i++ {
 		from--
 	}
 	open := 0
 	for n := from; n <= to; n++ {
 		open += opened(lines[n-1])
 	}
-	for i := 0; i < maxWhole && open > 0 && to < last; i++ {
+	for i := 0; i < maxWhole && open > 0 && to < last && len(lines[to]) <= maxLine; i++ {
 		to++
 		open += opened(lines[to-1])
 	}
