@@ -257,7 +257,8 @@ func (a *Answers) anchor(dir string) error {
 func Begin(h *durable.Home, a Answers, at Around, force bool, in io.Reader,
 	out io.Writer) (*config.Config, error) {
 	if h.Exists(FileName) && !force {
-		return nil, exists(h.Path(FileName))
+		return nil, sysexit.Hint(sysexit.With(sysexit.NoPerm,
+			fmt.Errorf("write %q: there is a configuration already", h.Path(FileName))), "--force replaces it")
 	}
 	at.User = cmp.Or(at.User, account())
 	if at.Dir == "" {
@@ -277,7 +278,7 @@ func Begin(h *durable.Home, a Answers, at Around, force bool, in io.Reader,
 		}
 		a.Section = strings.TrimRight(guide.Config, "\n")
 	}
-	_, cfg, err := render(h.Path(FileName), a)
+	b, cfg, err := render(h.Path(FileName), a)
 	if err != nil {
 		return nil, err
 	}
@@ -287,11 +288,15 @@ func Begin(h *durable.Home, a Answers, at Around, force bool, in io.Reader,
 				fmt.Errorf("codebase %q: no such folder", c.Path)), "nothing was written")
 		}
 	}
-	path, err := write(h, a, force)
-	if err != nil {
+	if err := h.Replace(FileName, b); err != nil {
 		return nil, err
 	}
-	return config.Load(path)
+	if a.Platform == config.PlatformLocal {
+		if err := os.MkdirAll(cfg.Chat.Local.Dir, 0o700); err != nil {
+			return nil, sysexit.With(sysexit.IO, fmt.Errorf("make local chat: %w", err))
+		}
+	}
+	return config.Load(cfg.Path)
 }
 
 // account returns the name under which the person runs programs.

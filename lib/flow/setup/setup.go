@@ -16,7 +16,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"tri/lib/base/config"
-	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
 )
@@ -41,41 +40,11 @@ type Answers struct {
 	Section string
 }
 
-// errExists means that a configuration exists already.
-var errExists = fmt.Errorf("there is a configuration already")
-
-func exists(path string) error {
-	return sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("write %q: %w", path, errExists)),
-		"--force replaces it")
-}
-
 //go:embed config.yaml.tmpl
 var source string
 
 var page = template.Must(template.New("config.yaml").Funcs(template.FuncMap{"q": quote, "list": list,
 	"name": filepath.Base}).Parse(source))
-
-// write writes the home's configuration from the answers and returns its path. It replaces an existing one
-// only if force is set.
-func write(h *durable.Home, a Answers, force bool) (string, error) {
-	path := h.Path(FileName)
-	if h.Exists(FileName) && !force {
-		return path, exists(path)
-	}
-	b, cfg, err := render(path, a)
-	if err != nil {
-		return path, err
-	}
-	if err := h.Replace(FileName, b); err != nil {
-		return path, err
-	}
-	if a.Platform == "local" {
-		if err := os.MkdirAll(cfg.Chat.Local.Dir, 0o700); err != nil {
-			return path, sysexit.With(sysexit.IO, fmt.Errorf("make local chat: %w", err))
-		}
-	}
-	return path, nil
-}
 
 // Next returns the command line that tries a new configuration: with the home, if it is not ~/.tri, with the
 // approver, if the environment has another, and for a local chat and a codebase with a question. A shell

@@ -38,19 +38,16 @@ func TestWriteIsReadBack(t *testing.T) {
 	} {
 		h := home(t)
 		at := Around{Home: h.Dir(), Dir: t.TempDir(), User: "ben"}
-		if err := complete(&a, at, nil, nil); err != nil {
-			t.Fatal(err)
-		}
-		path, err := write(h, a, false)
+		err := errors.Join(os.Mkdir(filepath.Join(at.Dir, "src"), 0o700), complete(&a, at, nil, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		c, err := Begin(h, a, at, false, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(c.Path); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%v, %v", info.Mode(), err)
-		}
-		c, err := config.Load(path)
-		if err != nil {
-			t.Fatal(err)
 		}
 		if !slices.Equal(c.Team.Approvers, a.Approvers) || c.Team.Language != a.Language ||
 			c.Investigator.Agent != a.Agent || c.Sandbox != "required" {
@@ -118,13 +115,13 @@ func TestWriteReplacesOnlyByForce(t *testing.T) {
 	if err := os.WriteFile(h.Path(FileName), []byte("# mine\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := write(h, a, false); !errors.Is(err, errExists) {
+	if _, err := Begin(h, a, Around{}, false, nil, nil); err == nil || !strings.Contains(err.Error(), "already") {
 		t.Errorf("%v", err)
 	}
 	if got, _ := h.ReadFile(FileName); string(got) != "# mine\n" {
 		t.Errorf("replaced by %q", got)
 	}
-	if _, err := write(h, a, true); err != nil {
+	if _, err := Begin(h, a, Around{}, true, nil, nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -136,7 +133,7 @@ func TestWriteRefusesWhatCannotBeRead(t *testing.T) {
 		{Platform: "mattermost", MattermostURL: "ftp://x", Agent: "search", Language: "en"},
 		{Platform: "local", LocalDir: "x", Agent: "gpt", Language: "en"},
 	} {
-		_, err := write(h, a, false)
+		_, err := Begin(h, a, Around{}, false, nil, nil)
 		if status, _ := sysexit.Of(err); status != sysexit.Usage {
 			t.Errorf("%+v: %v", a, err)
 		}
