@@ -3,8 +3,6 @@ package broker
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +17,7 @@ import (
 	"tri/lib/base/durable"
 	"tri/lib/base/stream"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 )
 
 // Headers of a line.
@@ -193,27 +192,16 @@ func (p *Publisher) settle(ctx context.Context, out <-chan sent, fail func(error
 
 // open opens the log once it has a line, and returns its id.
 func (p *Publisher) open(ctx context.Context) (*os.File, string, error) {
-	var first []byte
-	err := firstLine(ctx, p.File, &first)
-	if err != nil {
-		return nil, "", err
-	}
-	sum := sha256.Sum256(first)
-	f, err := os.Open(p.File)
-	return f, hex.EncodeToString(sum[:6]), err
-}
-
-var errFirst = errors.New("the first line is there")
-
-func firstLine(ctx context.Context, file string, first *[]byte) error {
-	err := stream.Follow(ctx, file, 0, func(line []byte, _ int64) error {
-		*first = append(bytes.Clone(line), '\n')
-		return errFirst
+	id := ""
+	err := stream.Follow(ctx, p.File, 0, func(line []byte, _ int64) error {
+		id = text.SHA256(string(line) + "\n")[:12]
+		return io.EOF
 	})
-	if errors.Is(err, errFirst) {
-		return nil
+	if !errors.Is(err, io.EOF) {
+		return nil, "", errors.Join(err, ctx.Err())
 	}
-	return errors.Join(err, ctx.Err())
+	f, err := os.Open(p.File)
+	return f, id, err
 }
 
 // place returns the offset of the first line that the stream lacks, and the stream's last sequence.

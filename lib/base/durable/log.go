@@ -2,6 +2,7 @@ package durable
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -88,6 +89,20 @@ func (l *Log) Append(lines func(end int64) ([]byte, error)) (int64, error) {
 		return end, err
 	}
 	return end, l.Sync()
+}
+
+// AppendLine durably appends v to a log as a line of JSON.
+func (h *Home) AppendLine(name string, v any) error {
+	line, err := json.Marshal(v)
+	if err != nil {
+		return sysexit.With(sysexit.Software, fmt.Errorf("append to %q: %w", name, err))
+	}
+	log, err := h.OpenLog(name)
+	if err != nil {
+		return err
+	}
+	_, err = log.Append(func(int64) ([]byte, error) { return append(line, '\n'), nil })
+	return errors.Join(err, log.Close())
 }
 
 // AppendThen is Append followed by a call of then, still under the log's lock. The log gets no

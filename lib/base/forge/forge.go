@@ -102,7 +102,7 @@ func New(cfg config.Forge, remote string, h *http.Client) (*Client, error) {
 	case GitLab:
 		c.forge = &gitlab{c}
 	default:
-		c.forge = &gitea{c}
+		c.forge = &gitea{&github{c}}
 	}
 	base := c.Web + c.forge.path()
 	if c.Web == "https://github.com" {

@@ -83,15 +83,12 @@ func (g *gitlab) open(ctx context.Context, r Request) (*Pull, error) {
 			"target_branch": r.Into})
 }
 
-// gitea implements https://docs.gitea.com/api/, version 1.
-type gitea struct{ *Client }
+// gitea implements https://docs.gitea.com/api/, version 1, of which much is as on GitHub.
+type gitea struct{ *github }
 
 func (g *gitea) path() string         { return "/api/v1" }
 func (g *gitea) user() string         { return "token" }
 func (g *gitea) sign(r *http.Request) { r.Header.Set("Authorization", "token "+g.token) }
-func (g *gitea) branch() httpapi.Request {
-	return httpapi.Request{Method: "GET", Path: "repos/" + g.Project}
-}
 
 // find lists the open requests, since Gitea cannot search by branch.
 func (g *gitea) find(ctx context.Context, branch string) (*Pull, error) {
@@ -113,11 +110,6 @@ func (g *gitea) find(ctx context.Context, branch string) (*Pull, error) {
 		}
 	}
 	return nil, fmt.Errorf("%s has over %d open pull requests", g.Project, size*most)
-}
-
-func (g *gitea) open(ctx context.Context, r Request) (*Pull, error) {
-	return post(ctx, g.api, "repos/"+g.Project+"/pulls",
-		map[string]string{"title": r.Title, "body": r.Body, "head": r.Branch, "base": r.Into})
 }
 
 func first(all []answer, fits func(answer) bool) *Pull {

@@ -2,7 +2,6 @@ package longrun
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -90,16 +89,8 @@ func (c *Commands) reportGone(id string) error {
 
 // logAccess records who looked at a run.
 func (m *Manager) logAccess(id, by string, write bool) error {
-	line, err := json.Marshal(map[string]any{"at": text.Timestamp(m.Now()), "by": by, "write": write})
-	if err != nil {
-		return fmt.Errorf("note who looks: %w", err)
-	}
-	log, err := m.Home.OpenLog(m.folder(id) + "/attached.ndjson")
-	if err != nil {
-		return err
-	}
-	_, err = log.Append(func(int64) ([]byte, error) { return append(line, '\n'), nil })
-	return errors.Join(err, log.Close())
+	return m.Home.AppendLine(m.folder(id)+"/attached.ndjson",
+		map[string]any{"at": text.Timestamp(m.Now()), "by": by, "write": write})
 }
 
 func (c *Commands) tmuxAttach(ctx context.Context, id string, write bool) error {

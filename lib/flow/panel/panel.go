@@ -215,7 +215,7 @@ func (j *Judge) One(ctx context.Context, s lens.Subject) (*discussion.Discussion
 		d.Proposal.QuestionSHA256 = s.Question
 	}
 	d.EndedAt = text.Timestamp(j.Now())
-	return &d, j.note(&d)
+	return &d, j.Home.AppendLine(discussion.LogName, &d) // its lock is held: it is the only one
 }
 
 // talk asks what is due until the discussion has ended.
@@ -314,18 +314,4 @@ func (j *Judge) earlier(s lens.Subject) (last *discussion.Discussion, n int, err
 		return nil
 	})
 	return last, n, err
-}
-
-// note appends the discussion's line. The discussion's lock is held, so it is the only one.
-func (j *Judge) note(d *discussion.Discussion) error {
-	line, err := json.Marshal(d)
-	if err != nil {
-		return sysexit.With(sysexit.Software, fmt.Errorf("write discussion: %w", err))
-	}
-	log, err := j.Home.OpenLog(discussion.LogName)
-	if err != nil {
-		return err
-	}
-	_, err = log.Append(func(int64) ([]byte, error) { return append(line, '\n'), nil })
-	return errors.Join(err, log.Close())
 }

@@ -2,8 +2,6 @@ package sweep
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
@@ -136,9 +134,8 @@ func (s *Source) failing(ctx context.Context, c *config.Sweep) (found []finding,
 	commit, all, err := client.Failing(ctx)
 	for _, check := range all {
 		name := text.Line(check.Name, 100)
-		of := sha256.Sum256([]byte(c.Name + "\x00" + check.Name))
-		at := sha256.Sum256([]byte(c.Name + "\x00" + check.Name + "\x00" + commit))
-		found = append(found, finding{id: hex.EncodeToString(at[:8]), told: hex.EncodeToString(of[:8]),
+		of := c.Name + "\x00" + check.Name
+		found = append(found, finding{id: text.SHA256(of + "\x00" + commit)[:16], told: text.SHA256(of)[:16],
 			where: fmt.Sprintf("check %q of commit %.10s", name, commit),
 			said:  text.Visible(check.Said + "\n" + check.URL)})
 	}

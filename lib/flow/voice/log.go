@@ -81,17 +81,5 @@ func (l *Log) append(r Line) error {
 	if l == nil {
 		return nil
 	}
-	line, err := json.Marshal(r)
-	if err != nil {
-		return fmt.Errorf("append to %s: %w", LogName, err)
-	}
-	log, err := l.Home.OpenLog(LogName)
-	if err != nil {
-		return err
-	}
-	_, err = log.Append(func(int64) ([]byte, error) { return append(line, '\n'), nil })
-	if end := log.Close(); err == nil {
-		err = end
-	}
-	return err
+	return l.Home.AppendLine(LogName, r)
 }

@@ -1,13 +1,10 @@
 package faults
 
 import (
-	"encoding/json"
-	"fmt"
 	"os"
 	"time"
 
 	"tri/lib/base/durable"
-	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
 )
 
@@ -30,17 +27,5 @@ func (s *Score) Keep(dir string) error {
 		return err
 	}
 	defer h.Close()
-	line, err := json.Marshal(s)
-	if err != nil {
-		return sysexit.With(sysexit.Software, fmt.Errorf("write score: %w", err))
-	}
-	log, err := h.OpenLog(File)
-	if err != nil {
-		return err
-	}
-	if _, err := log.Append(func(int64) ([]byte, error) { return append(line, '\n'), nil }); err != nil {
-		_ = log.Close() // the earlier error is returned
-		return err
-	}
-	return log.Close()
+	return h.AppendLine(File, s)
 }

@@ -85,16 +85,7 @@ func (ls *Labels) add(l Label) {
 
 // keep makes a label durable before it counts.
 func (ls *Labels) keep(h *durable.Home, l Label) error {
-	line, err := json.Marshal(l)
-	if err != nil {
-		return sysexit.With(sysexit.Software, fmt.Errorf("write label: %w", err))
-	}
-	log, err := h.OpenLog(File)
-	if err != nil {
-		return err
-	}
-	_, err = log.Append(func(int64) ([]byte, error) { return append(line, '\n'), nil })
-	if err := errors.Join(err, log.Close()); err != nil {
+	if err := h.AppendLine(File, l); err != nil {
 		return err
 	}
 	ls.add(l)
