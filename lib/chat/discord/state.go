@@ -8,9 +8,12 @@ import (
 	"tri/lib/record/event"
 )
 
-// maxRecent is how many of the newest messages are remembered, so that the saved state stays below
-// 64 KiB.
-const maxRecent = 2000
+// maxRecent is how many of the newest messages are remembered; those that fit into maxSaved bytes, of the
+// 64 KiB of chat.Handler, are saved.
+const (
+	maxRecent = 2000
+	maxSaved  = 60_000
+)
 
 // recent holds the newest messages that were emitted and not known to be deleted. One that is
 // missing when its chat is read again was deleted in the meantime, which Discord does not report.
@@ -96,8 +99,13 @@ func (l *listening) load() {
 func (l *listening) save() {
 	l.saved = l.api.Now()
 	k := kept{resumeState: l.resumeState, Recent: map[string][]string{}}
-	for _, id := range l.recent.order {
-		if place, ok := l.recent.place[id]; ok {
+	size := 0
+	for _, id := range slices.Backward(l.recent.order) {
+		place, ok := l.recent.place[id]
+		if size += len(id) + 3; k.Recent[place] == nil {
+			size += len(place) + 6
+		}
+		if ok && size <= maxSaved {
 			k.Recent[place] = append(k.Recent[place], id)
 		}
 	}

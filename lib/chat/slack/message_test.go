@@ -189,3 +189,16 @@ func TestNames(t *testing.T) {
 		}
 	}
 }
+
+// TestMemoryFits: what is saved is within the limit of chat.Handler, also where each message is in a chat of
+// its own.
+func TestMemoryFits(t *testing.T) {
+	m := memory{}
+	for i := range 5000 {
+		m.add(fmt.Sprintf("C%010d", i), fmt.Sprintf("17%08d.000000", i))
+	}
+	saved, again := m.save(), memory{}
+	if again.load(saved); len(saved) > 64<<10 || len(again) < 1500 || !again["C0000004999"]["1700004999.000000"] {
+		t.Errorf("%d bytes, %d messages", len(saved), len(again))
+	}
+}

@@ -20,11 +20,11 @@ import (
 // saved between starts.
 type memory map[string]map[string]bool
 
-// Limits of a memory: messages per chat, messages saved (20 bytes each, of 64 KiB), and deletions
+// Limits of a memory: messages per chat, bytes saved (of the 64 KiB of chat.Handler), and deletions
 // verified in one catch-up.
 const (
 	maxStood = 4000
-	maxSaved = 2500
+	maxSaved = 60_000
 	maxGone  = 100
 )
 
@@ -53,8 +53,14 @@ func (m memory) save() []byte {
 		}
 	}
 	slices.SortFunc(all, func(a, b message) int { return at(b.ts).Compare(at(a.ts)) })
-	saved := map[string][]string{}
-	for _, one := range all[:min(len(all), maxSaved)] {
+	saved, size := map[string][]string{}, 0
+	for _, one := range all {
+		if size += len(one.ts) + 3; saved[one.chat] == nil {
+			size += len(one.chat) + 6
+		}
+		if size > maxSaved {
+			break
+		}
 		saved[one.chat] = append(saved[one.chat], one.ts)
 	}
 	b, err := json.Marshal(saved)
