@@ -36,6 +36,7 @@ import (
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
 	"tri/lib/chat/cache"
+	"tri/lib/chat/session"
 )
 
 // platform is the name of this platform in events.
@@ -92,16 +93,10 @@ func New(o Options) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{token: token, external: o.AllowExternal, listen: o.Listen, http: o.HTTP, chance: o.Chance}
-	for _, id := range o.Chats {
-		if !validID(id) {
-			return nil, sysexit.Hint(sysexit.With(sysexit.Config,
-				fmt.Errorf("discord chat %q: an id is a number", id)),
-				"switch on Settings > Advanced > Developer Mode; then right-click a channel: Copy Channel ID")
-		}
-		if c.chats == nil {
-			c.chats = map[string]bool{}
-		}
-		c.chats[id] = true
+	var err error
+	if c.chats, err = session.Chats(platform, o.Chats, validID, "an id is a number",
+		"switch on Settings > Advanced > Developer Mode; then right-click a channel: Copy Channel ID"); err != nil {
+		return nil, err
 	}
 	if o.Listen != "" {
 		key, err := hex.DecodeString(o.PublicKey)
@@ -116,7 +111,6 @@ func New(o Options) (*Client, error) {
 	if c.chance == nil {
 		c.chance = rand.Float64
 	}
-	var err error
 	c.bare = strings.HasPrefix(o.URL, "http://")
 	c.api, err = httpapi.New(httpapi.Options{Base: o.URL, HTTP: o.HTTP, Now: o.Now, Sleep: o.Sleep,
 		Chance: o.Chance,

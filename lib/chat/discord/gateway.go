@@ -16,12 +16,9 @@ import (
 	"tri/lib/chat/session"
 )
 
-// Timeouts and sizes of the gateway.
 const (
-	dialTime  = 20 * time.Second
 	helloTime = 20 * time.Second
 	maxFrame  = 16 << 20 // bytes: the description of a very large server
-	buffered  = 1024     // frames read ahead while earlier ones are made durable
 )
 
 // Opcodes (topics/opcodes-and-status-codes#gateway).
@@ -74,7 +71,7 @@ var errStale = errors.New("the session is over")
 
 // socket is one connection to the gateway.
 type socket struct {
-	conn  *websocket.Conn
+	*session.Socket
 	in    chan session.Delivery[frame]
 	every time.Duration // between two heartbeats
 	heard atomic.Bool   // whether the last heartbeat was acknowledged
@@ -91,17 +88,13 @@ func (c *Client) dial(ctx context.Context, address string) (*socket, error) {
 	if u.Path == "" {
 		u.Path = "/"
 	}
-	dialCtx, cancel := context.WithTimeout(ctx, dialTime)
-	defer cancel()
-	conn, resp, err := websocket.Dial(dialCtx, u.String(), &websocket.DialOptions{HTTPClient: c.http})
+	conn, _, err := session.Dial(ctx, u.String(), c.http, nil)
 	if err != nil {
-		if resp != nil && resp.Body != nil {
-			_ = resp.Body.Close()
-		}
 		return nil, fmt.Errorf("gateway: %w", err)
 	}
 	conn.SetReadLimit(maxFrame)
-	s := &socket{conn: conn, in: make(chan session.Delivery[frame], buffered), beat: make(chan struct{}, 1)}
+	s := &socket{Socket: conn, in: make(chan session.Delivery[frame], session.Buffered),
+		beat: make(chan struct{}, 1)}
 	helloCtx, cancel := context.WithTimeout(ctx, helloTime)
 	defer cancel()
 	f, err := s.next(helloCtx)
@@ -121,7 +114,7 @@ func (c *Client) dial(ctx context.Context, address string) (*socket, error) {
 
 // next reads one frame.
 func (s *socket) next(ctx context.Context) (f frame, err error) {
-	_, b, err := s.conn.Read(ctx)
+	_, b, err := s.Read(ctx)
 	if err != nil {
 		return f, closed(err)
 	}
@@ -132,29 +125,24 @@ func (s *socket) next(ctx context.Context) (f frame, err error) {
 }
 
 // send writes one frame.
-func (s *socket) send(ctx context.Context, op int, data any) error {
+func (s *socket) send(op int, data any) error {
 	b, err := json.Marshal(map[string]any{"op": op, "d": data})
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, dialTime)
-	defer cancel()
-	if err := s.conn.Write(ctx, websocket.MessageText, b); err != nil {
-		return fmt.Errorf("gateway: %w", err)
-	}
-	return nil
+	return s.Send(websocket.MessageText, b)
 }
 
 // identify starts a session (events/gateway#identifying).
-func (s *socket) identify(ctx context.Context, token string, intents int) error {
-	return s.send(ctx, opIdentify, map[string]any{
+func (s *socket) identify(token string, intents int) error {
+	return s.send(opIdentify, map[string]any{
 		"token": token, "intents": intents, "large_threshold": 50,
 		"properties": map[string]any{"os": runtime.GOOS, "browser": "tri", "device": "tri"},
 	})
 }
 
-func (s *socket) resume(ctx context.Context, token string, of resumeState) error {
-	return s.send(ctx, opResume, map[string]any{"token": token, "session_id": of.ID, "seq": of.Seq})
+func (s *socket) resume(token string, of resumeState) error {
+	return s.send(opResume, map[string]any{"token": token, "session_id": of.ID, "seq": of.Seq})
 }
 
 // ready waits until a new session has begun, and returns where it begins. Messages made before may
@@ -218,8 +206,8 @@ func (s *socket) pulse(ctx context.Context, durable *atomic.Int64, chance float6
 			return
 		case <-s.beat:
 		case <-t.C:
-			if !s.heard.Swap(false) && len(s.in) < buffered {
-				_ = s.conn.CloseNow() // read reports it
+			if !s.heard.Swap(false) && len(s.in) < session.Buffered {
+				_ = s.CloseNow() // read reports it
 				return
 			}
 			t.Reset(s.every)
@@ -228,8 +216,8 @@ func (s *socket) pulse(ctx context.Context, durable *atomic.Int64, chance float6
 		if n := durable.Load(); n > 0 {
 			seq = n
 		}
-		if s.send(ctx, opHeartbeat, seq) != nil {
-			_ = s.conn.CloseNow()
+		if s.send(opHeartbeat, seq) != nil {
+			_ = s.CloseNow()
 			return
 		}
 	}

@@ -1,10 +1,12 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"tri/lib/base/sysexit"
@@ -68,11 +70,7 @@ func (c *Sink) PostCard(ctx context.Context, card chat.Card) (chat.Posted, error
 	if err != nil {
 		return chat.Posted{}, err
 	}
-	thread := card.ThreadID
-	if thread == "" {
-		thread = card.ChatID // only looked up
-	}
-	if err := c.check(card.ChatID, thread, cardText(card)); err != nil {
+	if err := c.check(card.ChatID, cmp.Or(card.ThreadID, card.ChatID), cardText(card)); err != nil {
 		return chat.Posted{}, err
 	}
 	where := card.ChatID
@@ -105,13 +103,7 @@ func cardText(card chat.Card) string {
 // buttons arranges buttons in rows of at most five; the value of a button has at most 100
 // characters (components/reference#button).
 func buttons(all []chat.Button) ([]map[string]any, error) {
-	rows, row := []map[string]any{}, []map[string]any{}
-	flush := func() {
-		if len(row) > 0 {
-			rows = append(rows, map[string]any{"type": 1, "components": row})
-			row = nil
-		}
-	}
+	row := []map[string]any{}
 	styles := map[string]int{"": 2, "primary": 1, "danger": 4}
 	for _, b := range all {
 		id := b.Name + ":" + b.Value
@@ -122,10 +114,10 @@ func buttons(all []chat.Button) ([]map[string]any, error) {
 		}
 		row = append(row, map[string]any{"type": 2, "style": styles[b.Style], "label": b.Label,
 			"custom_id": id})
-		if len(row) == 5 {
-			flush()
-		}
 	}
-	flush()
+	rows := []map[string]any{}
+	for part := range slices.Chunk(row, 5) {
+		rows = append(rows, map[string]any{"type": 1, "components": part})
+	}
 	return rows, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -154,18 +155,15 @@ var errElsewhere = errors.New("another chat's")
 
 // title returns the name of a new thread: the beginning of its question.
 func (c *Sink) title(ctx context.Context, m *message) string {
-	text, err := c.text(ctx, m, "")
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	said, err := c.text(ctx, m, "")
+	line, _, _ := strings.Cut(strings.TrimSpace(said), "\n")
 	line = strings.Join(strings.FieldsFunc(line, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsControl(r)
 	}), " ")
-	if r := []rune(line); len(r) > 80 {
-		line = string(r[:79]) + "…"
-	}
 	if err != nil || line == "" {
 		return "Question"
 	}
-	return line
+	return text.Cut(line, 80)
 }
 
 // refused reports whether the same request will never be accepted: Discord rejected it with an
@@ -244,7 +242,7 @@ func (c *Sink) find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 	if !p.Tried.IsZero() {
 		begin = max(begin, after(c.api.ServerTime(p.Tried).Add(-tolerance)))
 	}
-	for _, where := range unique(thread, p.ChatID) {
+	for _, where := range slices.Compact([]string{thread, p.ChatID}) {
 		id, whole, err := c.look(ctx, where, begin, func(m *message) bool {
 			return m.Author != nil && m.Author.ID == self.ID && len(m.Components) == 0 &&
 				same(m.Content, p.Text) &&
@@ -277,13 +275,6 @@ func (c *Sink) showsHistory(ctx context.Context, where string) (bool, error) {
 		return true, nil
 	}
 	return len(ms) > 0, err
-}
-
-func unique(thread, chatID string) []string {
-	if thread == chatID {
-		return []string{chatID}
-	}
-	return []string{thread, chatID}
 }
 
 // same reports whether two texts are equal except for invisible differences.

@@ -120,16 +120,16 @@ func (l *listening) connect(ctx context.Context) error {
 	defer stop()
 	defer func() {
 		if ctx.Err() != nil {
-			_ = s.conn.Close(closeKeep, "")
+			_ = s.Close(closeKeep, "")
 		}
-		_ = s.conn.CloseNow()
+		_ = s.CloseNow()
 		l.save()
 	}()
 	resumed := l.resumeState.ID != ""
 	if l.resumed = -1; resumed {
 		l.resumed, l.parsed = 0, l.resumeState.Seq
-		err = s.resume(ctx, l.token, l.resumeState)
-	} else if err = s.identify(ctx, l.token, l.intents); err == nil {
+		err = s.resume(l.token, l.resumeState)
+	} else if err = s.identify(l.token, l.intents); err == nil {
 		l.gap, err = s.ready(ctx)
 	}
 	if err != nil {

@@ -29,6 +29,7 @@ import (
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
 	"tri/lib/chat/cache"
+	"tri/lib/chat/session"
 	"tri/lib/chat/sink"
 )
 
@@ -110,17 +111,11 @@ func newClient(o Options) (*Client, error) {
 	c := &Client{o: o}
 	c.people.Life, c.rooms.Life = personTime, roomTime
 	c.people.Now, c.rooms.Now = c.now, c.now
-	for _, id := range o.Chats {
-		if !chatID.MatchString(id) {
-			return nil, sysexit.With(sysexit.Config,
-				fmt.Errorf("lark: chat %q: a chat's id is like oc_a0553eda9014c201e6969b478895c230", id))
-		}
-		if c.chats == nil {
-			c.chats = map[string]bool{}
-		}
-		c.chats[id] = true
-	}
 	var err error
+	if c.chats, err = session.Chats(platform, o.Chats, chatID.MatchString,
+		"a chat's id is like oc_a0553eda9014c201e6969b478895c230", ""); err != nil {
+		return nil, err
+	}
 	c.api, err = httpapi.New(httpapi.Options{Base: o.URL, Sign: c.sign, Judge: apiError, HTTP: o.HTTP,
 		Now: o.Now, Sleep: o.Sleep, Chance: o.Chance})
 	return c, err

@@ -22,25 +22,16 @@ import (
 	"tri/lib/chat/session"
 )
 
-// Timeouts and sizes of the long connection.
-const (
-	dialTime  = 15 * time.Second
-	writeTime = 10 * time.Second
-	maxFrame  = 8 << 20 // bytes
-	buffered  = 1024    // payloads read ahead while earlier ones are made durable
-)
-
 // socket is one long connection: the server's frames are events, or the answers to pings, and each
 // event is acknowledged by returning its frame.
 type socket struct {
-	conn    *websocket.Conn
+	*session.Socket
 	service uint64
 	pulse   time.Duration
 	in      chan delivery
 	say     func(format string, args ...any)
 	parts   joiner
 	heard   atomic.Bool // something was received since the last ping
-	dead    atomic.Bool
 
 	mu sync.Mutex // one writer at a time, which keeps the order of acknowledgements
 }
@@ -60,7 +51,7 @@ func (l *listening) socketSession(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer s.close()
+	defer s.Close(websocket.StatusNormalClosure, "")
 	s.pulse = pulse
 	go session.Feed(ctx, s.in, s.next)
 	go s.watch(ctx)
@@ -89,19 +80,16 @@ func (c *Client) endpoint(ctx context.Context) (address *url.URL, pulse time.Dur
 }
 
 func (l *listening) dial(ctx context.Context, address *url.URL) (*socket, error) {
-	ctx, cancel := context.WithTimeout(ctx, dialTime)
-	defer cancel()
-	conn, resp, err := websocket.Dial(ctx, address.String(),
-		&websocket.DialOptions{HTTPClient: l.o.HTTP, HTTPHeader: http.Header{"User-Agent": {"tri"}}})
+	conn, resp, err := session.Dial(ctx, address.String(), l.o.HTTP, http.Header{"User-Agent": {"tri"}})
 	if err != nil {
 		return nil, refusal(resp) // the address contains a ticket and must not be printed
 	}
-	conn.SetReadLimit(maxFrame)
 	service, err := strconv.ParseUint(address.Query().Get("service_id"), 10, 31)
 	if err != nil {
 		service = 0
 	}
-	return &socket{conn: conn, service: service, in: make(chan delivery, buffered), say: l.Logf}, nil
+	return &socket{Socket: conn, service: service, in: make(chan delivery, session.Buffered),
+		say: l.Logf}, nil
 }
 
 // refusal returns why the server rejected the connection; the reason is in headers of its own.
@@ -121,16 +109,11 @@ func refusal(resp *http.Response) error {
 	return err
 }
 
-func (s *socket) close() { _ = s.conn.Close(websocket.StatusNormalClosure, "") }
-
 // next reads one frame; ok is false if it contains no event, or only a part of one.
 func (s *socket) next(ctx context.Context) (delivery, bool) {
-	kind, b, err := s.conn.Read(ctx)
-	switch {
-	case err != nil && s.dead.Load():
-		return delivery{End: errors.New("websocket: no answer in time")}, true
-	case err != nil:
-		return delivery{End: fmt.Errorf("websocket: %w", err)}, true
+	kind, b, err := s.Frame(ctx)
+	if err != nil {
+		return delivery{End: err}, true
 	}
 	s.heard.Store(true)
 	f, err := parseFrame(b)
@@ -170,34 +153,23 @@ func (s *socket) answer(f frame, begun time.Time, problem error) error {
 }
 
 func (s *socket) write(f *frame) error {
-	ctx, cancel := context.WithTimeout(context.Background(), writeTime)
-	defer cancel()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.conn.Write(ctx, websocket.MessageBinary, f.bytes()); err != nil {
-		return fmt.Errorf("websocket: %w", err)
-	}
-	return nil
+	return s.Send(websocket.MessageBinary, f.bytes())
 }
 
 // watch sends pings, and closes a socket that does not answer them. The pings are frames of the
 // protocol, not of WebSocket.
 func (s *socket) watch(ctx context.Context) {
-	t := time.NewTicker(s.pulse)
-	defer t.Stop()
-	for silent := 0; ctx.Err() == nil; silent++ {
+	silent := 0
+	ping := func() bool {
 		if s.heard.Swap(false) {
 			silent = 0
 		}
-		err := s.write(&frame{Service: s.service, Method: methodControl, Headers: []header{{"type", "ping"}}})
-		if silent > 1 || err != nil {
-			s.dead.Store(true)
-			_ = s.conn.CloseNow()
-			return
-		}
-		select {
-		case <-ctx.Done():
-		case <-t.C:
-		}
+		silent++
+		return silent <= 2 && s.write(&frame{Service: s.service, Method: methodControl,
+			Headers: []header{{"type", "ping"}}}) == nil
 	}
+	_ = ping() // what fails is seen at the next
+	s.Watch(ctx, s.pulse, ping)
 }

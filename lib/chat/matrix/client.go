@@ -21,6 +21,7 @@ import (
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
 	"tri/lib/chat/cache"
+	"tri/lib/chat/session"
 	"tri/lib/record/event"
 )
 
@@ -84,18 +85,13 @@ func New(o Options) (*Client, error) {
 	}
 	c := &Client{url: strings.TrimRight(o.URL, "/"), external: o.AllowExternal,
 		wait: cmp.Or(o.Wait, 30*time.Second)}
-	for _, id := range o.Chats {
-		if !strings.HasPrefix(id, "!") || len(id) > 255 {
-			return nil, sysexit.Hint(sysexit.With(sysexit.Config,
-				fmt.Errorf("matrix chat %q: a room id begins with '!' and has its server behind a colon",
-					id)), "an alias (#dev:…) is not an id: the room's settings show the id")
-		}
-		if c.chats == nil {
-			c.chats = map[string]bool{}
-		}
-		c.chats[id] = true
-	}
 	var err error
+	if c.chats, err = session.Chats(platform, o.Chats, func(id string) bool {
+		return strings.HasPrefix(id, "!") && len(id) <= 255
+	}, "a room id begins with '!' and has its server behind a colon",
+		"an alias (#dev:…) is not an id: the room's settings show the id"); err != nil {
+		return nil, err
+	}
 	c.api, err = httpapi.New(httpapi.Options{
 		Base: c.url + "/_matrix/client", HTTP: o.HTTP, Now: o.Now, Sleep: o.Sleep, Chance: o.Chance,
 		Sign: func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+o.Token) },

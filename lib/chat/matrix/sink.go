@@ -157,29 +157,38 @@ func (c *Sink) Find(ctx context.Context, p chat.Post) (chat.Posted, chat.Proof, 
 		if from != "" {
 			q.Set("from", from)
 		}
-		var got struct {
-			Chunk []json.RawMessage `json:"chunk"`
-			Next  string            `json:"next_batch"`
-		}
-		err := c.get(ctx,
-			"v1"+strings.TrimPrefix(path("rooms", p.ChatID, "relations", p.ThreadID, "m.thread"), "v3"),
-			q, &got, 0)
+		events, next, err := c.relations(ctx, p.ChatID, p.ThreadID, "m.thread", q)
 		switch {
 		case httpapi.StatusOf(err) == http.StatusNotFound || httpapi.StatusOf(err) == http.StatusForbidden:
 			return chat.Posted{}, chat.Absent, nil // and a post will be refused
 		case err != nil:
 			return chat.Posted{}, chat.Unprovable, fmt.Errorf("matrix: thread %s: %w", p.ThreadID, err)
 		}
-		for _, x := range parse(got.Chunk) {
+		for _, x := range events {
 			if x.Sender == self && x.Content.Key == p.Key {
 				return chat.Posted{MessageID: x.ID, At: time.UnixMilli(x.At).UTC()}, chat.Found, nil
 			}
 		}
-		if got.Next == "" || got.Next == from || len(got.Chunk) == 0 {
+		if next == "" || next == from {
 			return chat.Posted{}, chat.Absent, nil
 		}
-		from = got.Next
+		from = next
 	}
+}
+
+// relations returns a page of the events that relate to an event, and where the next page begins, "" if this
+// one is the last.
+func (c *Sink) relations(ctx context.Context, roomID, id, kind string,
+	q url.Values) (events []roomEvent, next string, err error) {
+	var got struct {
+		Chunk []json.RawMessage `json:"chunk"`
+		Next  string            `json:"next_batch"`
+	}
+	at := "v1" + strings.TrimPrefix(path("rooms", roomID, "relations", id, kind), "v3")
+	if err := c.get(ctx, at, q, &got, 0); err != nil || len(got.Chunk) == 0 {
+		return nil, "", err
+	}
+	return parse(got.Chunk), got.Next, nil
 }
 
 // Message implements chat.Sink: it returns the text after the last edit.
@@ -198,16 +207,12 @@ func (c *Sink) Message(ctx context.Context, roomID, id string) (text string, gon
 	if x.Content.Relates.ReplyTo.EventID != "" && x.Content.Relates.Type != "m.thread" {
 		text = withoutQuote(text)
 	}
-	var edits struct {
-		Chunk []json.RawMessage `json:"chunk"`
-	}
-	q := url.Values{"limit": {"50"}, "dir": {"b"}} // newest first
-	err = c.get(ctx, "v1"+strings.TrimPrefix(path("rooms", roomID, "relations", id, "m.replace"), "v3"),
-		q, &edits, 0)
+	// newest first
+	edits, _, err := c.relations(ctx, roomID, id, "m.replace", url.Values{"limit": {"50"}, "dir": {"b"}})
 	if err != nil {
 		return "", false, fmt.Errorf("matrix: edits of %s: %w", id, err)
 	}
-	for _, e := range parse(edits.Chunk) {
+	for _, e := range edits {
 		if e.Sender == x.Sender && e.Content.New != nil {
 			return e.Content.New.Body, false, nil
 		}
@@ -231,15 +236,11 @@ func (c *Sink) unreact(ctx context.Context, roomID, messageID, emoji string) err
 	if err != nil {
 		return err
 	}
-	var got struct {
-		Chunk []json.RawMessage `json:"chunk"`
-	}
-	err = c.get(ctx, "v1"+strings.TrimPrefix(path("rooms", roomID, "relations", messageID, "m.annotation"),
-		"v3"), url.Values{"limit": {"100"}}, &got, 0)
+	reactions, _, err := c.relations(ctx, roomID, messageID, "m.annotation", url.Values{"limit": {"100"}})
 	if err != nil {
 		return fmt.Errorf("matrix: reactions to %s: %w", messageID, err)
 	}
-	for _, x := range parse(got.Chunk) {
+	for _, x := range reactions {
 		if x.Sender == self && x.Content.Relates.Key == emoji {
 			if err := c.put(ctx, path("rooms", roomID, "redact", x.ID, transaction(c.api.Now())), struct{}{},
 				&struct{}{}); err != nil {

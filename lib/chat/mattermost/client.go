@@ -19,6 +19,7 @@ import (
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
 	"tri/lib/chat/cache"
+	"tri/lib/chat/session"
 )
 
 var (
@@ -74,17 +75,11 @@ func New(o Options) (*Client, error) {
 	}
 	o.Pulse = cmp.Or(o.Pulse, 30*time.Second)
 	c := &Client{o: o}
-	for _, id := range o.Chats {
-		if !validID(id) {
-			return nil, sysexit.With(sysexit.Config,
-				fmt.Errorf("mattermost chat %q: a channel id has 26 letters and digits", id))
-		}
-		if c.chats == nil {
-			c.chats = map[string]bool{}
-		}
-		c.chats[id] = true
-	}
 	var err error
+	if c.chats, err = session.Chats(platform, o.Chats, validID,
+		"a channel id has 26 letters and digits", ""); err != nil {
+		return nil, err
+	}
 	c.api, err = httpapi.New(httpapi.Options{
 		Base: o.URL, HTTP: o.HTTP, Now: o.Now, Sleep: o.Sleep, Chance: o.Chance,
 		Sign: func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+o.Token) },

@@ -203,13 +203,9 @@ func newest(l list) (post, bool) {
 	if len(l.Order) == 0 {
 		return post{}, false
 	}
-	var ps []post
-	for _, id := range l.Order {
-		ps = append(ps, l.Posts[id])
-	}
-	return slices.MaxFunc(ps, func(a, b post) int {
-		return cmp.Or(cmp.Compare(a.CreateAt, b.CreateAt), cmp.Compare(a.ID, b.ID))
-	}), true
+	return l.Posts[slices.MaxFunc(l.Order, func(a, b string) int {
+		return cmp.Or(cmp.Compare(l.Posts[a].CreateAt, l.Posts[b].CreateAt), cmp.Compare(a, b))
+	})], true
 }
 
 // is reports whether made is the result of Post for p.

@@ -17,13 +17,8 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Timeouts and sizes of the socket.
-const (
-	dialTime  = 15 * time.Second
-	helloTime = 15 * time.Second
-	maxFrame  = 8 << 20 // bytes: a post of 16,383 characters, escaped twice, with its properties
-	buffered  = 1024    // frames read ahead while earlier ones are made durable
-)
+// helloTime is how long the server may take to begin.
+const helloTime = 15 * time.Second
 
 // frame is a message of the socket: an event, or the reply to an action.
 type frame struct {
@@ -37,11 +32,10 @@ type frame struct {
 
 // socket is one connection to the server's WebSocket.
 type socket struct {
-	conn  *websocket.Conn
+	*session.Socket
 	in    chan session.Delivery[frame]
 	asked int64       // number of actions sent
 	heard atomic.Bool // something was received since the last ping
-	dead  atomic.Bool // a ping was not answered
 }
 
 // dial connects. With the id of an earlier connection, the server continues it if it still knows
@@ -53,12 +47,8 @@ func (c *Client) dial(ctx context.Context, connection string, seq int64) (*socke
 		u.RawQuery = url.Values{"connection_id": {connection},
 			"sequence_number": {strconv.FormatInt(seq, 10)}}.Encode()
 	}
-	dialCtx, cancel := context.WithTimeout(ctx, dialTime)
-	defer cancel()
-	conn, resp, err := websocket.Dial(dialCtx, u.String(), &websocket.DialOptions{
-		HTTPClient: c.o.HTTP,
-		HTTPHeader: http.Header{"Authorization": {"Bearer " + c.o.Token}, "User-Agent": {"tri"}},
-	})
+	conn, resp, err := session.Dial(ctx, u.String(), c.o.HTTP,
+		http.Header{"Authorization": {"Bearer " + c.o.Token}, "User-Agent": {"tri"}})
 	switch {
 	case err != nil && resp != nil && resp.StatusCode >= 300:
 		return nil, fmt.Errorf("websocket: %w",
@@ -66,23 +56,18 @@ func (c *Client) dial(ctx context.Context, connection string, seq int64) (*socke
 	case err != nil:
 		return nil, err
 	}
-	conn.SetReadLimit(maxFrame)
-	return &socket{conn: conn, in: make(chan session.Delivery[frame], buffered)}, nil
+	return &socket{Socket: conn, in: make(chan session.Delivery[frame], session.Buffered)}, nil
 }
 
 // next reads one frame. When the socket is no longer read because too much is waiting, the server
 // disconnects; then the gap is caught up later.
 func (s *socket) next(ctx context.Context) (session.Delivery[frame], bool) {
 	d := session.Delivery[frame]{Done: func(error) error { return nil }} // only a resume acknowledges
-	_, b, err := s.conn.Read(ctx)
-	if err == nil {
-		err = json.Unmarshal(b, &d.What)
-	}
-	switch {
-	case err != nil && s.dead.Load():
-		d.End = errors.New("websocket: no answer in time")
-	case err != nil:
-		d.End = fmt.Errorf("websocket: %w", err)
+	_, b, err := s.Frame(ctx)
+	if d.End = err; err == nil {
+		if err := json.Unmarshal(b, &d.What); err != nil {
+			d.End = fmt.Errorf("websocket: %w", err)
+		}
 	}
 	s.heard.Store(true)
 	return d, true
@@ -90,21 +75,8 @@ func (s *socket) next(ctx context.Context) (session.Delivery[frame], bool) {
 
 // watch closes a socket on which nothing arrives between two pulses.
 func (s *socket) watch(ctx context.Context, pulse time.Duration) {
-	t := time.NewTicker(pulse)
-	defer t.Stop()
 	s.heard.Store(true)
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.C:
-		}
-		if !s.heard.Swap(false) && len(s.in) == 0 || s.ping(ctx) != nil && ctx.Err() == nil {
-			s.dead.Store(true)
-			_ = s.conn.CloseNow()
-			return
-		}
-	}
+	s.Watch(ctx, pulse, func() bool { return (s.heard.Swap(false) || len(s.in) > 0) && s.ping() == nil })
 }
 
 // hello waits for the server's first event. Posts made before it may never be sent to this
@@ -114,7 +86,7 @@ func (s *socket) hello(ctx context.Context) (f frame, err error) {
 	defer cancel()
 	for err == nil && f.Event != "hello" {
 		var b []byte
-		if _, b, err = s.conn.Read(ctx); err == nil {
+		if _, b, err = s.Read(ctx); err == nil {
 			f = frame{}
 			err = json.Unmarshal(b, &f)
 		}
@@ -138,11 +110,9 @@ func (f *frame) connectionID() string {
 
 // ping sends a ping as an action. WebSocket pings are not used because some servers and proxies
 // close the connection in response (mattermost-server issue 17197).
-func (s *socket) ping(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, dialTime)
-	defer cancel()
+func (s *socket) ping() error {
 	s.asked++
-	return s.conn.Write(ctx, websocket.MessageText, fmt.Appendf(nil, `{"action":"ping","seq":%d}`, s.asked))
+	return s.Send(websocket.MessageText, fmt.Appendf(nil, `{"action":"ping","seq":%d}`, s.asked))
 }
 
 // tooBig reports whether the socket ended because of a frame over the limit, which would be sent

@@ -90,11 +90,11 @@ func (l *listening) session(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer func() { _ = s.conn.CloseNow() }() // no close frame: the server keeps it for a resume
+	defer func() { _ = s.CloseNow() }() // no close frame: the server keeps it for a resume
 	resumed := l.connection != ""
 	if resumed { // a resumed connection gets no hello
-		if err := s.ping(ctx); err != nil {
-			return fmt.Errorf("websocket: %w", err)
+		if err := s.ping(); err != nil {
+			return err
 		}
 	} else {
 		f, err := s.hello(ctx)

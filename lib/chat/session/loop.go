@@ -87,6 +87,23 @@ func IsPermanent(err error) bool {
 	return ok && (s == sysexit.NoPerm || s == sysexit.Config)
 }
 
+// Chats returns the configured ids as a set, nil if there are none. An id that is not valid is refused; form
+// says what they are like, and hint, if not "", where they are found.
+func Chats(platform string, ids []string, valid func(string) bool,
+	form, hint string) (map[string]bool, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	chats := map[string]bool{}
+	for _, id := range ids {
+		if chats[id] = true; !valid(id) {
+			return nil, sysexit.Hint(sysexit.With(sysexit.Config,
+				fmt.Errorf("%s chat %q: %s", platform, id, form)), hint)
+		}
+	}
+	return chats, nil
+}
+
 // Watermark is the time, per chat, up to which the whole history is known. The zero value knows no
 // chat.
 type Watermark struct {

@@ -30,6 +30,7 @@ import (
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
 	"tri/lib/chat/cache"
+	"tri/lib/chat/session"
 )
 
 var (
@@ -119,17 +120,11 @@ func newClient(o Options) (*Client, error) {
 	c := &Client{o: o}
 	c.people.Life, c.rooms.Life = personTime, roomTime
 	c.people.Now, c.rooms.Now = c.now, c.now
-	for _, id := range o.Chats {
-		if !chatID.MatchString(id) {
-			return nil, sysexit.With(sysexit.Config,
-				fmt.Errorf("slack: chat %q: a channel's id is like C024BE91L", id))
-		}
-		if c.chats == nil {
-			c.chats = map[string]bool{}
-		}
-		c.chats[id] = true
-	}
 	var err error
+	if c.chats, err = session.Chats(platform, o.Chats, chatID.MatchString,
+		"a channel's id is like C024BE91L", ""); err != nil {
+		return nil, err
+	}
 	c.api, err = httpapi.New(c.webOptions(o.Token))
 	return c, err
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -18,22 +17,15 @@ import (
 	"tri/lib/chat/session"
 )
 
-// Timeouts and sizes of the socket.
-const (
-	dialTime  = 15 * time.Second
-	helloTime = 30 * time.Second
-	writeTime = 10 * time.Second
-	maxFrame  = 8 << 20 // bytes
-	buffered  = 1024    // frames read ahead while earlier ones are made durable
-)
+// helloTime is how long Slack may take to begin.
+const helloTime = 30 * time.Second
 
 // socket is one connection of Socket Mode
 // (https://docs.slack.dev/apis/events-api/using-socket-mode).
 type socket struct {
-	conn *websocket.Conn
-	in   chan delivery
-	say  func(format string, args ...any)
-	dead atomic.Bool // a ping was not answered
+	*session.Socket
+	in  chan delivery
+	say func(format string, args ...any)
 }
 
 // socketSession runs one connection to its end.
@@ -76,16 +68,12 @@ func (c *Client) open(ctx context.Context) (string, error) {
 }
 
 func (l *listening) dial(ctx context.Context, address string) (*socket, error) {
-	ctx, cancel := context.WithTimeout(ctx, dialTime)
-	defer cancel()
-	conn, _, err := websocket.Dial(ctx, address,
-		&websocket.DialOptions{HTTPClient: l.o.HTTP, HTTPHeader: http.Header{"User-Agent": {"tri"}}})
+	conn, _, err := session.Dial(ctx, address, l.o.HTTP, http.Header{"User-Agent": {"tri"}})
 	if err != nil {
 		// the address contains a ticket and must not be printed
 		return nil, errors.New("websocket: cannot connect")
 	}
-	conn.SetReadLimit(maxFrame)
-	return &socket{conn: conn, in: make(chan delivery, buffered), say: l.Logf}, nil
+	return &socket{Socket: conn, in: make(chan delivery, session.Buffered), say: l.Logf}, nil
 }
 
 // close sends a close frame. Without it the connection counts among the ten of an app, and receives
@@ -94,12 +82,12 @@ func (s *socket) close() {
 	said := make(chan struct{})
 	go func() {
 		defer close(said)
-		_ = s.conn.Close(websocket.StatusNormalClosure, "")
+		_ = s.Close(websocket.StatusNormalClosure, "")
 	}()
 	select {
 	case <-said:
 	case <-time.After(time.Second):
-		_ = s.conn.CloseNow()
+		_ = s.CloseNow()
 	}
 }
 
@@ -107,7 +95,7 @@ func (s *socket) close() {
 func (s *socket) hello(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, helloTime)
 	defer cancel()
-	_, b, err := s.conn.Read(ctx)
+	_, b, err := s.Read(ctx)
 	switch r := gjson.ParseBytes(b); {
 	case err != nil:
 		return fmt.Errorf("websocket: no hello: %w", err)
@@ -138,12 +126,10 @@ func closeError(reason string) error {
 
 // next reads one frame; ok is false if it contains no event.
 func (s *socket) next(ctx context.Context) (delivery, bool) {
-	_, b, err := s.conn.Read(ctx)
+	_, b, err := s.Frame(ctx)
 	switch {
-	case err != nil && s.dead.Load():
-		return delivery{End: errors.New("websocket: no answer in time")}, true
 	case err != nil:
-		return delivery{End: fmt.Errorf("websocket: %w", err)}, true
+		return delivery{End: err}, true
 	case !json.Valid(b):
 		s.say("slack: a frame of %d bytes is not understood, left out", len(b))
 		return delivery{}, false
@@ -171,31 +157,14 @@ func (s *socket) acknowledge(id string, err error) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), writeTime)
-	defer cancel()
-	if err := s.conn.Write(ctx, websocket.MessageText, b); err != nil {
-		return fmt.Errorf("websocket: %w", err)
-	}
-	return nil
+	return s.Send(websocket.MessageText, b)
 }
 
 // watch closes a socket that does not answer pings: Slack's often fall silent without being closed.
 func (s *socket) watch(ctx context.Context, pulse time.Duration) {
-	t := time.NewTicker(pulse)
-	defer t.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.C:
-		}
+	s.Watch(ctx, pulse, func() bool {
 		wait, cancel := context.WithTimeout(ctx, pulse)
-		err := s.conn.Ping(wait)
-		cancel()
-		if err != nil && ctx.Err() == nil {
-			s.dead.Store(true)
-			_ = s.conn.CloseNow()
-			return
-		}
-	}
+		defer cancel()
+		return s.Ping(wait) == nil
+	})
 }
