@@ -94,12 +94,7 @@ func (r *Repo) Apply(ctx context.Context, p *Patch, m Merge) (*Applied, error) {
 	if err := errors.Join(p.Err(), commit(m.Base)); err != nil {
 		return nil, err
 	}
-	lock, err := r.lock(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer lock.Close()
-	j, err := r.journal(m.Journal, lock)
+	j, err := r.journal(ctx, m.Journal)
 	if err != nil {
 		return nil, err
 	}
@@ -197,12 +192,7 @@ func (s *shadow) moved(ctx context.Context, base, head string) (map[string]bool,
 	if base == head {
 		return nil, nil
 	}
-	out, err := s.git(ctx, nil, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev",
-		"--end-of-options", base, head)
-	if err != nil {
-		return nil, err
-	}
-	steps, err := rawSteps(string(out))
+	steps, err := s.steps(ctx, base, head)
 	moved := map[string]bool{}
 	for _, st := range steps {
 		moved[st.Path] = true
@@ -296,12 +286,7 @@ func (r *Repo) lock(ctx context.Context) (*os.File, error) {
 // Recover checks what an interrupted merge left, and undoes it unless it is complete. nil means that
 // nothing was left.
 func (r *Repo) Recover(ctx context.Context, dir string) (*Recovered, error) {
-	lock, err := r.lock(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer lock.Close()
-	j, err := r.journal(dir, lock)
+	j, err := r.journal(ctx, dir)
 	if err != nil {
 		return nil, err
 	}

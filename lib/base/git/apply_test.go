@@ -195,7 +195,7 @@ func (h *hurdle) Mkdir(a string, m os.FileMode) error {
 // hurdled runs a merge with a hurdle and reports whether it was met.
 func (r *Repo) hurdled(ctx context.Context, p *Patch, base string, n int,
 	stop func() error) (met bool, err error) {
-	j, err := r.journal(r.merge(base).Journal, nil)
+	j, err := r.journal(ctx, r.merge(base).Journal)
 	if err != nil {
 		return false, err
 	}
@@ -316,15 +316,15 @@ func TestForgedJournal(t *testing.T) {
 				{"path": "pay/retry.go", "old": {"mode": "100644", "id": %q}, "new": {}}]}`, tt.path, id,
 				run(t, r.Root, "hash-object", "pay/retry.go"))
 			write(t, dir, map[string]string{"journal.json": text, "old/" + tt.path + "+x": start["pay/log.go"]})
-			j, err := r.journal(dir, nil)
+			j, err := r.journal(t.Context(), dir)
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer j.close()
 			if tt.sealed {
-				if err := j.bind([]byte(text)); err != nil {
-					t.Fatal(err)
-				}
+				err = j.bind([]byte(text))
+			}
+			if j.close(); err != nil {
+				t.Fatal(err)
 			}
 			before := read(t, r.Root)
 			if m, err := r.Recover(t.Context(), dir); err == nil {

@@ -79,12 +79,10 @@ func (r *Repo) branch(ctx context.Context, s *shadow, p *Patch, c Commit) (strin
 	if err == nil {
 		return id, nil
 	}
-	at, e := git(ctx, call{dir: r.gitDir,
-		args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", ref + "^{commit}"}})
-	switch {
+	switch at, e := r.commitOf(ctx, ref); {
 	case e != nil:
 		return "", err
-	case strings.TrimSpace(string(at)) == id:
+	case at == id:
 		return id, nil
 	}
 	return "", sysexit.Hint(sysexit.With(sysexit.No, errors.New("another branch has that name")),
@@ -123,12 +121,7 @@ func (s *shadow) result(ctx context.Context, p *Patch, base string) (string, []s
 	if err != nil {
 		return "", nil, err
 	}
-	out, err := s.git(ctx, nil, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev",
-		"--end-of-options", base, tree)
-	if err != nil {
-		return "", nil, err
-	}
-	steps, err := rawSteps(string(out))
+	steps, err := s.steps(ctx, base, tree)
 	if err != nil {
 		return "", nil, err
 	}
@@ -163,12 +156,15 @@ type step struct {
 	Perm uint32  `json:"perm,omitempty"` // the file's previous permissions
 }
 
-// rawSteps parses diff-tree --raw -z: ":old new id id S\x00path\x00".
-func rawSteps(out string) ([]step, error) {
-	f := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
-	if out == "" {
-		return nil, nil
+// steps returns the files that differ between two trees, parsed from diff-tree --raw -z:
+// ":old new id id S\x00path\x00".
+func (s *shadow) steps(ctx context.Context, from, to string) ([]step, error) {
+	out, err := s.git(ctx, nil, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev",
+		"--end-of-options", from, to)
+	if err != nil || len(out) == 0 {
+		return nil, err
 	}
+	f := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 	var steps []step
 	for pair := range slices.Chunk(f, 2) {
 		h := strings.Fields(strings.TrimPrefix(pair[0], ":"))

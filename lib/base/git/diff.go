@@ -3,7 +3,6 @@ package git
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"tri/lib/base/lazyregexp"
 	"tri/lib/base/sysexit"
@@ -17,10 +16,8 @@ func (r *Repo) Resolve(ctx context.Context, rev string) (string, error) {
 	if !revision.MatchString(rev) {
 		return "", sysexit.With(sysexit.Usage, fmt.Errorf("%q names no commit", rev))
 	}
-	out, err := git(ctx, call{dir: r.gitDir,
-		args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", rev + "^{commit}"}})
-	id := strings.TrimSpace(string(out))
-	if err != nil || !hexID.MatchString(id) {
+	id, err := r.commitOf(ctx, rev)
+	if err != nil {
 		return "", sysexit.With(sysexit.NoInput, fmt.Errorf("%q names no commit", rev))
 	}
 	return id, nil

@@ -256,13 +256,10 @@ func (w *walk) open(name string) (*os.File, error) {
 // contents hashes before it stores: most files are unchanged, and large ones are then not read
 // into memory.
 func (w *walk) contents(name, mode string, f *os.File, size int64) error {
-	h := newHash(w.format)
-	fmt.Fprintf(h, "blob %d\x00", size)
-	n, err := io.Copy(h, io.LimitReader(f, size+1))
+	id, n, err := blobID(newHash(w.format), size, io.LimitReader(f, size+1))
 	if err != nil || n != size {
 		return sysexit.With(sysexit.IO, errors.Join(fmt.Errorf("%q: changed while it was read", name), err))
 	}
-	id := hex.EncodeToString(h.Sum(nil))
 	if id == w.tree[name].id {
 		w.now[name] = entry{mode, id}
 		return nil
@@ -296,13 +293,16 @@ func newHash(format string) hash.Hash {
 	return sha1.New() // git's object id; it is not relied on for security
 }
 
+// blobID returns git's id of a content of that size, and how many bytes of it were read.
+func blobID(h hash.Hash, size int64, content io.Reader) (id string, n int64, err error) {
+	fmt.Fprintf(h, "blob %d\x00", size)
+	n, err = io.Copy(h, content)
+	return hex.EncodeToString(h.Sum(nil)), n, err
+}
+
 // store writes a blob (gitformat-loose), unless its id is known.
 func (s *shadow) store(format string, data []byte, known string) (string, error) {
-	h := newHash(format)
-	head := fmt.Appendf(nil, "blob %d\x00", len(data))
-	h.Write(head)
-	h.Write(data)
-	id := hex.EncodeToString(h.Sum(nil))
+	id, _, _ := blobID(newHash(format), int64(len(data)), bytes.NewReader(data)) // neither fails
 	file := filepath.Join(s.objects, id[:2], id[2:])
 	if _, err := os.Lstat(file); id == known || err == nil {
 		return id, nil
@@ -312,7 +312,7 @@ func (s *shadow) store(format string, data []byte, known string) (string, error)
 	if err != nil {
 		return "", err
 	}
-	_, e1 := z.Write(head)
+	_, e1 := fmt.Fprintf(z, "blob %d\x00", len(data))
 	_, e2 := z.Write(data)
 	err = errors.Join(e1, e2, z.Close(), os.MkdirAll(filepath.Dir(file), 0o700))
 	if err == nil {

@@ -49,13 +49,19 @@ type record struct {
 	Folders []string `json:"folders,omitempty"`
 }
 
-func (r *Repo) journal(dir string, lock *os.File) (*journal, error) {
+// journal opens the journal of a merge, and waits until no other merge is under way.
+func (r *Repo) journal(ctx context.Context, dir string) (*journal, error) {
 	rel, err := r.below(dir)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := r.lock(ctx)
 	if err != nil {
 		return nil, err
 	}
 	root, err := os.OpenRoot(r.Root)
 	if err != nil {
+		lock.Close()
 		return nil, sysexit.With(sysexit.IO, err)
 	}
 	rel = filepath.ToSlash(rel)
@@ -63,7 +69,10 @@ func (r *Repo) journal(dir string, lock *os.File) (*journal, error) {
 		fs: root, lock: lock}, nil
 }
 
-func (j *journal) close() { j.root.Close() }
+func (j *journal) close() {
+	j.root.Close()
+	j.lock.Close()
+}
 
 func (j *journal) name(parts ...string) string {
 	return path.Join(append([]string{j.dir}, parts...)...)
@@ -294,12 +303,7 @@ func (j *journal) move(rec record) error {
 
 // emptied removes a folder that contains no files.
 func (j *journal) emptied(dir string) error {
-	d, err := j.root.Open(dir)
-	if err != nil {
-		return err
-	}
-	all, err := d.ReadDir(-1)
-	d.Close()
+	all, err := fs.ReadDir(j.root.FS(), dir)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -26,15 +27,15 @@ func (p *parser) name(c *Change, both string) error {
 		}
 		c.Path = half
 	}
-	from := c.Path
-	if c.From != "" {
-		from = c.From
-	}
+	from := cmp.Or(c.From, c.Path)
 	if !says(both, from, c.Path) {
 		return fmt.Errorf("names that differ: %.120q and %q", both, c.Path)
 	}
 	if !p.named {
-		return p.changes(c)
+		if c.Kind == Modified && !c.Binary && c.OldMode == c.NewMode {
+			return fmt.Errorf("%q: no change", c.Path)
+		}
+		return nil
 	}
 	want := [2]string{from, c.Path}
 	switch c.Kind {
@@ -45,14 +46,6 @@ func (p *parser) name(c *Change, both string) error {
 	}
 	if p.names != want {
 		return fmt.Errorf("names that differ: %q and %q", p.names, want)
-	}
-	return nil
-}
-
-// changes refuses an entry that changes nothing.
-func (p *parser) changes(c *Change) error {
-	if c.Kind == Modified && !c.Binary && c.OldMode == c.NewMode {
-		return fmt.Errorf("%q: no change", c.Path)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -100,11 +101,11 @@ func instructive(path string) string {
 	case first == ".claude" || first == ".codex" || first == ".cursor" || first == ".gemini" ||
 		first == ".vscode" || first == ".idea" || first == ".devcontainer":
 		return "changes what agents or editors run (" + first + ")"
-	case servers[first] || servers[base] || strings.HasPrefix(base, "jenkinsfile") ||
+	case slices.Contains(servers, first) || slices.Contains(servers, base) || strings.HasPrefix(base, "jenkinsfile") ||
 		strings.Contains(lower, "/workflows/") && (first == ".github" || first == ".gitea" ||
 			first == ".forgejo"):
 		return "changes what a build server or a hook runs"
-	case builds[base] || strings.HasSuffix(lower, ".cargo/config.toml") ||
+	case slices.Contains(builds, base) || strings.HasSuffix(lower, ".cargo/config.toml") ||
 		strings.HasSuffix(lower, ".cargo/config"):
 		return "changes what is run to build, test or install (" + base + ")"
 	}
@@ -112,20 +113,12 @@ func instructive(path string) string {
 }
 
 // servers are files and top-level folders that build servers and git hooks run.
-var servers = names(".gitlab-ci.yml", ".travis.yml", ".drone.yml", ".woodpecker.yml", "azure-pipelines.yml",
+var servers = []string{".gitlab-ci.yml", ".travis.yml", ".drone.yml", ".woodpecker.yml", "azure-pipelines.yml",
 	"bitbucket-pipelines.yml", "appveyor.yml", ".pre-commit-config.yaml", "lefthook.yml",
-	".circleci", ".buildkite", ".woodpecker", ".githooks", ".husky")
+	".circleci", ".buildkite", ".woodpecker", ".githooks", ".husky"}
 
 // builds are files that make common tools run programs.
-var builds = names("makefile", "gnumakefile", "justfile", "taskfile.yml", "package.json", ".npmrc", ".yarnrc",
+var builds = []string{"makefile", "gnumakefile", "justfile", "taskfile.yml", "package.json", ".npmrc", ".yarnrc",
 	".yarnrc.yml",
 	".envrc", "setup.py", "conftest.py", "build.rs", "build.gradle", "build.gradle.kts", "dockerfile",
-	"tox.ini", "noxfile.py")
-
-func names(all ...string) map[string]bool {
-	set := map[string]bool{}
-	for _, name := range all {
-		set[name] = true
-	}
-	return set
-}
+	"tox.ini", "noxfile.py"}

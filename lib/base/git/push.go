@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"tri/lib/base/lazyregexp"
@@ -114,12 +115,7 @@ func road(address string) (protocols, kind string, err error) {
 func pushError(err error) error {
 	said := err.Error()
 	has := func(any ...string) bool {
-		for _, s := range any {
-			if strings.Contains(said, s) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(any, func(s string) bool { return strings.Contains(said, s) })
 	}
 	switch {
 	case has("Updates were rejected"):

@@ -2,12 +2,10 @@ package git
 
 import (
 	"bytes"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -180,9 +178,8 @@ func (j *journal) isCRLF(name string, v version) (bool, error) {
 		len(text)-len(plain) != bytes.Count(plain, []byte("\n")) {
 		return false, err
 	}
-	h := hashOf(len(v.ID))
-	fmt.Fprintf(h, "blob %d\x00%s", len(plain), plain)
-	return hex.EncodeToString(h.Sum(nil)) == v.ID, nil
+	id, _, err := blobID(hashOf(len(v.ID)), int64(len(plain)), bytes.NewReader(plain))
+	return id == v.ID, err
 }
 
 // canCRLF reports whether a text can be converted to CRLF and back without loss.
@@ -229,10 +226,6 @@ func (j *journal) hash(name string, digits int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	h := hashOf(digits)
-	fmt.Fprintf(h, "blob %d\x00", info.Size())
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	id, _, err := blobID(hashOf(digits), info.Size(), f)
+	return id, err
 }

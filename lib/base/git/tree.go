@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,10 +65,8 @@ func (r *Repo) alone(do func() error) error {
 		return fmt.Errorf("lock %q: %w", r.common, err)
 	}
 	defer lock.Close() // also unlocks
-	for {
-		if err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); !errors.Is(err, syscall.EINTR) {
-			break
-		}
+	for err = syscall.EINTR; errors.Is(err, syscall.EINTR); {
+		err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX)
 	}
 	if err != nil {
 		return fmt.Errorf("lock %q: %w", r.common, err)
@@ -144,9 +143,9 @@ func (r *Repo) List(under string) ([]Tree, error) {
 		return nil, err
 	}
 	trees := slices.DeleteFunc(known, func(t Tree) bool { return filepath.Dir(t.Dir) != under })
-	names, err := os.ReadDir(under)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, sysexit.With(sysexit.IO, fmt.Errorf("list worktrees: %w", err))
+	names, err := readDir(under)
+	if err != nil {
+		return nil, err
 	}
 	for _, n := range names {
 		dir := filepath.Join(under, n.Name())
@@ -185,11 +184,7 @@ func (r *Repo) Prune(under string, keep func(name string) bool) ([]string, error
 // Their names are those of the worktrees.
 func (r *Repo) halves(keep func(name string) bool) error {
 	dir := filepath.Join(r.common, "worktrees")
-	names, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return sysexit.With(sysexit.IO, fmt.Errorf("list worktrees: %w", err))
-	}
-	var failed error
+	names, failed := readDir(dir)
 	for _, n := range names {
 		admin := filepath.Join(dir, n.Name())
 		if _, err := os.Lstat(filepath.Join(admin, "gitdir")); n.IsDir() && errors.Is(err, fs.ErrNotExist) &&
@@ -202,11 +197,7 @@ func (r *Repo) halves(keep func(name string) bool) error {
 
 // sweep removes scratch repositories whose creators are dead.
 func (r *Repo) sweep() error {
-	scratch := r.scratch
-	if scratch == "" {
-		scratch = os.TempDir()
-	}
-	dirs, err := filepath.Glob(filepath.Join(scratch, "tri-git-*"))
+	dirs, err := filepath.Glob(filepath.Join(cmp.Or(r.scratch, os.TempDir()), "tri-git-*"))
 	for _, dir := range dirs {
 		lock, e := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 		if errors.Is(e, fs.ErrNotExist) { // incomplete: removed after an hour
@@ -231,12 +222,21 @@ func (r *Repo) sweep() error {
 	return err
 }
 
-// known reads the repository's worktree entries (gitrepository-layout(5)).
-func (r *Repo) known() ([]Tree, error) {
-	dir := filepath.Join(r.common, "worktrees")
+// readDir lists a folder. A missing one is empty.
+func readDir(dir string) ([]fs.DirEntry, error) {
 	names, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, sysexit.With(sysexit.IO, fmt.Errorf("list worktrees: %w", err))
+	}
+	return names, nil
+}
+
+// known reads the repository's worktree entries (gitrepository-layout(5)).
+func (r *Repo) known() ([]Tree, error) {
+	dir := filepath.Join(r.common, "worktrees")
+	names, err := readDir(dir)
+	if err != nil {
+		return nil, err
 	}
 	var trees []Tree
 	for _, n := range names {
@@ -262,10 +262,8 @@ func (r *Repo) find(dir string) (Tree, error) {
 	if err != nil {
 		return Tree{}, err
 	}
-	for _, t := range known {
-		if t.Dir == dir {
-			return t, nil
-		}
+	if i := slices.IndexFunc(known, func(t Tree) bool { return t.Dir == dir }); i >= 0 {
+		return known[i], nil
 	}
 	return Tree{}, sysexit.With(sysexit.NoInput, fmt.Errorf("worktree %q: %w", dir, fs.ErrNotExist))
 }

@@ -151,14 +151,23 @@ var hexID = lazyregexp.New(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
 // Head returns the commit of the checkout's HEAD.
 func (r *Repo) Head(ctx context.Context) (string, error) {
-	out, err := git(ctx, call{dir: r.gitDir,
-		args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", "HEAD^{commit}"}})
-	id := strings.TrimSpace(string(out))
-	if err != nil || !hexID.MatchString(id) {
+	id, err := r.commitOf(ctx, "HEAD")
+	if err != nil {
 		return "", sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("head of %q: no commit", r.Root)),
 			"commit the files first")
 	}
 	return id, nil
+}
+
+// commitOf returns the full id of the commit that a revision names.
+func (r *Repo) commitOf(ctx context.Context, rev string) (string, error) {
+	out, err := git(ctx, call{dir: r.gitDir,
+		args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", rev + "^{commit}"}})
+	id := strings.TrimSpace(string(out))
+	if err == nil {
+		err = commit(id)
+	}
+	return id, err
 }
 
 // commit refuses anything but the full id of a commit.
