@@ -50,7 +50,7 @@ func (d *Drift) Error() string {
 		{"converted in the checkout by a filter of git", d.Filtered},
 		{"left out of the sparse checkout", d.Sparse}} {
 		if len(part.names) > 0 {
-			said = append(said, part.what+": "+few(part.names))
+			said = append(said, part.what+": "+text.Few(part.names, 5))
 		}
 	}
 	return "the checkout has drifted: " + strings.Join(said, "; ")
@@ -69,22 +69,6 @@ func (d *Drift) hint() string {
 		return "merge --branch makes a branch of the patch, which git can then merge: git applies the filters of these files"
 	}
 	return "commit, stash or undo your own changes to these files; or merge --branch, which touches none"
-}
-
-// few lists the first names of many.
-func few(names []string) string {
-	const most = 5
-	var b strings.Builder
-	for i, n := range names[:min(most, len(names))] {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "%q", n)
-	}
-	if n := len(names) - most; n > 0 {
-		fmt.Fprintf(&b, " and %d more", n)
-	}
-	return b.String()
 }
 
 // Apply applies a patch to the files of the checkout, completely or not at all. The index and the

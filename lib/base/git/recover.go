@@ -71,7 +71,7 @@ func (j *journal) undo(rec record) (*Recovered, error) {
 		}
 	}
 	if len(foreign) > 0 {
-		return m, sysexit.Hint(fmt.Errorf("changed since: %s", few(foreign)),
+		return m, sysexit.Hint(fmt.Errorf("changed since: %s", text.Few(foreign, 5)),
 			fmt.Sprintf("the files before the merge are in %q, those of the patch in %q: correct the checkout, then remove %q and merge again", j.name("old"), j.name("new"), j.dir))
 	}
 	if m.Done = len(m.Files) == len(rec.Steps); m.Done {

@@ -3,6 +3,8 @@ package text
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -50,6 +52,19 @@ func Line(s string, n int) string {
 		s = Cut(s, n)
 	}
 	return s
+}
+
+// Few lists the first most words, quoted, and says how many more there are.
+func Few(words []string, most int) string {
+	quoted := make([]string, min(most, len(words)))
+	for i := range quoted {
+		quoted[i] = strconv.Quote(words[i])
+	}
+	list := strings.Join(quoted, ", ")
+	if n := len(words) - most; n > 0 {
+		list += fmt.Sprintf(" and %d more", n)
+	}
+	return list
 }
 
 // Timestamp returns t in the form used in records: RFC 3339 in UTC, with nanoseconds.

@@ -366,17 +366,7 @@ func absent(tokens []Token, text string) []string {
 	return gone
 }
 
-func list(words []string) string {
-	more := ""
-	if n := len(words) - maxListed; n > 0 {
-		words, more = words[:maxListed], fmt.Sprintf(" and %d more", n)
-	}
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		quoted[i] = fmt.Sprintf("%q", w)
-	}
-	return strings.Join(quoted, ", ") + more
-}
+func list(words []string) string { return text.Few(words, maxListed) }
 
 func resolveCommit(repo Repo, ref draft.Ref) Finding {
 	id := strings.ToLower(strings.TrimSpace(ref.Ref))

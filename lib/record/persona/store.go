@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -105,38 +106,25 @@ func Marshal(p *Persona) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// fill makes empty lists of missing ones, so that an editor shows every field.
-func (p *Persona) fill() {
-	for _, l := range []*[]string{
-		&p.Keywords, &p.Soul.Worldview, &p.Soul.Expertise, &p.Soul.Interests, &p.Soul.Tensions,
-		&p.Soul.Boundaries, &p.Soul.PetPeeves,
-		&p.Style.WordsUsed, &p.Style.WordsAvoided, &p.Style.EmojiUsage.Favorites, &p.Style.RhetoricalMoves,
-		&p.Style.GoodExamples, &p.Skill.Instructions,
-	} {
-		if *l == nil {
-			*l = []string{}
+// fill makes empty lists and maps of missing ones, so that an editor shows every field.
+func (p *Persona) fill() { fill(reflect.ValueOf(p).Elem()) }
+
+func fill(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for _, field := range v.Fields() {
+			fill(field)
 		}
-	}
-	if p.Soul.Opinions == nil {
-		p.Soul.Opinions = map[string][]string{}
-	}
-	if p.Style.QuickReactions == nil {
-		p.Style.QuickReactions = map[string]string{}
-	}
-	if p.Skill.Modes == nil {
-		p.Skill.Modes = map[string]string{}
-	}
-	for _, l := range []*[]Example{&p.Style.AntiPatterns, &p.Style.BadExamples} {
-		if *l == nil {
-			*l = []Example{}
+	case reflect.Map:
+		if v.IsNil() {
+			v.Set(reflect.MakeMap(v.Type()))
 		}
-	}
-	if p.Lenses == nil {
-		p.Lenses = []Lens{}
-	}
-	for i := range p.Lenses {
-		if p.Lenses[i].Faults == nil {
-			p.Lenses[i].Faults = []string{}
+	case reflect.Slice:
+		if v.IsNil() {
+			v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+		}
+		for i := range v.Len() {
+			fill(v.Index(i))
 		}
 	}
 }

@@ -300,7 +300,7 @@ func (r *ruling) text(f Facts) {
 	}
 	r.list("claims", len(f.Opposed) == 0)
 	if len(f.Untraced) > 0 {
-		names := words(f.Untraced)
+		names := text.Few(f.Untraced, 8)
 		r.check("traceable", Fail, names)
 		r.bounce("the draft names what is in no evidence: "+names,
 			"Cite and quote lines that contain these, or remove them from the draft: "+names+".")
@@ -401,16 +401,3 @@ const Traced = "trace"
 
 // maxTraces bounds the names that a verdict lists one by one.
 const maxTraces = 60
-
-func words(all []string) string {
-	const most = 8
-	more := ""
-	if n := len(all) - most; n > 0 {
-		all, more = all[:most], fmt.Sprintf(" and %d more", n)
-	}
-	quoted := make([]string, len(all))
-	for i, w := range all {
-		quoted[i] = fmt.Sprintf("%q", w)
-	}
-	return strings.Join(quoted, ", ") + more
-}

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"tri/lib/base/text"
 	"unicode/utf8"
+
+	"tri/lib/base/text"
 )
 
 // Scales, each from best to worst.

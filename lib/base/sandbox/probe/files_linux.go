@@ -35,6 +35,18 @@ func appears(name, file string) Probe {
 	}}
 }
 
+// links tries to find the secret by a link that it makes itself.
+func links(name string, link func(from, to string) error) Probe {
+	return Probe{Name: name, Anybody: true, try: func(s *Stage) error {
+		own := filepath.Join(s.Home, "link")
+		_ = os.Remove(own) // from an earlier try
+		if err := link(filepath.Join(s.Root, "outside/.env"), own); err != nil {
+			return err
+		}
+		return s.find(own)
+	}}
+}
+
 func (s *Stage) find(path string) error {
 	text, err := os.ReadFile(path)
 	if err == nil && !strings.Contains(string(text), s.Secret) {
@@ -60,6 +72,14 @@ func opens(name string, flag int, path func(*Stage) string) Probe {
 		}
 		return errors.Join(err, f.Close())
 	}}
+}
+
+// opened closes what could be opened, which is the result.
+func opened[C io.Closer](c C, err error) error {
+	if err != nil {
+		return err
+	}
+	return c.Close()
 }
 
 func fixed(path string) func(*Stage) string { return func(*Stage) string { return path } }
@@ -137,22 +157,8 @@ func unseen() []Probe {
 		reads("read by a process's root", func(s *Stage) string {
 			return victimFile("root")(s) + s.Root + "/outside/.env"
 		}),
-		{Name: "read by a link of its own", Anybody: true, try: func(s *Stage) error {
-			link := filepath.Join(s.Home, "link")
-			_ = os.Remove(link) // from an earlier try
-			if err := os.Symlink(filepath.Join(s.Root, "outside/.env"), link); err != nil {
-				return err
-			}
-			return s.find(link)
-		}},
-		{Name: "read by a hard link of its own", Anybody: true, try: func(s *Stage) error {
-			link := filepath.Join(s.Home, "hard")
-			_ = os.Remove(link) // from an earlier try
-			if err := os.Link(filepath.Join(s.Root, "outside/.env"), link); err != nil {
-				return err
-			}
-			return s.find(link)
-		}},
+		links("read by a link of its own", os.Symlink),
+		links("read by a hard link of its own", os.Link),
 		{Name: "read by a file handle", try: byHandle},
 	}
 }
@@ -252,11 +258,7 @@ func system() []Probe {
 			return unix.Mknod(path, unix.S_IFCHR|0o600, int(unix.Mkdev(1, 1)))
 		}},
 		{Name: "write to its own prompt", Anybody: true, try: func(*Stage) error {
-			f, err := os.OpenFile("/proc/self/fd/0", os.O_RDWR, 0)
-			if err != nil {
-				return err
-			}
-			return f.Close()
+			return opened(os.OpenFile("/proc/self/fd/0", os.O_RDWR, 0))
 		}},
 	}
 }

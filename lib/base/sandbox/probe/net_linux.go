@@ -32,11 +32,7 @@ func patience(anybody bool) time.Duration {
 // dials tries to connect to a server.
 func dials(name string, anybody bool, network string, to func(*Stage) string) Probe {
 	return Probe{Name: name, Anybody: anybody, try: func(s *Stage) error {
-		conn, err := net.DialTimeout(network, to(s), patience(anybody))
-		if err != nil {
-			return err
-		}
-		return conn.Close()
+		return opened(net.DialTimeout(network, to(s), patience(anybody)))
 	}}
 }
 
@@ -117,11 +113,7 @@ func network() []Probe {
 		dials("ask a socket of the repository", true, "unix", unixSocket(3)),
 		dials("ask a socket of Git's", true, "unix", unixSocket(4)),
 		{Name: "ask one in a run that may write", Anybody: true, Write: true, try: func(s *Stage) error {
-			conn, err := net.DialTimeout("unix", s.Unix[3], patient)
-			if err != nil {
-				return err
-			}
-			return conn.Close()
+			return opened(net.DialTimeout("unix", s.Unix[3], patient))
 		}},
 		dials("ask an abstract socket", true, "unix", func(s *Stage) string { return "@" + s.Name }),
 		dials("ask the system bus", false, "unix", fixed("/run/dbus/system_bus_socket")),

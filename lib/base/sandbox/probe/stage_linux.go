@@ -290,7 +290,7 @@ func (s *Stage) variable() (string, error) {
 
 func readStage() (*Stage, error) {
 	s := new(Stage)
-	if err := json.NewDecoder(bytes.NewReader([]byte(os.Getenv(variable)))).Decode(s); err != nil {
+	if err := json.Unmarshal([]byte(os.Getenv(variable)), s); err != nil {
 		return nil, fmt.Errorf("read what to probe: %w", err)
 	}
 	return s, nil
