@@ -3,6 +3,7 @@ package reply
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"tri/lib/chat"
 	"tri/lib/record/decision"
@@ -67,12 +68,9 @@ func (p *poster) believe(ctx context.Context, j *job, i int) error {
 
 // settledAs reports whether a person settled a part with this outcome.
 func (p *poster) settledAs(j *job, e *outbox.Entry, outcome string) bool {
-	for _, r := range p.settles[e.ID] {
-		if r.Outcome == outcome && r.ID() == j.id {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.settles[e.ID], func(r decision.Record) bool {
+		return r.Outcome == outcome && r.ID() == j.id
+	})
 }
 
 // find looks for a part on the platform. The time of the try also comes from a file: if nothing was found

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"tri/lib/base/durable"
@@ -295,12 +296,7 @@ func (p *poster) later(j *job) {
 // drop forgets a job; its files on disk stay.
 func (p *poster) drop(j *job) {
 	delete(p.byID, j.id)
-	for i := range p.jobs {
-		if p.jobs[i] == j {
-			p.jobs = append(p.jobs[:i], p.jobs[i+1:]...)
-			return
-		}
-	}
+	p.jobs = slices.DeleteFunc(p.jobs, func(other *job) bool { return other == j })
 }
 
 func pause(ctx context.Context, wake <-chan struct{}, until time.Time) error {

@@ -2,6 +2,7 @@ package decision
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"tri/lib/base/config"
@@ -36,12 +37,7 @@ func PolicyIn(home, file string) func() (Policy, error) {
 
 // Allows reports whether a person may decide.
 func (p Policy) Allows(by string) bool {
-	for _, a := range p.Approvers {
-		if a == by && a != "" {
-			return true
-		}
-	}
-	return false
+	return by != "" && slices.Contains(p.Approvers, by)
 }
 
 // Standing is the state of one thread in the log: its latest offer and the decision on it.

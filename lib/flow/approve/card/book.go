@@ -2,6 +2,7 @@ package card
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -140,14 +141,9 @@ func (b *book) untold() bool {
 
 // sorted returns the cards in the order in which they were requested.
 func (b *book) sorted() []*card {
-	var all []*card
-	for _, c := range b.cards {
-		all = append(all, c)
-	}
-	slices.SortFunc(all, func(x, y *card) int {
+	return slices.SortedFunc(maps.Values(b.cards), func(x, y *card) int {
 		return strings.Compare(x.At+x.ID, y.At+y.ID)
 	})
-	return all
 }
 
 // cardID returns the id of the n-th request for a card. It is deterministic, so that after a crash no

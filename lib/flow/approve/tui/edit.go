@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -116,12 +117,7 @@ func (e *edit) page(width int) []string {
 
 // fatal reports whether the text may not be sent at all.
 func (e *edit) fatal() bool {
-	for _, p := range e.problems {
-		if p.Fatal {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.problems, func(p draft.Problem) bool { return p.Fatal })
 }
 
 // question is the question asked below the text.
