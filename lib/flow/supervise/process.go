@@ -31,6 +31,8 @@ func start(argv []string, dir string, log *os.File) (*process, error) {
 		started <- err
 		if err == nil {
 			_ = p.cmd.Wait() // ProcessState has the exit status
+			// What its command started, such as the rest of a shell's pipe, would write beside its successor.
+			_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGTERM) // mostly there is nothing left
 			close(p.ended)
 		}
 	}()

@@ -200,16 +200,26 @@ func TestEndsThemAll(t *testing.T) {
 	}
 }
 
-// A stage that will not hear is ended with its children.
+// A stage is ended with its children, also one that will not hear or that was killed.
 func TestStubbornStage(t *testing.T) {
-	dir := t.TempDir()
+	for _, tt := range []struct {
+		trap, ended string
+		sig         syscall.Signal
+	}{{"trap '' TERM;", "ended by killed", 0}, {"", "ended by terminated", 0}, {"", "ended by killed", syscall.SIGKILL}} {
+		stubborn(t, tt.trap, tt.ended, tt.sig)
+	}
+}
+
+func stubborn(t *testing.T, trap, want string, sig syscall.Signal) {
+	t.Helper()
+	dir, wait := t.TempDir(), patient
 	log, err := os.Create(dir + "/log")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer log.Close()
 	p, err := start([]string{"/bin/sh", "-c",
-		"trap '' TERM; sleep 900 & echo $! >child; while :; do sleep 1; done"}, dir, log)
+		trap + " sleep 900 & echo $! >child; while :; do sleep 1; done"}, dir, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,8 +229,14 @@ func TestStubbornStage(t *testing.T) {
 		text, _ := os.ReadFile(dir + "/child")
 		_, _ = fmt.Sscan(string(text), &child)
 	}
-	p.stop(10 * time.Millisecond)
-	if ended, quick := p.outcome(); ended != "ended by killed" || quick {
+	if sig != 0 {
+		_ = syscall.Kill(p.pid, sig) // stop waits for the end
+	}
+	if trap != "" {
+		wait = 10 * time.Millisecond
+	}
+	p.stop(wait)
+	if ended, quick := p.outcome(); ended != want || quick {
 		t.Errorf("%q, %v", ended, quick)
 	}
 	for deadline := time.Now().Add(patient); !gone(child); time.Sleep(2 * time.Millisecond) {
