@@ -50,19 +50,9 @@ func (p *position) id(offset int64, line []byte) string {
 var rotated = regexp.MustCompile(`^[.-](?:\d[\d.T-]*|old|bak)$`)
 
 // series returns the files of a log in the order in which they were written; the last is the
-// current one. A name with * ? [ is a series of its own, ordered by name.
+// current one. A name with * ? [ that no file has is a series of its own, ordered by name.
 func series(name string) []string {
-	if strings.ContainsAny(name, "*?[") {
-		found, err := filepath.Glob(name)
-		if err != nil {
-			return nil
-		}
-		return slices.DeleteFunc(found, func(f string) bool { return modified(f).IsZero() })
-	}
-	entries, err := os.ReadDir(filepath.Dir(name))
-	if err != nil {
-		return nil
-	}
+	entries, _ := os.ReadDir(filepath.Dir(name)) // it may be missing, or a pattern too
 	var aside []put
 	for _, e := range entries {
 		rest, ok := strings.CutPrefix(e.Name(), filepath.Base(name))
@@ -80,6 +70,10 @@ func series(name string) []string {
 	}
 	if !modified(name).IsZero() {
 		files = append(files, name)
+	}
+	if len(files) == 0 && strings.ContainsAny(name, "*?[") {
+		files, _ = filepath.Glob(name) // New has checked the pattern
+		files = slices.DeleteFunc(files, func(f string) bool { return modified(f).IsZero() })
 	}
 	return files
 }

@@ -75,7 +75,7 @@ func New(o Options) (*Client, error) {
 		if err != nil {
 			return nil, fault("%q: %w", name, err)
 		}
-		if _, err := filepath.Match(full, ""); err != nil {
+		if _, err := filepath.Match(full, ""); err != nil && modified(full).IsZero() {
 			return nil, fault("%q: %w", name, err)
 		}
 		c.logs = append(c.logs, full)

@@ -392,6 +392,29 @@ func TestSeries(t *testing.T) {
 	}
 }
 
+// TestBrackets: a file whose name is also a pattern, as of a nick with brackets, is that file, also while its
+// rotation has moved it aside.
+func TestBrackets(t *testing.T) {
+	dir := t.TempDir()
+	for _, base := range []string{"ana[1].log", "ana[.log"} {
+		name := filepath.Join(dir, base)
+		for _, file := range []string{name, filepath.Join(dir, "ana1.log")} {
+			if err := os.WriteFile(file, []byte("10:00 <ana> old\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := New(Options{Files: []string{name}}); err != nil || !slices.Equal(series(name), []string{name}) {
+			t.Errorf("%s: %q, %v", base, series(name), err)
+		}
+		if err := os.Rename(name, name+".1"); err != nil || !slices.Equal(series(name), []string{name + ".1"}) {
+			t.Errorf("%s: %q, %v", base, series(name), err)
+		}
+	}
+	if got := series(filepath.Join(dir, "ana[0-9].log")); len(got) != 1 {
+		t.Errorf("a pattern: %q", got)
+	}
+}
+
 // TestLines: the lines of each format.
 func TestLines(t *testing.T) {
 	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.Local)
