@@ -403,7 +403,8 @@ func TestBrackets(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, err := New(Options{Files: []string{name}}); err != nil || !slices.Equal(series(name), []string{name}) {
+		_, err := New(Options{Files: []string{name}})
+		if err != nil || !slices.Equal(series(name), []string{name}) {
 			t.Errorf("%s: %q, %v", base, series(name), err)
 		}
 		if err := os.Rename(name, name+".1"); err != nil || !slices.Equal(series(name), []string{name + ".1"}) {
