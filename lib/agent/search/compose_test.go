@@ -193,6 +193,42 @@ func proved(t *testing.T, dir, question string, ret *draft.Return) {
 	}
 }
 
+// TestCallersInGo: the name of another package is no use of ours, and a value may be a shift. A file may end
+// its lines with CR LF.
+func TestCallersInGo(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, map[string]string{"box/box.go": strings.ReplaceAll(`package box
+
+import "os"
+
+const MaxBox = 1 << 10
+
+// Open opens a box.
+func Open(name string) error { return nil }
+
+func fill() {
+	os.Open("a")
+	Open("b")
+}
+
+func last() { Open("c") }
+`, "\n", "\r\n"), "main.go": "package main\n\nimport \"here/box\"\n\nfunc run() {\n\tbox.Open(\"a\")\n}\n"})
+	c := New()
+	for question, want := range map[string]string{
+		"who calls Open?":              "`Open` is called in `fill` (box/box.go:12), `last` (box/box.go:15) and `run` (main.go:6).",
+		"what is the value of MaxBox?": "`MaxBox` is `1 << 10` (box/box.go:5).",
+	} {
+		ret, err := ask(t, c, dir, question)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if say, _, _ := strings.Cut(ret.DraftReply, "\n"); say != want {
+			t.Errorf("%q:\n%s\nwant\n%s", question, say, want)
+		}
+		proved(t, dir, question, ret)
+	}
+}
+
 // TestNotComposed asks what the code does not prove in one sentence: there is a list of places, or nothing.
 func TestNotComposed(t *testing.T) {
 	dir := t.TempDir()

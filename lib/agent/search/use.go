@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -78,7 +79,7 @@ func answerCallers(x *codesearch.Index, _ string, all []codesearch.Definition, e
 	if !written(name) && all[0].Kind != declaration.Function && all[0].Kind != declaration.Type {
 		return nil // other things may have the same word as their name
 	}
-	uses := only(x.Uses(name), func(u codesearch.Use) bool {
+	uses := only(usesOf(x, all[0]), func(u codesearch.Use) bool {
 		return !u.Aside && u.In != "" && u.In != all[0].Full()
 	})
 	called := only(uses, func(u codesearch.Use) bool { return u.Call })
@@ -123,6 +124,24 @@ func answerCallers(x *codesearch.Index, _ string, all []codesearch.Definition, e
 	return &c
 }
 
+// usesOf returns the uses of a definition: of its name, unless it is that of another package, as far as
+// Go tells.
+func usesOf(x *codesearch.Index, d codesearch.Definition) []codesearch.Use {
+	dir := path.Base(path.Dir(d.Path))
+	return only(x.Uses(d.Name), func(u codesearch.Use) bool {
+		host, _, _ := strings.Cut(u.From, "/")
+		switch {
+		case u.From == "":
+			return (path.Ext(u.Path) == ".go") == (path.Ext(d.Path) == ".go")
+		case d.Kind == declaration.Method, d.Kind == declaration.Field:
+			return false
+		case dir == ".": // imported by the name of the module
+			return strings.Contains(host, ".")
+		}
+		return path.Base(u.From) == dir
+	})
+}
+
 // within returns the line of a use with the head of the function around it.
 func within(u codesearch.Use) proof {
 	p := proof{path: u.Path, start: u.Line, end: u.Line, lines: u.Lines,
@@ -155,7 +174,7 @@ func answerError(x *codesearch.Index, name string, all []codesearch.Definition, 
 	}
 	var said []string
 	seen := map[string]bool{}
-	for _, u := range x.Uses(d.Name) {
+	for _, u := range usesOf(x, d) {
 		text := strings.TrimSpace(u.Lines[u.Line-1])
 		gives := strings.HasPrefix(text, "return") || strings.HasPrefix(text, "raise") ||
 			strings.HasPrefix(text, "throw") || strings.Contains(text, "Err(")

@@ -301,7 +301,7 @@ func later(b bool) int {
 }
 
 func split(text []byte) []string {
-	return strings.Split(strings.ReplaceAll(strings.TrimSuffix(string(text), "\n"), "\r\n", "\n"), "\n")
+	return strings.Split(strings.TrimSuffix(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n"), "\n")
 }
 
 // aside reports whether declarations of a file are no part of the code itself.

@@ -43,6 +43,7 @@ type Use struct {
 	In   string // the function around it; "" if none
 	Head int    // the line of its name
 	Call bool
+	From string // in Go the import path of its package, if the name has one before it
 }
 
 const (

@@ -225,11 +225,11 @@ func TestLinesAndComments(t *testing.T) {
 // TestUses finds calls, and no name in a comment, a string or a declaration.
 func TestUses(t *testing.T) {
 	for _, tt := range []struct{ file, name, want string }{
-		{"a.go", "open", "[{24 New 19 true}]"},
+		{"a.go", "open", "[{24 New 19 true }]"},
 		{"a.py", "send", "[]"},
-		{"a.py", "_get", "[{18 Session.send 17 true}]"},
-		{"a.ts", "run", "[{19 Queue.add 18 true}]"},
-		{"a.rs", "check", "[{29 Walk.open 25 true}]"},
+		{"a.py", "_get", "[{18 Session.send 17 true }]"},
+		{"a.ts", "run", "[{19 Queue.add 18 true }]"},
+		{"a.rs", "check", "[{29 Walk.open 25 true }]"},
 		{"a.java", "open", "[]"},
 		{"a.txt", "open", "[]"},
 	} {

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"path"
 	"slices"
 	"strings"
 )
@@ -208,8 +209,14 @@ func usesGo(text []byte, what string) []Use {
 	if f == nil {
 		return nil
 	}
-	declared := map[*ast.Ident]bool{}
-	calls := map[*ast.Ident]bool{}
+	declared, calls := map[*ast.Ident]bool{}, map[*ast.Ident]bool{}
+	from, imports := map[*ast.Ident]string{}, map[string]string{}
+	for _, spec := range file.Imports {
+		of := strings.Trim(spec.Path.Value, "`\"")
+		if imports[path.Base(of)] = of; spec.Name != nil {
+			imports[spec.Name.Name] = of
+		}
+	}
 	var uses []Use
 	for _, decl := range file.Decls {
 		in, head := "", 0
@@ -233,6 +240,10 @@ func usesGo(text []byte, what string) []Use {
 				for _, name := range n.Names {
 					declared[name] = true
 				}
+			case *ast.SelectorExpr:
+				if of, ok := n.X.(*ast.Ident); ok {
+					from[n.Sel] = imports[of.Name]
+				}
 			case *ast.CallExpr:
 				switch fun := n.Fun.(type) {
 				case *ast.Ident:
@@ -243,7 +254,7 @@ func usesGo(text []byte, what string) []Use {
 			case *ast.Ident:
 				if n.Name == what && !declared[n] {
 					uses = append(uses, Use{Line: f.line(n.Pos()), In: strings.TrimPrefix(in, "."),
-						Head: head, Call: calls[n]})
+						Head: head, Call: calls[n], From: from[n]})
 				}
 			}
 			return true
