@@ -299,7 +299,12 @@ func refusal(resp *http.Response, body []byte) error {
 func RetryAfter(h http.Header) time.Duration {
 	for _, name := range []string{"Retry-After", "X-Ratelimit-Reset-After", "X-Ratelimit-Reset",
 		"X-Ogw-Ratelimit-Reset"} {
-		if n, err := strconv.ParseFloat(h.Get(name), 64); err == nil && n >= 0 {
+		n, err := strconv.ParseFloat(h.Get(name), 64)
+		if at, none := http.ParseTime(h.Get(name)); none == nil {
+			now, _ := http.ParseTime(h.Get("Date")) // without one: the longest
+			n, err = at.Sub(now).Seconds(), nil
+		}
+		if err == nil && n >= 0 {
 			return time.Duration(min(max(n, 1), maxAfter.Seconds()) * float64(time.Second))
 		}
 	}

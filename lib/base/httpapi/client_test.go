@@ -118,6 +118,13 @@ func TestRetryAfter(t *testing.T) {
 			t.Errorf("%q: %v, want %v", in, got, want)
 		}
 	}
+	for in, want := range map[string]time.Duration{"Fri, 02 Jan 2026 12:00:40 GMT": 40 * time.Second,
+		"Fri, 02 Jan 2026 11:59:00 GMT": time.Second, "Sat, 03 Jan 2026 12:00:00 GMT": maxAfter} {
+		h := http.Header{"Retry-After": {in}, "Date": {"Fri, 02 Jan 2026 12:00:00 GMT"}}
+		if got := RetryAfter(h); got != want {
+			t.Errorf("%q: %v, want %v", in, got, want)
+		}
+	}
 }
 
 func TestBackoff(t *testing.T) {
