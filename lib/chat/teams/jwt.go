@@ -21,9 +21,10 @@ import (
 )
 
 const (
-	keyLife     = 24 * time.Hour  // age at which keys are fetched again
-	keyPatience = 3 * time.Minute // minimum age for fetching them again because of an unknown key
-	maxToken    = 16 << 10        // bytes
+	keyLife     = 24 * time.Hour   // age at which keys are fetched again
+	keyPatience = 3 * time.Minute  // minimum age for fetching them again because of an unknown key
+	keyRest     = 10 * time.Second // after a failed fetch, during which all calls wait
+	maxToken    = 16 << 10         // bytes
 )
 
 // claims are the claims of a token.
@@ -44,6 +45,7 @@ type keys struct {
 	mu    sync.Mutex
 	known map[string]key
 	asked time.Time // when they were last fetched
+	due   time.Time // not fetched again before
 }
 
 type key struct {
@@ -86,9 +88,10 @@ func (k *keys) find(ctx context.Context, id string) (key, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	found, ok := k.known[id]
-	if age := k.now().Sub(k.asked); age > keyLife || !ok && age > keyPatience {
-		if known, err := k.fetch(ctx); err == nil {
-			k.known, k.asked = known, k.now()
+	if now := k.now(); !now.Before(k.due) && (!ok || now.Sub(k.asked) > keyLife) {
+		known, err := k.fetch(ctx)
+		if k.due = k.now().Add(keyRest); err == nil {
+			k.known, k.asked, k.due = known, k.now(), k.now().Add(keyPatience)
 			found, ok = known[id]
 		} else if !ok {
 			return key{}, fmt.Errorf("keys: %w", err)

@@ -74,3 +74,31 @@ func TestDeletedByNobody(t *testing.T) {
 		t.Errorf("%+v, %v", b.Events, err)
 	}
 }
+
+// TestKeysRest: while the issuer's keys cannot be fetched, forged calls do not keep genuine ones waiting.
+func TestKeysRest(t *testing.T) {
+	asked, now := 0, time.Now()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	defer srv.Close()
+	o := newWorld(t).options()
+	o.OpenIDURL, o.Now = srv.URL, func() time.Time { return now }
+	c, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for round := range 2 {
+		for i := range 5 {
+			if _, err := c.bot.find(t.Context(), fmt.Sprint("kid", i)); err == nil {
+				t.Error("a key is found")
+			}
+		}
+		c.bot.known = map[string]key{"known": {}}
+		if _, err := c.bot.find(t.Context(), "known"); err != nil || asked != round+1 {
+			t.Errorf("asked %d times, %v", asked, err)
+		}
+		now = now.Add(keyRest)
+	}
+}
