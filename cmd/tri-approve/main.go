@@ -64,11 +64,11 @@ first decision counts, and a refusal of an approved draft until its post begins.
 			}, cli.Bool("plain", "work line by line, for screen readers")),
 		command("web", "[room]", "serve a web page for decisions",
 			func(c *cli.Call, t *approve.Terminal) error {
-				return web.Serve(c.Context, web.Options{Gate: t.Gate, Say: c.Say, Now: time.Now})
+				return web.Serve(c.Context, web.Options{Gate: t.Gate, Say: c.Notef, Now: time.Now})
 			}),
 		command("chat", "", "show cards in the operators' channel and read decisions there",
 			func(c *cli.Call, t *approve.Terminal) error {
-				return card.Run(c.Context, card.Options{Gate: t.Gate, Say: c.Say})
+				return card.Run(c.Context, card.Options{Gate: t.Gate, Say: c.Notef})
 			}),
 		command("notice", "add|list|revoke [name] [text]", "approve, list or revoke short automatic messages",
 			notices),
@@ -115,7 +115,7 @@ func command(name, args, usage string, do func(*cli.Call, *approve.Terminal) err
 	flags = append(flags,
 		cli.Home("use the home"), cli.Config(), cli.As("decide as"), cli.Bool("json", "write records"))
 	stays := name == "tui" || name == "web" || name == "chat"
-	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Stays: stays,
+	return cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, LongRunning: stays,
 		Complete: func(c *cli.Call) error { return approve.WriteIDs(c.Out, args) },
 		Run: func(c *cli.Call) error {
 			home, cfg, err := config.Home(durable.OpenHome, c.String("home"), c.String("config"))
@@ -132,7 +132,7 @@ func command(name, args, usage string, do func(*cli.Call, *approve.Terminal) err
 					Home: home, Config: cfg, Policy: decision.PolicyIn(home.Dir(), c.String("config")),
 					By: c.String("as"), Via: "terminal", Room: room, Now: time.Now, NoFile: c.Bool("no-file"),
 				},
-				In: c.In, Out: c.Out, Err: c.Err, Say: c.Say, JSON: c.Bool("json"), Yes: c.Bool("yes"),
+				In: c.In, Out: c.Out, Err: c.Err, Say: c.Notef, JSON: c.Bool("json"), Yes: c.Bool("yes"),
 				SHA: c.String("sha"),
 			})
 		}}

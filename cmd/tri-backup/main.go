@@ -68,7 +68,7 @@ func restore(c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	c.Say("%d files; %d approvals taken back, %d posts to be looked for", done.Files,
+	c.Notef("%d files; %d approvals taken back, %d posts to be looked for", done.Files,
 		done.Revoked, done.Looked)
 	home, err := durable.Open(c.Args[0])
 	if err != nil {

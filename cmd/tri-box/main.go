@@ -34,7 +34,7 @@ beginning of a run's name or id. The task - is read from standard input.
   tri-box resume last-fail
   tri-box list --json |
       jq -r 'select(.state.status == "REVIEW") | .meta.run_name'`,
-	Stays: true, // a signal ends the agent, and its work is kept
+	LongRunning: true, // a signal ends the agent, and its work is kept
 	Commands: []cli.Program{
 		task(box.Scout, "answer a question about the code"),
 		task(box.Plan, "plan a change"),
@@ -98,7 +98,7 @@ func command(name, args, usage string, do func(*cli.Call, *box.Box) error, flags
 		}
 		b, err := box.Open(c.Context, cmp.Or(c.String("dir"), "."),
 			box.Box{Config: cfg, Prompts: prompts, New: all.New, Now: time.Now, Pays: pays,
-				In: c.In, Out: c.Out, Err: c.Err, Say: c.Say, JSON: c.Bool("json"),
+				In: c.In, Out: c.Out, Err: c.Err, Say: c.Notef, JSON: c.Bool("json"),
 				Verbose: c.Bool("verbose"), Existing: args != "task"})
 		if err != nil {
 			return err
@@ -133,6 +133,6 @@ func discuss(c *cli.Call, b *box.Box, asked box.Request) error {
 	if err != nil {
 		return err
 	}
-	j.Out, j.Say = c.Out, c.Say
+	j.Out, j.Say = c.Out, c.Notef
 	return j.Patch(c.Context, diff, base, c.Args[0])
 }

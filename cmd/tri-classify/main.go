@@ -52,7 +52,7 @@ func run(c *cli.Call) error {
 		return err
 	}
 	classifier, err := classify.New(classify.Options{
-		Config: cfg.Classifier, Team: cfg.Team, Now: time.Now, Say: c.Say,
+		Config: cfg.Classifier, Team: cfg.Team, Now: time.Now, Say: c.Notef,
 		Compile: func(jq string) (classify.Matcher, error) { return query.Compile(jq) },
 	})
 	if err != nil {
@@ -60,8 +60,8 @@ func run(c *cli.Call) error {
 	}
 	in := stream.Input{
 		Files: c.Args, Stdin: c.In, Follow: c.Bool("follow"), After: -1,
-		Window: classify.Window, Rejects: c.String("rejects"), Say: c.Say,
-		Repair: (&event.Filler{Fill: c.String("out") == "", Now: time.Now, Say: c.Say}).Complete,
+		Window: classify.Window, Rejects: c.String("rejects"), Say: c.Notef,
+		Repair: (&event.Filler{Fill: c.String("out") == "", Now: time.Now, Say: c.Notef}).Complete,
 	}
 	if c.String("out") != "" && !in.Follow {
 		in.Progress = term.NewProgress(c.Err, nil, "records")

@@ -42,8 +42,8 @@ for approval (tri-approve). Prints a record for each transition of a thread.
   tri-watch local chat | tri-classify | tri-dispatch
   tri-dispatch --once events-classified.ndjson   exit when no thread has work
   tri-dispatch --rebuild                         rebuild threads from the log`,
-	Schemas: []string{"thread", "classified-event", "journal", "run", "spend", "todo"},
-	Stays:   true,
+	Schemas:     []string{"thread", "classified-event", "journal", "run", "spend", "todo"},
+	LongRunning: true,
 	Flags: []cli.Flag{cli.Home("store logs and threads in"), cli.Config(),
 		cli.StringOr("codebase", "read `DIR` for chats without a configured codebase", "."),
 		cli.Bool("once", "exit when the input has ended and every thread is closed or waits for a person"),
@@ -62,7 +62,7 @@ func start(c *cli.Call) error {
 	if c.Bool("rebuild") {
 		done, err := dispatch.Rebuild(home)
 		if err == nil {
-			c.Say("%s", done)
+			c.Notef("%s", done)
 		}
 		return err
 	}
@@ -91,15 +91,15 @@ func start(c *cli.Call) error {
 	if !c.Bool("json") {
 		out = term.Lines(out, thread.MoveLine)
 	}
-	fixes := box.Box{Config: cfg, Prompts: prompts, New: all.New, Now: time.Now, Say: c.Say}
+	fixes := box.Box{Config: cfg, Prompts: prompts, New: all.New, Now: time.Now, Say: c.Notef}
 	inv := investigate.New(finder, prompts, cfg, home.Dir())
 	val := (&validate.Validator{Agent: breaker, Prompts: prompts,
 		Secrets: append(cfg.Secrets(), room.Values()...), Room: room, Now: time.Now}).Team(home, cfg)
 	return dispatch.Run(c.Context, dispatch.Options{
 		Home: home, Config: cfg, Codebase: c.String("codebase"), Prompts: prompts,
-		Once: c.Bool("once"), Shadow: c.Bool("shadow"), Out: out, Say: c.Say, Now: time.Now,
+		Once: c.Bool("once"), Shadow: c.Bool("shadow"), Out: out, Say: c.Notef, Now: time.Now,
 		Input: stream.Input{Files: c.Args, Stdin: c.In, Follow: !c.Bool("once") && len(c.Args) > 0,
-			Rejects: c.String("rejects"), Say: c.Say},
+			Rejects: c.String("rejects"), Say: c.Notef},
 		Second: speaker, Long: &longrun.Manager{Home: home, Config: cfg, Now: time.Now},
 		Investigate: investigates(home, inv, words, fixes),
 		Validate: func(ctx context.Context, t *thread.Thread, others []dispatch.Hint,
@@ -108,7 +108,7 @@ func start(c *cli.Call) error {
 		},
 		Waiting: func(n int) {
 			if n > 0 && term.Is(c.Err) && !c.Bool("shadow") {
-				c.Say("%d wait: tri-approve list", n)
+				c.Notef("%d wait: tri-approve list", n)
 			}
 		},
 		Stands: func(ctx context.Context, t *thread.Thread) (*verdict.Verdict, error) {
@@ -130,11 +130,11 @@ func investigates(home *durable.Home, inv *investigate.Investigator, words *voic
 			return nil, err
 		}
 		ret, err := inv.Run(ctx, investigate.Request{Thread: t, Codebase: t.Codebase, Hints: hints,
-			RunDir: r.Dir(), SessionID: r.SessionID, Hold: r.Hold(), Earlier: earlier})
+			RunDir: r.Dir(), SessionID: r.SessionID, Hold: r.LockFile(), Earlier: earlier})
 		if err != nil {
 			return nil, err
 		}
 		return ret, words.Apply(ctx, ret,
-			voice.Run{Dir: filepath.Join(r.Dir(), "voice"), SessionID: run.UUID(), Hold: r.Hold()})
+			voice.Run{Dir: filepath.Join(r.Dir(), "voice"), SessionID: run.UUID(), Hold: r.LockFile()})
 	}
 }

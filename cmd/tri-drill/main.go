@@ -55,13 +55,13 @@ was caught. The kinds are
 
 func run(c *cli.Call) error {
 	in := stream.Input{
-		Files: c.Args, Stdin: c.In, After: -1, Rejects: c.String("rejects"), Say: c.Say,
+		Files: c.Args, Stdin: c.In, After: -1, Rejects: c.String("rejects"), Say: c.Notef,
 		Progress: term.NewProgress(c.Err, c.Out, "returns"),
 	}
 	if c.Bool("score") {
 		return score(c, in)
 	}
-	d := faults.Drill{Seed: c.Int64("seed"), Canary: os.Getenv("TRI_DRILL_SECRET"), Out: c.Out, Say: c.Say}
+	d := faults.Drill{Seed: c.Int64("seed"), Canary: os.Getenv("TRI_DRILL_SECRET"), Out: c.Out, Say: c.Notef}
 	if list := c.String("faults"); list != "" {
 		d.Faults = strings.Split(list, ",")
 	}
@@ -97,7 +97,7 @@ func score(c *cli.Call, in stream.Input) error {
 		return err
 	}
 	if !s.Ok() {
-		return cli.Quiet
+		return cli.ErrSilent
 	}
 	return nil
 }

@@ -36,8 +36,8 @@ or latest.
   tri-escalate start --rubric rubric.md <event.json
   tri-escalate attach latest
   tri-escalate poll --wait | jq .status`,
-	Schemas: []string{"run", "escalation", "state"},
-	Stays:   true, // so that a signal ends the agent too
+	Schemas:     []string{"run", "escalation", "state"},
+	LongRunning: true, // so that a signal ends the agent too
 	Commands: []cli.Program{
 		command("start", "[key]", "investigate the question of a thread, or of a record on stdin",
 			start,
@@ -72,7 +72,7 @@ func start(c *cli.Call, o *longrun.Commands) error {
 }
 
 func runner(c *cli.Call, o *longrun.Commands) error {
-	ctx := c.Outlive()
+	ctx := c.IgnoreHangup()
 	o.Config.Investigator.Home = o.Home.Dir()
 	prompts, err2 := prompt.Load(o.Config.Dispatch.PromptsDir)
 	finder, err1 := steer.Around(prompts)(all.New(o.Config.Investigator, o.Config.Sandbox))
@@ -85,7 +85,7 @@ func runner(c *cli.Call, o *longrun.Commands) error {
 		}
 		return inv.Run(ctx, investigate.Request{
 			Thread: j.Thread, Codebase: j.Thread.Codebase, Hints: j.Hints, RunDir: j.Dir(),
-			SessionID: j.SessionID, Hold: j.Hold(), Earlier: earlier,
+			SessionID: j.SessionID, Hold: j.LockFile(), Earlier: earlier,
 		})
 	}
 	return (&longrun.Runner{Manager: o.Manager, Agent: finder, Screen: c.Out, Investigate: work,
@@ -106,7 +106,7 @@ func command(name, args, usage string, do func(*cli.Call, *longrun.Commands) err
 		}
 		defer home.Close()
 		manager := &longrun.Manager{Home: home, Config: cfg, Now: time.Now}
-		return do(c, &longrun.Commands{Manager: manager, In: c.In, Out: c.Out, Say: c.Say,
+		return do(c, &longrun.Commands{Manager: manager, In: c.In, Out: c.Out, Say: c.Notef,
 			By: cmp.Or(os.Getenv("TRI_USER"), os.Getenv("USER"), "somebody")})
 	}}
 }

@@ -36,7 +36,7 @@ With --watch it runs until stopped, and prints a line for each change.
 		cli.OptionalFlag("watch",
 			"check every 5 seconds, or as given (`[=SECONDS]`), until stopped; print changes", "5"),
 	},
-	Stays: true,
+	LongRunning: true,
 	Run: func(c *cli.Call) error {
 		for _, name := range c.Args {
 			if !slices.Contains(sources.Names(), name) {
@@ -58,7 +58,7 @@ With --watch it runs until stopped, and prints a line for each change.
 			return err
 		}
 		if health.Worst(checks) == health.Fail || c.Context.Err() != nil {
-			return cli.Quiet
+			return cli.ErrSilent
 		}
 		return nil
 	},

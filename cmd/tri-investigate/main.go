@@ -43,9 +43,9 @@ record lacks.
 		cli.String("keep", "keep prompts and transcripts below `DIR`"),
 		cli.String("rejects", "append refused records to `FILE`"),
 	},
-	Values: config.Values("investigator"),
-	Stays:  true, // so that a signal ends the agent too
-	Run:    run,
+	Values:      config.Values("investigator"),
+	LongRunning: true, // so that a signal ends the agent too
+	Run:         run,
 }
 
 func run(c *cli.Call) error {
@@ -76,8 +76,8 @@ func run(c *cli.Call) error {
 			return cmp.Or(c.String("codebase"), cfg.CodebaseFor(platform, chatID), ".")
 		},
 		Round: c.Int("round"), Cap: time.Duration(cfg.Investigator.HardCapRuntimeMin * float64(time.Minute)),
-		Keep: c.String("keep"), Out: c.Out, Say: c.Say,
+		Keep: c.String("keep"), Out: c.Out, Say: c.Notef,
 	}
 	return stage.Each(c.Context, stream.Input{Files: c.Args, Stdin: c.In, After: -1,
-		Rejects: c.String("rejects"), Say: c.Say})
+		Rejects: c.String("rejects"), Say: c.Notef})
 }

@@ -73,7 +73,7 @@ func verify(c *cli.Call, d *desk) error {
 	if err != nil {
 		return err
 	}
-	c.Say("%d entries; the cited lines of %d have changed", n, gone)
+	c.Notef("%d entries; the cited lines of %d have changed", n, gone)
 	if gone > 0 {
 		err = sysexit.With(sysexit.No, errors.New(""))
 	}
@@ -96,7 +96,7 @@ func say(kind, done string) func(*cli.Call, *desk) error {
 			err = record.Say(d.Home, d.policy, record.Word{Kind: kind, By: d.by, ID: s.ID})
 		}
 		if err == nil {
-			c.Say("%s: %s", s.ID, done)
+			c.Notef("%s: %s", s.ID, done)
 		}
 		return err
 	}
@@ -111,9 +111,9 @@ func propose(c *cli.Call, d *desk) error {
 		return err
 	}
 	for _, p := range problems {
-		c.Say("%s", p)
+		c.Notef("%s", p)
 	}
-	c.Say("%d proposed; tri-memory list shows them, tri-memory keep ID uses one", len(words))
+	c.Notef("%d proposed; tri-memory list shows them, tri-memory keep ID uses one", len(words))
 	if len(problems) > 0 {
 		err = sysexit.With(sysexit.Data, errors.New(""))
 	}

@@ -35,12 +35,12 @@ starts work --stdio on HOST. Init writes a server's configuration and the keys.
 			Flags: []cli.Flag{home,
 				cli.Strings("host", "make the server's certificate for `NAME`, too; may be repeated"),
 				cli.Int("workers", "make keys for `N` workers", 2)}},
-		{Name: "pub", Args: "name ...", Usage: "send logs, or all, and follow them", Run: pub, Stays: true,
+		{Name: "pub", Args: "name ...", Usage: "send logs, or all, and follow them", Run: pub, LongRunning: true,
 			Flags: []cli.Flag{home, cli.Bool("once", "exit when every line is acknowledged")}},
-		{Name: "sub", Args: "name ...", Usage: "keep copies of logs, or of all", Run: sub, Stays: true,
+		{Name: "sub", Args: "name ...", Usage: "keep copies of logs, or of all", Run: sub, LongRunning: true,
 			Flags: []cli.Flag{home,
 				cli.String("out", "keep the copy in `FILE` (default NAME.ndjson of the home)")}},
-		{Name: "work", Usage: "run agents for the hub", Run: work, Stays: true, Flags: []cli.Flag{home,
+		{Name: "work", Usage: "run agents for the hub", Run: work, LongRunning: true, Flags: []cli.Flag{home,
 			cli.String("name", "report as `NAME` (default the host's name)"),
 			cli.Int("slots", "run `N` jobs at once", 1),
 			cli.Bool("stdio", "run the one job on standard input")}},
@@ -57,7 +57,7 @@ func open(c *cli.Call) (*durable.Home, *config.Config, *broker.Conn, error) {
 	if err != nil || c.Bool("stdio") {
 		return h, cfg, nil, err
 	}
-	conn, err := broker.Wait(c.Context, cfg.Nats, "tri-nats", c.Say)
+	conn, err := broker.Wait(c.Context, cfg.Nats, "tri-nats", c.Notef)
 	return h, cfg, conn, err
 }
 
@@ -83,7 +83,7 @@ func pub(c *cli.Call) error {
 	defer conn.Close()
 	return conn.Stay(c.Context, func(ctx context.Context) error {
 		return broker.Publish(ctx, conn, c.Args, func(name string) string { return h.Path(name + ".ndjson") },
-			c.Say, worker.End(c.In, c.Bool("once")))
+			c.Notef, worker.End(c.In, c.Bool("once")))
 	})
 }
 
@@ -95,7 +95,7 @@ func sub(c *cli.Call) error {
 	defer conn.Close()
 	return conn.Stay(c.Context, func(ctx context.Context) error {
 		return broker.Copies(ctx, conn, c.Args,
-			func(name string) string { return cmp.Or(c.String("out"), h.Path(name+".ndjson")) }, c.Say)
+			func(name string) string { return cmp.Or(c.String("out"), h.Path(name+".ndjson")) }, c.Notef)
 	})
 }
 
@@ -109,7 +109,7 @@ func work(c *cli.Call) error {
 		return w.Stdio(c.Context, c.In, c.Out)
 	}
 	defer conn.Close()
-	q := &worker.Queue{Worker: w, Conn: conn, Slots: c.Int("slots"), Say: c.Say}
+	q := &worker.Queue{Worker: w, Conn: conn, Slots: c.Int("slots"), Say: c.Notef}
 	return conn.Stay(c.Context, func(ctx context.Context) error { return q.Run(ctx, cli.Version()) })
 }
 

@@ -92,7 +92,7 @@ var codebase = cli.String("codebase",
 func open(c *cli.Call, k *panel.Keeper) (*panel.Judge, error) {
 	j, err := panel.Open(k.Home, k.Config, c.String("codebase"), all.Supervised)
 	if err == nil {
-		j.Out, j.Say = c.Out, c.Say
+		j.Out, j.Say = c.Out, c.Notef
 	}
 	return j, err
 }
@@ -104,14 +104,14 @@ func judge(c *cli.Call, k *panel.Keeper) error {
 	}
 	j.Lenses, j.Again = c.Strings("lens"), c.Bool("again")
 	return j.Each(c.Context, stream.Input{Files: c.Args, Stdin: c.In, After: -1,
-		Rejects: c.String("rejects"), Say: c.Say})
+		Rejects: c.String("rejects"), Say: c.Notef})
 }
 
 func command(name, args, usage string, do func(*cli.Call, *panel.Keeper) error,
 	flags ...cli.Flag) cli.Program {
 	flags = append(flags,
 		cli.Home("store personas in"), cli.Config())
-	p := cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Stays: name == "watch"}
+	p := cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, LongRunning: name == "watch"}
 	p.Run = func(c *cli.Call) error {
 		home, cfg, err := config.Home(durable.MakeHome, c.String("home"), c.String("config"))
 		if err != nil {
@@ -123,7 +123,7 @@ func command(name, args, usage string, do func(*cli.Call, *panel.Keeper) error,
 			return err
 		}
 		return do(c, &panel.Keeper{Home: home, Config: cfg, Secrets: secrets, In: c.In, Out: c.Out,
-			JSON: c.Bool("json"), Say: c.Say, Now: time.Now})
+			JSON: c.Bool("json"), Say: c.Notef, Now: time.Now})
 	}
 	return p
 }

@@ -41,8 +41,8 @@ if the chat cannot tell, it parks the post for tri-approve settle.
 		cli.Bool("yes", "with --test: do not ask"),
 		cli.Bool("json", "with --test: write a record"),
 	},
-	Stays: true,
-	Run:   run,
+	LongRunning: true,
+	Run:         run,
 }
 
 func run(c *cli.Call) error {
@@ -80,6 +80,6 @@ func run(c *cli.Call) error {
 		Recheck: reply.Lines(cfg.Folder), Secrets: cfg.Secrets(),
 		Allowed: func(s *notify.Signal) error { return notify.Allowed(cfg, s) },
 		Pace:    cfg.Gate.Pace(), Typing: cfg.Gate.Typing,
-		Once: c.Bool("once"), Out: c.Out, Say: c.Say, Now: time.Now,
+		Once: c.Bool("once"), Out: c.Out, Say: c.Notef, Now: time.Now,
 	})
 }

@@ -30,39 +30,39 @@ var program = cli.Program{
 	Schemas: []string{"label"}, Commands: []cli.Program{
 		command("why", "message_id",
 			"print the history of a message, chat:id if several chats have the id; or a discussion of personas",
-			func(c *cli.Call, d *sample.Desk) (printer, error) {
+			func(c *cli.Call, d *sample.Sampler) (printer, error) {
 				if all, err := report.Discuss(d.Home, d.Config, c.Args[0]); err != nil || len(all) > 0 {
 					return all, err
 				}
 				return report.Why(d.Home, d.Config, c.Args[0], classify.InWords)
 			}),
 		command("thread", "key", "print the history of a thread, named by its key or by one of its messages",
-			func(c *cli.Call, d *sample.Desk) (printer, error) {
+			func(c *cli.Call, d *sample.Sampler) (printer, error) {
 				return report.Thread(d.Home, d.Config, c.Args[0])
 			}),
 		since("brief", "print what waits for a person, what was answered and what failed", 24*time.Hour,
-			func(d *sample.Desk, from time.Time) (printer, error) {
+			func(d *sample.Sampler, from time.Time) (printer, error) {
 				return report.Morning(d.Home, d.Config, d.Now, from), nil
 			}),
 		since("cost", "print the cost of runs by agent, question type, person and day", 7*24*time.Hour,
-			func(d *sample.Desk, from time.Time) (printer, error) {
+			func(d *sample.Sampler, from time.Time) (printer, error) {
 				return report.Spending(d.Home, d.Config, d.Now, from)
 			}),
 		since("html", "write a page with plots for a browser, in one file", 90*24*time.Hour,
-			func(d *sample.Desk, from time.Time) (printer, error) {
+			func(d *sample.Sampler, from time.Time) (printer, error) {
 				return report.HTML(d.Home, d.Config, d.Now, from, d.Missed)
 			}),
 		command("week", "", "compare the last seven days with the seven before",
-			func(_ *cli.Call, d *sample.Desk) (printer, error) {
+			func(_ *cli.Call, d *sample.Sampler) (printer, error) {
 				return report.LastWeek(d.Home, d.Config, d.Now)
 			}),
 		command("acceptance", "", "check AC-01 to AC-11 against the recorded data",
-			func(_ *cli.Call, d *sample.Desk) (printer, error) {
+			func(_ *cli.Call, d *sample.Sampler) (printer, error) {
 				return report.Accept(d.Home, d.Config, d.Now, d.Missed)
 			}),
 		command("trial", "",
 			"show past questions beside drafts and people's answers, after tri-dispatch --shadow",
-			func(c *cli.Call, d *sample.Desk) (printer, error) {
+			func(c *cli.Call, d *sample.Sampler) (printer, error) {
 				t, err := report.ReadTrial(d.Home, d.Now)
 				if err != nil || !c.Bool("html") {
 					return t, err
@@ -70,22 +70,22 @@ var program = cli.Program{
 				return t.Page(), nil
 			}, cli.Bool("html", "write a page for a browser")),
 		command("trust", "", "print whether automatic replies are earned, and what is missing",
-			func(_ *cli.Call, d *sample.Desk) (printer, error) {
+			func(_ *cli.Call, d *sample.Sampler) (printer, error) {
 				return report.Trust(d.Home, d.Config, d.Now)
 			}),
 		command("metrics", "", "write the state of the home as text for Prometheus",
-			func(_ *cli.Call, d *sample.Desk) (printer, error) {
+			func(_ *cli.Call, d *sample.Sampler) (printer, error) {
 				return report.Measure(d.Home, d.Config, d.Now)
 			}),
 		command("verify", "", "check chain, logs, files and threads against each other and their schemas",
-			func(_ *cli.Call, d *sample.Desk) (printer, error) { return fsck.Home(d.Home) }),
+			func(_ *cli.Call, d *sample.Sampler) (printer, error) { return fsck.Home(d.Home) }),
 		command("diff", "config.yaml [events.ndjson ...]", "print which classifications other rules would change",
-			func(c *cli.Call, d *sample.Desk) (printer, error) {
+			func(c *cli.Call, d *sample.Sampler) (printer, error) {
 				return d.Diff(c.Context, c.Args[0], c.Args[1:], c.Int("limit"))
 			},
 			cli.Int("limit", "show the newest `N` changes, 0 all", 20)),
 		command("audit", "", "label a random sample of the dropped messages and print misses per 100",
-			func(c *cli.Call, d *sample.Desk) (printer, error) {
+			func(c *cli.Call, d *sample.Sampler) (printer, error) {
 				return d.Audit(c.Context, sample.Order{Window: c.Duration("window"), Sample: c.Int("sample"),
 					Seed: c.Int64("seed"), Ask: !c.Bool("no-ask"), Actionable: c.Bool("actionable")})
 			}, &cli.DurationFlag{Name: "window",
@@ -104,15 +104,15 @@ type printer = report.Printer
 
 // since returns a command that reports on the past.
 func since(name, usage string, back time.Duration,
-	run func(*sample.Desk, time.Time) (printer, error)) cli.Program {
-	return command(name, "", usage, func(c *cli.Call, d *sample.Desk) (printer, error) {
+	run func(*sample.Sampler, time.Time) (printer, error)) cli.Program {
+	return command(name, "", usage, func(c *cli.Call, d *sample.Sampler) (printer, error) {
 		return run(d, d.Now.Add(-c.Duration("since")))
 	},
 		&cli.DurationFlag{Name: "since", Usage: "start `TIME` ago", Value: back})
 }
 
 // command returns a command that reads a home.
-func command(name, args, usage string, run func(*cli.Call, *sample.Desk) (printer, error),
+func command(name, args, usage string, run func(*cli.Call, *sample.Sampler) (printer, error),
 	flags ...cli.Flag) cli.Program {
 	return cli.Program{Name: name, Args: args, Usage: usage, Flags: append(flags,
 		cli.Home("read the home"), cli.Config(),
@@ -123,8 +123,8 @@ func command(name, args, usage string, run func(*cli.Call, *sample.Desk) (printe
 		if err != nil {
 			return err
 		}
-		r, err := run(c, &sample.Desk{Home: home, Config: cfg, Compile: compile, Words: classify.InWords,
-			In: c.In, Show: c.Err, Say: c.Say, By: c.String("as"), Now: time.Now()})
+		r, err := run(c, &sample.Sampler{Home: home, Config: cfg, Compile: compile, Words: classify.InWords,
+			In: c.In, Show: c.Err, Say: c.Notef, By: c.String("as"), Now: time.Now()})
 		if err != nil {
 			return err
 		}

@@ -37,9 +37,9 @@ Agents run in the same sandbox.
 	},
 	Run: func(c *cli.Call) error {
 		if len(c.Args) == 2 && c.Args[0] == sandbox.InnerArg {
-			return sandbox.Inside(c.Args[1])
+			return sandbox.Init(c.Args[1])
 		}
-		if len(c.Args) == 2 && c.Args[0] == sandbox.DoorArg {
+		if len(c.Args) == 2 && c.Args[0] == sandbox.ForwardArg {
 			return sandbox.Pass(c.Context, c.Args[1], c.In, c.Out)
 		}
 		if len(c.Args) > 1 && c.Args[0] == probe.Arg {
@@ -80,7 +80,7 @@ func probes(c *cli.Call) error {
 		return err
 	}
 	if outcome.Through(0) > 0 || outcome.Skipped > 0 {
-		return cli.Quiet
+		return cli.ErrSilent
 	}
 	return nil
 }

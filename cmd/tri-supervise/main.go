@@ -30,7 +30,7 @@ to logs/STAGE.log of the home.
   tri up                        run in the background
   tri-supervise status
   tri-supervise restart dispatch`,
-	Stays: true,
+	LongRunning: true,
 	Commands: []cli.Program{
 		command("run", "", "run the pipeline until stopped", run,
 			cli.Bool("detach", "return when every stage has started, and continue in the background")),
@@ -67,22 +67,22 @@ func run(c *cli.Call, home *durable.Home) error {
 		return err
 	}
 	if len(cfg.On()) == 0 && len(cfg.Pipeline) == 0 {
-		c.Say("no chat is configured: nothing comes in, and nothing can be posted")
+		c.Notef("no chat is configured: nothing comes in, and nothing can be posted")
 	}
 	if len(cfg.Codebases) == 0 {
-		c.Say("no codebase is configured: no question is investigated")
+		c.Notef("no codebase is configured: no question is investigated")
 	}
 	if c.Bool("detach") {
 		st, err := supervise.Detach(c.Context, home,
 			[]string{"run", "--home", home.Dir(), "--config", c.String("config")})
 		if err == nil {
-			st.Tell(c.Say)
+			st.Tell(c.Notef)
 		}
 		return err
 	}
 	return supervise.Run(c.Context, supervise.Options{
-		Home: home, Stages: cfg.Stages(home.Dir()), Find: subcommand.Find, Say: c.Say,
-		Ready: func() { c.Say("every stage has been started") },
+		Home: home, Stages: cfg.Stages(home.Dir()), Find: subcommand.Find, Say: c.Notef,
+		Ready: func() { c.Notef("every stage has been started") },
 	})
 }
 
@@ -97,7 +97,7 @@ func status(c *cli.Call, home *durable.Home) error {
 		err = st.Print(c.Out, alive, time.Now())
 	}
 	if err == nil && !alive {
-		err = cli.Quiet
+		err = cli.ErrSilent
 	}
 	return err
 }

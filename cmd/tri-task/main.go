@@ -53,7 +53,7 @@ type desk struct {
 func list(c *cli.Call, d *desk) error {
 	tasks, err := d.All(c.Bool("all"))
 	if len(tasks) == 0 && err == nil {
-		c.Say("nothing is open")
+		c.Notef("nothing is open")
 	}
 	if !c.Bool("json") {
 		return errors.Join(task.PrintList(c.Out, tasks, d.Now()), err)
@@ -65,7 +65,7 @@ func list(c *cli.Call, d *desk) error {
 }
 
 func todos(c *cli.Call, d *desk) error {
-	return todo.Do(todo.Desk{Home: d.Home, By: d.gate.By, Policy: d.Policy, Decide: d.gate.Todo,
+	return todo.Do(todo.Command{Home: d.Home, By: d.gate.By, Policy: d.Policy, Decide: d.gate.Todo,
 		JSON: c.Bool("json"), Now: d.Now, Out: c.Out}, c.Args)
 }
 
@@ -99,7 +99,7 @@ func say(kind, done string) func(*cli.Call, *desk) error {
 		if err != nil {
 			return err
 		}
-		c.Say("%s: %s; tri-dispatch acts on it", text.Visible(t.TaskID), done)
+		c.Notef("%s: %s; tri-dispatch acts on it", text.Visible(t.TaskID), done)
 		if c.Bool("json") {
 			return task.WriteJSON(c.Out, said.Record)
 		}
@@ -110,7 +110,7 @@ func say(kind, done string) func(*cli.Call, *desk) error {
 func command(name, args, usage string, do func(*cli.Call, *desk) error, flags ...cli.Flag) cli.Program {
 	flags = append(flags,
 		cli.Home("use the home"), cli.Config(), cli.As("decide as"), cli.Bool("json", "write records"))
-	p := cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, Stays: name == "tail",
+	p := cli.Program{Name: name, Args: args, Usage: usage, Flags: flags, LongRunning: name == "tail",
 		Run: func(c *cli.Call) error {
 			home, cfg, err := config.Home(durable.OpenHome, c.String("home"), c.String("config"))
 			if err != nil {

@@ -45,8 +45,8 @@ func run(c *cli.Call) error {
 	debug.SetMemoryLimit(memory)
 	in := stream.Input{
 		Files: c.Args, Stdin: c.In, Follow: c.Bool("follow"), After: -1,
-		Window: conversation.Window, Rejects: c.String("rejects"), Say: c.Say,
-		Repair: (&event.Filler{Fill: c.String("out") == "", Now: time.Now, Say: c.Say}).Complete,
+		Window: conversation.Window, Rejects: c.String("rejects"), Say: c.Notef,
+		Repair: (&event.Filler{Fill: c.String("out") == "", Now: time.Now, Say: c.Notef}).Complete,
 	}
 	if c.String("out") != "" && !in.Follow {
 		in.Progress = term.NewProgress(c.Err, nil, "records")

@@ -40,7 +40,7 @@ func run(c *cli.Call) error {
 	debug.SetMemoryLimit(memory)
 	in := stream.Input{
 		Files: c.Args, Stdin: c.In, Follow: c.Bool("follow"), After: -1,
-		Window: turn.Window, Rejects: c.String("rejects"), Say: c.Say,
+		Window: turn.Window, Rejects: c.String("rejects"), Say: c.Notef,
 	}
 	if c.Bool("turns") {
 		return turns(c, in)

@@ -96,8 +96,8 @@ func judge(c *cli.Call) error {
 	stage := validate.Stage{
 		Validator: v, Codebase: cmp.Or(c.String("codebase"), first, "."), Keep: c.String("keep"),
 		Cap: time.Duration(cfg.Validator.HardCapRuntimeMin * float64(time.Minute)), UUID: run.UUID,
-		Out: c.Out, Say: c.Say,
+		Out: c.Out, Say: c.Notef,
 	}
 	return stage.Each(c.Context, stream.Input{Files: c.Args, Stdin: c.In, After: -1,
-		Rejects: c.String("rejects"), Say: c.Say})
+		Rejects: c.String("rejects"), Say: c.Notef})
 }

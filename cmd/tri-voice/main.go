@@ -68,8 +68,8 @@ func speak(c *cli.Call) error {
 		defer home.Close()
 		v.Log = &voice.Log{Home: home}
 	}
-	stage := voice.Stage{Voice: v, UUID: run.UUID, Out: c.Out, Say: c.Say}
-	in := stream.Input{Files: c.Args, Stdin: c.In, After: -1, Rejects: c.String("rejects"), Say: c.Say}
+	stage := voice.Stage{Voice: v, UUID: run.UUID, Out: c.Out, Say: c.Notef}
+	in := stream.Input{Files: c.Args, Stdin: c.In, After: -1, Rejects: c.String("rejects"), Say: c.Notef}
 	if !c.Bool("score") {
 		return stage.Each(c.Context, in)
 	}

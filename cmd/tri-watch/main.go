@@ -40,8 +40,8 @@ from there. Events of other sources are only printed, except with --log or --hom
 
   tri-watch export slack.zip | tri-classify | jq .
   tri-watch local chat --after done.ndjson | tri-classify --out done.ndjson`,
-	Schemas: []string{"event", "action"},
-	Stays:   true,
+	Schemas:     []string{"event", "action"},
+	LongRunning: true,
 	Flags: []cli.Flag{
 		cli.Home("store the log in"), cli.Config(),
 		cli.Bool("log", "store the events of any source in the log"),
@@ -84,7 +84,7 @@ func run(c *cli.Call) (err error) {
 	if !c.Bool("json") {
 		out = term.Lines(out, event.Line)
 	}
-	o := watch.Options{Out: out, After: c.String("after"), Name: plan.Name(), Say: c.Say,
+	o := watch.Options{Out: out, After: c.String("after"), Name: plan.Name(), Say: c.Notef,
 		Progress: term.NewProgress(c.Err, c.Out, "events")}
 	if plan.Log {
 		if o.Home, err = durable.MakeHome(c.String("home")); err != nil {
@@ -111,7 +111,7 @@ func source(c *cli.Call, plan watch.Plan) (feed watch.Feed, raw bool, err error)
 			false, nil
 	case plan.Source != watch.Live:
 		return watch.FromRecords(stream.Input{Files: plan.Files, Stdin: c.In, Rejects: c.String("rejects"),
-			Say: c.Say}), false, nil
+			Say: c.Notef}), false, nil
 	}
 	cfg, err := watch.Config(c.String("home"), c.String("config"))
 	if err != nil {

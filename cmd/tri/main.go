@@ -32,7 +32,7 @@ var program = cli.Program{Name: "tri",
   tri up                            start the pipeline; tri down stops it
   tri logs -f                       the messages of its stages
   tri report why 142                the same as tri-report why 142`,
-	Rest: true, Commands: []cli.Program{initCommand, demoCommand, tryCommand, logsCommand, helpCommand},
+	PassArgs: true, Commands: []cli.Program{initCommand, demoCommand, tryCommand, logsCommand, helpCommand},
 	Run:      func(c *cli.Call) error { return subcommand.Exec(c.Args) },
 	Complete: func(c *cli.Call) error { return subcommand.Complete(c.Out, c.Args) },
 }
@@ -65,7 +65,7 @@ func initialize(c *cli.Call) error {
 		if err := demo.History(c.Context, subcommand.Dir(), home, export, history.Past); err != nil {
 			return err
 		}
-		c.Say("wrote %s, for tri-report acceptance", home.Path(history.Past))
+		c.Notef("wrote %s, for tri-report acceptance", home.Path(history.Past))
 	}
 	platform, done, err := setup.Steps(home, c.Args, c.Bool("force"), c.Out)
 	if err != nil || done || c.IsSet("history") && home.Exists(setup.FileName) && !c.Bool("force") {
@@ -84,12 +84,12 @@ func initialize(c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	c.Say("wrote %s", cfg.Path)
-	defer c.Say("next:\n%s", setup.Next(cfg))
+	c.Notef("wrote %s", cfg.Path)
+	defer c.Notef("next:\n%s", setup.Next(cfg))
 	return health.Print(c.Out, health.Run(c.Context, health.Options{Dir: home.Dir(), Now: time.Now}))
 }
 
-var demoCommand = cli.Program{Name: "demo", Args: "[turns|inbox|machines]", Stays: true,
+var demoCommand = cli.Program{Name: "demo", Args: "[turns|inbox|machines]", LongRunning: true,
 	Usage: "show the whole path on this machine, in a minute",
 	Flags: []cli.Flag{cli.StringOr("dir", "keep all files in `DIR`", "demo"),
 		cli.StringOr("codebase", "ask about the code in `DIR`", "."),
@@ -124,7 +124,7 @@ people answered then, and the draft with its verdict. Nothing is posted.
 }
 
 var logsCommand = cli.Program{Name: "logs", Args: "[stage ...]",
-	Usage: "show the messages of the pipeline's stages", Stays: true,
+	Usage: "show the messages of the pipeline's stages", LongRunning: true,
 	Flags: []cli.Flag{cli.Home("use the home"),
 		&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "show new lines, too"},
 		cli.Int("lines", "show the last `N` lines of each", 10)},

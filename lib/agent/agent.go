@@ -70,7 +70,7 @@ type Task struct {
 	Watch func(Event)
 
 	// Words brings what is said to the run while it works, in order; closed: nothing more will be.
-	// Nil: nothing is said. An agent without Ability.Steers ignores it; see package steer.
+	// Nil: nothing is said. An agent without Capabilities.Steers ignores it; see package steer.
 	Words <-chan Word
 	// Heard receives what became of a word, a value of run.Heard.How, from one goroutine. It is the
 	// program's claim, and durable in no program. May be nil; call it through Hear.
@@ -78,7 +78,7 @@ type Task struct {
 	// From is what an earlier leg of this run, or the run that it forks from, has done; nil: none.
 	From *run.Checkpoint
 	// Fork begins with the history of From.SessionID, a session of the run From.RunID in the folder
-	// beside Dir, which stays as it is. An agent without Ability.Forks fails with ErrNoResume.
+	// beside Dir, which stays as it is. An agent without Capabilities.Forks fails with ErrNoResume.
 	Fork bool
 }
 
@@ -156,9 +156,9 @@ type Agent interface {
 	Run(ctx context.Context, t Task) (Result, error)
 }
 
-// Ability lists what a program supports, for the code that selects one. An Agent that supports
-// none of it does not implement Abler.
-type Ability struct {
+// Capabilities lists what a program supports, for the code that selects one. An Agent that supports
+// none of it does not implement Capable.
+type Capabilities struct {
 	Resumes  bool // Task.Resume works
 	Commands bool // Task.Commands works: it has slash commands
 	Writes   bool // Task.Write works
@@ -176,21 +176,21 @@ type Ability struct {
 // when it is started: an agent that rejoins leaves the run where it is.
 var ErrLater = errors.New("the run is taken up later")
 
-// Values of Ability.Steers.
+// Values of Capabilities.Steers.
 const (
 	Next = "next" // a word is in the next call of the model
 	Cut  = "cut"  // a word ends the model's call in hand, and is in the one after it
 )
 
-// Abler is an Agent that reports its abilities.
-type Abler interface{ Ability() Ability }
+// Capable is an Agent that reports its capabilities.
+type Capable interface{ Capabilities() Capabilities }
 
-// Abilities returns the abilities of a, the zero value if a is not an Abler.
-func Abilities(a Agent) Ability {
-	if a, ok := a.(Abler); ok {
-		return a.Ability()
+// CapabilitiesOf returns the capabilities of a, the zero value if a is not Capable.
+func CapabilitiesOf(a Agent) Capabilities {
+	if a, ok := a.(Capable); ok {
+		return a.Capabilities()
 	}
-	return Ability{}
+	return Capabilities{}
 }
 
 // ErrNothing reports that the agent searched and found nothing to answer.

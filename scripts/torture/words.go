@@ -339,7 +339,7 @@ func wordsWrapper(dir, id, kind string, control bool) error {
 		return err
 	}
 	task := agent.Task{Prompt: string(prompt), Codebase: h.Path("code"), Dir: own.Dir(),
-		SessionID: own.SessionID, Hold: own.Hold()}
+		SessionID: own.SessionID, Hold: own.LockFile()}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	if control {

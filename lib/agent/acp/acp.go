@@ -40,25 +40,25 @@ type Client struct {
 }
 
 var (
-	_ agent.Agent = (*Client)(nil)
-	_ agent.Abler = (*Client)(nil)
+	_ agent.Agent   = (*Client)(nil)
+	_ agent.Capable = (*Client)(nil)
 )
 
 // New takes the program from cfg.Command. The model is the program's own setting, by its arguments
 // or by the variables that `env:` names.
 func New(cfg config.Agent, sandbox string) (*Client, error) {
 	p, err := program.New(cfg, sandbox, "acp", func(c *program.Client) {
-		c.Baptizes, c.Servers, c.Since, c.Linger = true, true, program.CostSince, linger
+		c.AssignsSessionID, c.Servers, c.Since, c.Linger = true, true, program.CostSince, linger
 		c.UseModels()
 	})
 	return &Client{p, cfg.Steer}, err
 }
 
-// Ability returns what the client supports. Whether a program can resume a session it reports
+// Capabilities returns what the client supports. Whether a program can resume a session it reports
 // itself when it starts.
-func (c *Client) Ability() agent.Ability {
+func (c *Client) Capabilities() agent.Capabilities {
 	keeps := c.steer != config.SteerNone
-	can := agent.Ability{Resumes: keeps, Forks: keeps, Writes: true, Servers: true}
+	can := agent.Capabilities{Resumes: keeps, Forks: keeps, Writes: true, Servers: true}
 	if c.steer == config.SteerPrompt {
 		can.Steers = agent.Cut
 	}

@@ -179,20 +179,20 @@ func (c *conversation) load() {
 			return c.startAgain(h.Error)
 		}
 		c.loaded = true
-		c.settle(h)
+		c.drain(h)
 		return nil
 	})
 }
 
-// settle prompts a loaded session once its history has been replayed. It should have been by now,
+// drain prompts a loaded session once its history has been replayed. It should have been by now,
 // but Gemini CLI replays it after its answer and marks no end, and the old session's last text
-// would be taken for the new answer. So settle sends an unknown method, which every program
+// would be taken for the new answer. So drain sends an unknown method, which every program
 // answers at once (extensibility of the protocol), until no history arrives in between.
-func (c *conversation) settle(opened *rpc.Message) {
+func (c *conversation) drain(opened *rpc.Message) {
 	told := c.old
 	c.ask("_tri/settled", object{}, func(*rpc.Message) error {
 		if c.old != told {
-			c.settle(opened)
+			c.drain(opened)
 			return nil
 		}
 		return c.opened(c.turn.Session, opened)

@@ -38,7 +38,7 @@ env >$D/env; grep -rs AGENTTEST_KEY "$HOME" --exclude-dir bench >$D/told
 func served(t *testing.T, s Suite) {
 	sandboxtest.Path(t)
 	b := newBench(t, s)
-	if !agent.Abilities(s.Make(t, []string{"bash"}, s.sandbox)).Servers {
+	if !agent.CapabilitiesOf(s.Make(t, []string{"bash"}, s.sandbox)).Servers {
 		t.Skip("it speaks to none")
 	}
 	t.Setenv("AGENTTEST_KEY", "key-of-the-server")

@@ -17,8 +17,8 @@ import (
 // deaf hides that an agent takes words, so that the wrapper continues in legs.
 type deaf struct{ agent.Agent }
 
-func (d deaf) Ability() agent.Ability {
-	can := agent.Abilities(d.Agent)
+func (d deaf) Capabilities() agent.Capabilities {
+	can := agent.CapabilitiesOf(d.Agent)
 	can.Steers = ""
 	return can
 }
@@ -105,7 +105,7 @@ func (s *steering) heard() string {
 func steered(t *testing.T, s Suite) {
 	legs := func(a agent.Agent) agent.Agent { return deaf{a} }
 	const first = `test -e $D/first || { touch $D/first; `
-	resumes := agent.Abilities(s.Make(t, []string{"true"}, s.sandbox)).Resumes
+	resumes := agent.CapabilitiesOf(s.Make(t, []string{"true"}, s.sandbox)).Resumes
 	for _, tt := range []struct{ name, kind, script, heard string }{
 		{"a word", record.Append, `sleep 900; }`, "prompt2"},
 		{"a correction", record.Redirect, `trap '' TERM; sleep 900; sleep 900; }`, "prompt2"},

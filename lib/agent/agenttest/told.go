@@ -120,7 +120,7 @@ func usage(t *testing.T, s Suite) {
 func resumes(t *testing.T, s Suite) {
 	b := newBench(t, s)
 	const script = `printf '%s\n' "$@" >$D/args$(ls $D | grep -c args); cat $D/good`
-	can := agent.Abilities(s.Make(t, []string{"true"}, s.sandbox)).Resumes
+	can := agent.CapabilitiesOf(s.Make(t, []string{"true"}, s.sandbox)).Resumes
 	first, err := b.run(context.Background(), script)
 	if err != nil {
 		t.Fatal(err)
@@ -175,7 +175,7 @@ func writes(t *testing.T, s Suite) {
 		// The folders differ between tests.
 		return strings.NewReplacer(b.dir, "", b.codebase, "", b.task.Dir, "").Replace(b.read("args"))
 	}
-	if !agent.Abilities(s.Make(t, []string{"true"}, s.sandbox)).Writes {
+	if !agent.CapabilitiesOf(s.Make(t, []string{"true"}, s.sandbox)).Writes {
 		b := newBench(t, s)
 		b.task.Write = true
 		if _, err := b.run(context.Background(), `cat $D/good`); err == nil {

@@ -40,7 +40,7 @@ const unseen = ".env*\n*.pem\n*.key\nid_rsa*\n.netrc\n.git/\n"
 // New takes program, model and environment from cfg.
 func New(cfg config.Agent, sandbox string) (*program.Client, error) {
 	return program.New(cfg, sandbox, "aider", func(c *program.Client) {
-		c.Forgets, c.Can, c.Start = true, agent.Ability{Writes: true, Cost: true}, call
+		c.Stateless, c.Can, c.Start = true, agent.Capabilities{Writes: true, Cost: true}, call
 		c.Models = []program.Model{
 			{Key: "OPENAI_API_KEY", Header: program.Bearer, Base: "OPENAI_API_BASE",
 				Usual: "https://api.openai.com/v1"},

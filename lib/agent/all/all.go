@@ -72,7 +72,7 @@ func New(cfg config.Agent, sandbox string) (agent.Agent, error) {
 		return nil, nil
 	}
 	if cfg.On != "" {
-		return remote.New(cfg, sandbox, abilities(cfg)), nil
+		return remote.New(cfg, sandbox, capabilities(cfg)), nil
 	}
 	for _, a := range agents {
 		if a.name == cfg.Agent {
@@ -83,9 +83,9 @@ func New(cfg config.Agent, sandbox string) (agent.Agent, error) {
 		"there are: "+strings.Join(names(), ", ")+", and none for a validator")
 }
 
-// abilities returns what the agent of a configuration would support here. Its key and its command are
+// capabilities returns what the agent of a configuration would support here. Its key and its command are
 // needed only where it runs.
-func abilities(cfg config.Agent) agent.Ability {
+func capabilities(cfg config.Agent) agent.Capabilities {
 	cfg.On, cfg.KeyFile, cfg.BaseURL = "", "", "http://localhost"
 	if len(cfg.Command) == 0 {
 		cfg.Command = []string{"true"}
@@ -93,9 +93,9 @@ func abilities(cfg config.Agent) agent.Ability {
 	cfg.Model = cmp.Or(cfg.Model, "any")
 	a, err := New(cfg, "off")
 	if err != nil {
-		return agent.Ability{} // what is not known is not used
+		return agent.Capabilities{} // what is not known is not used
 	}
-	return agent.Abilities(a)
+	return agent.CapabilitiesOf(a)
 }
 
 // Supervised is New for an agent that keeps to the limits of cfg.

@@ -46,7 +46,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// An agent's declared abilities decide what it is asked to do.
+// An agent's declared capabilities decide what it is asked to do.
 func TestAbilities(t *testing.T) {
 	for _, tt := range []struct {
 		name             string
@@ -58,7 +58,7 @@ func TestAbilities(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := agent.Abilities(a); got.Resumes != tt.resumes || got.Servers != tt.servers {
+		if got := agent.CapabilitiesOf(a); got.Resumes != tt.resumes || got.Servers != tt.servers {
 			t.Errorf("%s: %+v", tt.name, got)
 		}
 	}

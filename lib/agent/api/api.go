@@ -47,8 +47,8 @@ type Client struct {
 }
 
 var (
-	_ agent.Agent = (*Client)(nil)
-	_ agent.Abler = (*Client)(nil)
+	_ agent.Agent   = (*Client)(nil)
+	_ agent.Capable = (*Client)(nil)
 )
 
 // New takes endpoint, model, key and prices from cfg. sandbox applies to tool servers that are
@@ -93,9 +93,9 @@ func newClient(cfg config.Agent, sandbox string, o httpapi.Options) (*Client, er
 	return c, nil
 }
 
-// Ability returns what the client supports.
-func (c *Client) Ability() agent.Ability {
-	return agent.Ability{Resumes: true, Servers: true, Cost: c.cfg.Prices != nil,
+// Capabilities returns what the client supports.
+func (c *Client) Capabilities() agent.Capabilities {
+	return agent.Capabilities{Resumes: true, Servers: true, Cost: c.cfg.Prices != nil,
 		Steers: agent.Next, Forks: true}
 }
 

@@ -167,7 +167,7 @@ func TestUnknownUsage(t *testing.T) {
 		b = newBench(t, api, say{tool: "answer", input: good})
 		b.client.cfg.Prices = nil
 		if res, err := b.run(); err != nil || res.Usage.TokensUnknown || res.Usage.CostUSD != nil ||
-			b.client.Ability().Cost {
+			b.client.Capabilities().Cost {
 			t.Errorf("without prices: %+v, %v", res.Usage, err)
 		}
 	})

@@ -52,7 +52,7 @@ func New(cfg config.Agent, sandbox string) (*program.Client, error) {
 	return program.New(cfg, sandbox, "claude", func(c *program.Client) {
 		c.Servers, c.Since, c.LoginAt = true, program.CostSince, ".claude/.credentials.json"
 		c.Models = []program.Model{program.Anthropic, program.AnthropicToken}
-		c.Can = agent.Ability{
+		c.Can = agent.Capabilities{
 			Resumes: true, Commands: true, Writes: true, Servers: true, Cost: true, Narrows: true,
 			Steers: agent.Next, Forks: true,
 		}

@@ -26,8 +26,8 @@ import (
 // `cline auth` writes (~/.cline/data/settings): name it under `read:`.
 func New(cfg config.Agent, sandbox string) (*program.Client, error) {
 	return program.New(cfg, sandbox, "cline", func(c *program.Client) {
-		c.Forgets, c.Servers, c.LoginAt = true, true, ".cline/data/settings/providers.json"
-		c.Can, c.Start = agent.Ability{Writes: true, Servers: true, Cost: true}, call
+		c.Stateless, c.Servers, c.LoginAt = true, true, ".cline/data/settings/providers.json"
+		c.Can, c.Start = agent.Capabilities{Writes: true, Servers: true, Cost: true}, call
 	})
 }
 

@@ -48,9 +48,9 @@ var anthropic = program.Model{Key: "ANTHROPIC_API_KEY", Header: program.XAPIKey,
 // model whose name begins with "claude", Anthropic's.
 func New(cfg config.Agent, sandbox string) (*program.Client, error) {
 	return program.New(cfg, sandbox, "continue", func(c *program.Client) {
-		c.Baptizes, c.Servers, c.Since = true, true, program.TokensSince
+		c.AssignsSessionID, c.Servers, c.Since = true, true, program.TokensSince
 		c.Models = []program.Model{program.OpenAI, anthropic}
-		c.Can, c.Start = agent.Ability{Resumes: true, Writes: true, Servers: true, Narrows: true}, call
+		c.Can, c.Start = agent.Capabilities{Resumes: true, Writes: true, Servers: true, Narrows: true}, call
 	})
 }
 

@@ -26,8 +26,8 @@ import (
 // New takes program, model and environment from cfg.
 func New(cfg config.Agent, sandbox string) (*program.Client, error) {
 	return program.New(cfg, sandbox, "cursor", func(c *program.Client) {
-		c.Baptizes, c.Servers, c.Obeys = true, true, []string{".cursor"}
-		c.Can, c.Start = agent.Ability{Resumes: true, Writes: true, Servers: true}, call
+		c.AssignsSessionID, c.Servers, c.Settings = true, true, []string{".cursor"}
+		c.Can, c.Start = agent.Capabilities{Resumes: true, Writes: true, Servers: true}, call
 	})
 }
 

@@ -17,10 +17,10 @@ const MaxReturn = 1 << 20
 // New takes the program from cfg.Command.
 func New(cfg config.Agent, sandbox string) (*program.Client, error) {
 	return program.New(cfg, sandbox, "exec", func(c *program.Client) {
-		c.Forgets, c.Tools = true, nil
+		c.Stateless, c.Tools = true, nil
 		c.UseModels()
 		// It takes no permissions, so it may change files wherever the sandbox allows.
-		c.Can = agent.Ability{Writes: true}
+		c.Can = agent.Capabilities{Writes: true}
 		c.Start = func(program.Turn) (program.Call, error) {
 			return program.Call{MaxOutput: MaxReturn, Line: line, Exit: end}, nil
 		}

@@ -30,9 +30,9 @@ var tools = map[string][]string{
 // oauth_creds.json under `read:`.
 func New(cfg config.Agent, sandbox string) (*program.Client, error) {
 	return program.New(cfg, sandbox, "gemini", func(c *program.Client) {
-		c.Servers, c.LoginAt, c.Obeys = true, ".gemini/oauth_creds.json", []string{".gemini"}
+		c.Servers, c.LoginAt, c.Settings = true, ".gemini/oauth_creds.json", []string{".gemini"}
 		c.Models = []program.Model{program.Gemini}
-		c.Can = agent.Ability{Resumes: true, Forks: true, Writes: true, Servers: true, Narrows: true}
+		c.Can = agent.Capabilities{Resumes: true, Forks: true, Writes: true, Servers: true, Narrows: true}
 		c.Start = call
 	})
 }

@@ -36,7 +36,7 @@ func New(cfg config.Agent, sandbox string) (*program.Client, error) {
 			{Key: "ANTHROPIC_API_KEY", Header: program.XAPIKey, Base: "ANTHROPIC_HOST",
 				Usual: "https://api.anthropic.com"},
 		}
-		c.Can = agent.Ability{Resumes: true, Writes: true, Servers: true}
+		c.Can = agent.Capabilities{Resumes: true, Writes: true, Servers: true}
 	})
 }
 

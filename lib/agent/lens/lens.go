@@ -329,7 +329,7 @@ func (r *Room) put(ctx context.Context, s Subject, q question, own *run.Run, who
 	defer stop()
 	got, err := who.Run(limited, agent.Task{
 		Prompt: told, Codebase: s.Codebase, Schema: q.schema, Check: q.check, Tools: tools, Env: env,
-		Repair: r.Prompts.Repair, Dir: own.Dir(), SessionID: own.SessionID, Hold: own.Hold(),
+		Repair: r.Prompts.Repair, Dir: own.Dir(), SessionID: own.SessionID, Hold: own.LockFile(),
 	})
 	if ctx.Err() != nil {
 		return nil, ctx.Err()

@@ -91,7 +91,7 @@ func (r *running) openDoors() error {
 			d.log = filepath.Join(r.task.Dir, proc.RefusedLog)
 		}
 		var l net.Listener = d
-		at := sandbox.DoorAt(len(r.gate.Doors) + len(r.doors))
+		at := sandbox.ForwardAt(len(r.gate.Doors) + len(r.doors))
 		if !r.program.Walled() {
 			if l, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 				return sysexit.With(sysexit.Unavailable, fmt.Errorf("open a door to the model: %w", err))

@@ -136,7 +136,7 @@ func (r *running) unsteered() error {
 	if r.program.Walled() {
 		return nil
 	}
-	for _, name := range r.program.Obeys {
+	for _, name := range r.program.Settings {
 		if _, err := os.Lstat(filepath.Join(r.task.Codebase, name)); err == nil {
 			return sysexit.Hint(sysexit.With(sysexit.NoPerm,
 				fmt.Errorf("the codebase has %q, from which the program takes settings, and there is no sandbox", name)),

@@ -51,20 +51,20 @@ type Program struct {
 	// Tools are the tools that a task may ask for. Nil means any, since the program takes no list
 	// of tools.
 	Tools []string
-	// Obeys are paths in a codebase from which the program takes settings and which no argument
+	// Settings are paths in a codebase from which the program takes settings and which no argument
 	// turns off. A sandbox hides them. Without a sandbox the program is not started if one exists.
-	Obeys []string
+	Settings []string
 	// Models are the endpoints that the program may use with a key. For each Base the first whose
 	// key is set is used.
 	Models []Model
 	// Servers says that the program speaks the Model Context Protocol. Turn.Task.Servers are then
 	// our own commands (package toolserver), without keys.
 	Servers bool
-	// Forgets says that the program has no sessions: its first answer is appended to the prompt of
+	// Stateless says that the program has no sessions: its first answer is appended to the prompt of
 	// the second turn. It cannot resume.
-	Forgets bool
-	// Baptizes says that the program chooses the name of a new session.
-	Baptizes bool
+	Stateless bool
+	// AssignsSessionID says that the program chooses the name of a new session.
+	AssignsSessionID bool
 	// Since returns the turn's share of figures that the program reports as session totals. before
 	// is the previous report. Nil means that all figures are the turn's own.
 	Since func(before, turn draft.Usage) draft.Usage
@@ -78,13 +78,13 @@ type Program struct {
 // do and how a turn starts.
 type Client struct {
 	Program
-	Can   agent.Ability
+	Can   agent.Capabilities
 	Start func(Turn) (Call, error)
 }
 
 var (
-	_ agent.Agent = (*Client)(nil)
-	_ agent.Abler = (*Client)(nil)
+	_ agent.Agent   = (*Client)(nil)
+	_ agent.Capable = (*Client)(nil)
 )
 
 // New returns the client of a configuration's program, completed by the adapter: with its command or its
@@ -105,8 +105,8 @@ func New(cfg config.Agent, sandbox, name string, complete func(*Client)) (*Clien
 	return c, nil
 }
 
-// Ability returns what the program supports.
-func (c *Client) Ability() agent.Ability { return c.Can }
+// Capabilities returns what the program supports.
+func (c *Client) Capabilities() agent.Capabilities { return c.Can }
 
 // Run runs the program in the codebase.
 func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
@@ -234,7 +234,7 @@ func (r *running) run(ctx context.Context, res *agent.Result) error {
 	if err != nil || fault == nil {
 		return err
 	}
-	if res.SessionID == "" && !r.program.Forgets {
+	if res.SessionID == "" && !r.program.Stateless {
 		return sysexit.With(sysexit.Unavailable,
 			agent.Fail(agent.Abort, fmt.Errorf("what it gave back, in a session that it did not name: %w",
 				fault)))
@@ -260,7 +260,7 @@ func (r *running) allowed() error {
 		}
 	}
 	switch {
-	case r.task.Resume && r.program.Forgets:
+	case r.task.Resume && r.program.Stateless:
 		return sysexit.With(sysexit.Unavailable, agent.ErrNoResume)
 	case !ValidID(r.task.SessionID) && (r.task.Resume || r.task.SessionID != ""):
 		return sysexit.With(sysexit.Software, fmt.Errorf("session %q is not a valid name", r.task.SessionID))
@@ -274,7 +274,7 @@ func (r *running) repair(fault error, value []byte) string {
 	if r.task.Repair != nil {
 		words = r.task.Repair(fault)
 	}
-	if r.program.Forgets {
+	if r.program.Stateless {
 		return fmt.Sprintf("%s\n\n# What you gave back\n\n%s\n\n%s", r.task.Prompt, value, words)
 	}
 	return words
@@ -289,7 +289,7 @@ func (r *running) turn(ctx context.Context, turn Turn, res *agent.Result) (fault
 		return nil, err
 	}
 	s := &Seen{task: t, soFar: r.soFar}
-	if turn.Again || !p.Baptizes {
+	if turn.Again || !p.AssignsSessionID {
 		s.session = turn.Session
 	}
 	over := make(chan struct{})

@@ -104,14 +104,14 @@ func TestSessionNames(t *testing.T) {
 	}
 	p := fake(says(`{"type":"system","subtype":"init","session_id":"--dangerous"}`,
 		`{"type":"result","subtype":"success","result":"x"}`))
-	p.Baptizes = true
+	p.AssignsSessionID = true
 	res, err := p.Run(context.Background(), agent.Task{SessionID: "ours"}, messages)
 	if err != nil || res.SessionID != "" {
 		t.Errorf("session %q, %v", res.SessionID, err)
 	}
 	p = fake(says(`{"type":"system","subtype":"init","session_id":"ses_1"}`,
 		`{"type":"result","subtype":"success","result":"{}"}`))
-	p.Baptizes = true
+	p.AssignsSessionID = true
 	var told []string
 	res, err = p.Run(context.Background(), agent.Task{SessionID: "ours", Watch: func(e agent.Event) {
 		if e.Kind == agent.Started {

@@ -31,10 +31,10 @@ var tools = map[string][]string{
 // New takes program, model and environment from cfg.
 func New(cfg config.Agent, sandbox string) (*program.Client, error) {
 	return program.New(cfg, sandbox, "qwen", func(c *program.Client) {
-		c.Servers, c.Since, c.Obeys = true, program.TokensSince, []string{".qwen", ".env"}
+		c.Servers, c.Since, c.Settings = true, program.TokensSince, []string{".qwen", ".env"}
 		c.Models = []program.Model{{Key: "OPENAI_API_KEY", Header: program.Bearer, Base: "OPENAI_BASE_URL",
 			Usual: "https://dashscope.aliyuncs.com/compatible-mode/v1"}}
-		c.Can = agent.Ability{Resumes: true, Forks: true, Writes: true, Servers: true, Narrows: true}
+		c.Can = agent.Capabilities{Resumes: true, Forks: true, Writes: true, Servers: true, Narrows: true}
 		c.Start = call
 	})
 }

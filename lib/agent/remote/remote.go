@@ -28,7 +28,7 @@ import (
 type Client struct {
 	cfg      config.Agent
 	sandbox  string
-	can      agent.Ability
+	can      agent.Capabilities
 	commands [][]string // one for each host
 
 	grace time.Duration // between a cancel and the end of the command
@@ -36,8 +36,8 @@ type Client struct {
 }
 
 var (
-	_ agent.Agent = (*Client)(nil)
-	_ agent.Abler = (*Client)(nil)
+	_ agent.Agent   = (*Client)(nil)
+	_ agent.Capable = (*Client)(nil)
 )
 
 // grace is longer than a worker needs to end a program that ignores its end (proc.Grace).
@@ -48,7 +48,7 @@ var ssh = []string{"ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10"
 	"ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"}
 
 // New returns the agent that cfg.On places elsewhere. can is what the agent supports here.
-func New(cfg config.Agent, sandbox string, can agent.Ability) *Client {
+func New(cfg config.Agent, sandbox string, can agent.Capabilities) *Client {
 	c := &Client{cfg: cfg, sandbox: sandbox, grace: grace, wait: math.MaxInt64}
 	if cfg.WaitMin > 0 {
 		c.wait = time.Duration(cfg.WaitMin * float64(time.Minute))
@@ -60,13 +60,13 @@ func New(cfg config.Agent, sandbox string, can agent.Ability) *Client {
 		c.commands = [][]string{{"tri-nats", "run"}}
 	}
 	// A session, its folder and its tool servers stay on the machine that had them.
-	c.can = agent.Ability{Cost: can.Cost, Steers: can.Steers, Rejoins: len(cfg.Hosts()) == 0}
+	c.can = agent.Capabilities{Cost: can.Cost, Steers: can.Steers, Rejoins: len(cfg.Hosts()) == 0}
 	return c
 }
 
-// Ability returns what is left of the agent's abilities at a distance: it does not resume, fork, write or
-// use tool servers.
-func (c *Client) Ability() agent.Ability { return c.can }
+// Capabilities returns what is left of the agent's capabilities at a distance: it does not resume, fork,
+// write or use tool servers.
+func (c *Client) Capabilities() agent.Capabilities { return c.can }
 
 // Run has the task run on the first machine that can. A machine that cannot, for lack of the agent, the
 // codebase or the commit, says so before it starts anything.

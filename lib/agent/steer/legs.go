@@ -62,7 +62,7 @@ type legs struct {
 
 // open reads what earlier attempts left in the run's folder.
 func (a *Agent) open(t agent.Task) (*legs, error) {
-	l := &legs{a: a, task: t, dir: cmp.Or(a.Dir, t.Dir), native: agent.Abilities(a.Agent).Steers != "",
+	l := &legs{a: a, task: t, dir: cmp.Or(a.Dir, t.Dir), native: agent.CapabilitiesOf(a.Agent).Steers != "",
 		arrived: make(chan run.Word), saved: a.Now(), stamps: newStamper(t.Codebase, a.Now)}
 	var err error
 	if l.words, err = run.Words(l.dir); err != nil {
@@ -78,7 +78,7 @@ func (a *Agent) open(t agent.Task) (*legs, error) {
 			return nil, err
 		}
 	}
-	if c != nil && c.Asked != nil && agent.Abilities(a.Agent).Rejoins {
+	if c != nil && c.Asked != nil && agent.CapabilitiesOf(a.Agent).Rejoins {
 		l.rejoin(c, ears)
 		return l, nil
 	}
@@ -98,7 +98,7 @@ func (a *Agent) open(t agent.Task) (*legs, error) {
 	if t.Resume && !l.again {
 		l.session, l.own = t.SessionID, true
 	}
-	if l.why != "" && agent.Abilities(a.Agent).Rejoins {
+	if l.why != "" && agent.CapabilitiesOf(a.Agent).Rejoins {
 		l.spent, l.earlier = l.earlier, nil
 	}
 	return l, nil
@@ -127,7 +127,7 @@ func (l *legs) begin() (t agent.Task, err error) {
 		return t, l.lost
 	}
 	l.ears = nil
-	can := agent.Abilities(l.a.Agent)
+	can := agent.CapabilitiesOf(l.a.Agent)
 	switch {
 	case l.own && !l.again:
 	case l.session != "" && can.Resumes:

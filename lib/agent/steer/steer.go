@@ -1,6 +1,6 @@
 // Package steer wraps an agent so that it can receive messages while it works, whatever its program
 // supports. Words come from words.ndjson of the run's folder. A program that takes them (see
-// agent.Ability) receives them as they come. Any other is ended at a word and continues as the next
+// agent.Capabilities) receives them as they come. Any other is ended at a word and continues as the next
 // leg: in its own session, or in a new one that is told what was done before. A program that dies
 // continues in the same way, and so does a run whose wrapper was killed.
 //
@@ -81,9 +81,9 @@ func Around(prompts *prompt.Set) func(a agent.Agent, err error) (agent.Agent, er
 	}
 }
 
-// Ability returns the wrapped agent's ability. It steers in any case.
-func (a *Agent) Ability() agent.Ability {
-	can := agent.Abilities(a.Agent)
+// Capabilities returns those of the wrapped agent. It steers in any case.
+func (a *Agent) Capabilities() agent.Capabilities {
+	can := agent.CapabilitiesOf(a.Agent)
 	can.Steers = cmp.Or(can.Steers, agent.Cut)
 	return can
 }

@@ -20,12 +20,12 @@ import (
 
 // scripted is an agent in this process: each leg is a function.
 type scripted struct {
-	can  agent.Ability
+	can  agent.Capabilities
 	legs []func(context.Context, agent.Task) (agent.Result, error)
 	got  []agent.Task
 }
 
-func (s *scripted) Ability() agent.Ability { return s.can }
+func (s *scripted) Capabilities() agent.Capabilities { return s.can }
 
 func (s *scripted) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 	s.got = append(s.got, t)
@@ -103,7 +103,7 @@ func (s *story) hearing() (all []string) {
 func TestRejoins(t *testing.T) {
 	for _, rejoins := range []bool{true, false} {
 		s := newStory(t)
-		a := &scripted{can: agent.Ability{Rejoins: rejoins}}
+		a := &scripted{can: agent.Capabilities{Rejoins: rejoins}}
 		dies := func(tokens int64) func(context.Context, agent.Task) (agent.Result, error) {
 			return func(ctx context.Context, t agent.Task) (agent.Result, error) {
 				t.See(agent.Event{Kind: agent.Thought, Text: "it is in a.go", SessionID: "far",
@@ -195,7 +195,7 @@ func reads(s *story, kind, text string) func(context.Context, agent.Task) (agent
 func TestLegs(t *testing.T) {
 	for _, resumes := range []bool{false, true} {
 		s := newStory(t)
-		a := &scripted{can: agent.Ability{Resumes: resumes}}
+		a := &scripted{can: agent.Capabilities{Resumes: resumes}}
 		a.legs = append(a.legs, reads(s, run.Append, "only v2"), answer)
 		if err := os.WriteFile(filepath.Join(s.task.Codebase, "later.go"), nil, 0o600); err != nil {
 			t.Fatal(err)
@@ -299,7 +299,7 @@ func TestMaxLegs(t *testing.T) {
 // TestCrashes: a program that dies again and again is not started for ever, and its death is known.
 func TestCrashes(t *testing.T) {
 	s := newStory(t)
-	a := &scripted{can: agent.Ability{Resumes: true}}
+	a := &scripted{can: agent.Capabilities{Resumes: true}}
 	dies := func(context.Context, agent.Task) (agent.Result, error) {
 		return agent.Result{SessionID: "s-1"}, agent.Fail(agent.Killed, errors.New("status 137"))
 	}
@@ -308,7 +308,7 @@ func TestCrashes(t *testing.T) {
 		t.Errorf("%d legs, %v", len(a.got), err)
 	}
 	s = newStory(t)
-	a = &scripted{can: agent.Ability{Resumes: true}}
+	a = &scripted{can: agent.Capabilities{Resumes: true}}
 	a.legs = append(a.legs, dies, func(_ context.Context, t agent.Task) (agent.Result, error) {
 		return agent.Result{}, fmt.Errorf("none: %w", agent.ErrNoResume)
 	}, answer)
@@ -330,7 +330,7 @@ func TestCrashes(t *testing.T) {
 // counts, and a word that it did not take begins another leg.
 func TestNative(t *testing.T) {
 	s := newStory(t)
-	a := &scripted{can: agent.Ability{Steers: agent.Next, Resumes: true}}
+	a := &scripted{can: agent.Capabilities{Steers: agent.Next, Resumes: true}}
 	take := func(how string) func(context.Context, agent.Task) (agent.Result, error) {
 		return func(ctx context.Context, t agent.Task) (agent.Result, error) {
 			t.See(agent.Event{Kind: agent.Started, SessionID: "s-1"})
@@ -350,14 +350,14 @@ func TestNative(t *testing.T) {
 		t.Errorf("%d legs, %q, %v", len(a.got), s.hearing(), err)
 	}
 	s = newStory(t)
-	a = &scripted{can: agent.Ability{Steers: agent.Next, Resumes: true}}
+	a = &scripted{can: agent.Capabilities{Steers: agent.Next, Resumes: true}}
 	a.legs = append(a.legs, take(run.Late), answer)
 	if _, err := s.run(a); err != nil || len(a.got) != 2 ||
 		!slices.Equal(s.hearing(), []string{"sent 1", "late 1", "prompt 2"}) {
 		t.Errorf("%d legs, %q, %v", len(a.got), s.hearing(), err)
 	}
 	s = newStory(t)
-	a = &scripted{can: agent.Ability{Steers: agent.Next}}
+	a = &scripted{can: agent.Capabilities{Steers: agent.Next}}
 	a.legs = append(a.legs, func(_ context.Context, t agent.Task) (agent.Result, error) {
 		return agent.Result{}, agent.ErrNoSteer
 	}, reads(s, run.Append, "more"), answer)
@@ -409,7 +409,7 @@ func TestLimits(t *testing.T) {
 func TestCrashOfAResumed(t *testing.T) {
 	s := newStory(t)
 	s.task.Resume = true
-	a := &scripted{can: agent.Ability{Steers: agent.Next, Resumes: true}}
+	a := &scripted{can: agent.Capabilities{Steers: agent.Next, Resumes: true}}
 	a.legs = append(a.legs, func(context.Context, agent.Task) (agent.Result, error) {
 		return agent.Result{SessionID: "s-1"}, agent.Fail(agent.Killed, errors.New("signal 9"))
 	}, func(context.Context, agent.Task) (agent.Result, error) {

@@ -71,8 +71,8 @@ func Wrap(a agent.Agent, o Options) *Agent {
 	return &Agent{a, o}
 }
 
-// Ability returns the wrapped agent's ability.
-func (a *Agent) Ability() agent.Ability { return agent.Abilities(a.Agent) }
+// Capabilities returns those of the wrapped agent.
+func (a *Agent) Capabilities() agent.Capabilities { return agent.CapabilitiesOf(a.Agent) }
 
 // Run runs the task. An error carries its kind of failure; the result has the usage in any case.
 // state.json holds the usage summed over all attempts.
@@ -86,7 +86,7 @@ func (a *Agent) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 	if err := w.open(); err != nil {
 		return agent.Result{}, fmt.Errorf("%w: %w", agent.ErrNotKept, err)
 	}
-	if agent.Abilities(a.Agent).Rejoins {
+	if agent.CapabilitiesOf(a.Agent).Rejoins {
 		w.earlier = nil // what it reports includes earlier attempts
 	}
 	t.Watch = w.event

@@ -60,7 +60,7 @@ func Open(ctx context.Context, at Place, servers []agent.Server) (*Gate, error) 
 		}
 	}
 	for i, s := range servers {
-		door, address := g.door(s), sandbox.DoorAt(i)
+		door, address := g.door(s), sandbox.ForwardAt(i)
 		if g.dir != "" {
 			address = filepath.Join(g.dir, strconv.Itoa(i))
 			if err := g.listen(address, door); err != nil {
@@ -71,7 +71,7 @@ func Open(ctx context.Context, at Place, servers []agent.Server) (*Gate, error) 
 			g.Doors = append(g.Doors, door)
 		}
 		g.Servers = append(g.Servers, agent.Server{Name: s.Name, Tools: s.Tools,
-			Command: []string{helper, sandbox.DoorArg, address}})
+			Command: []string{helper, sandbox.ForwardArg, address}})
 	}
 	return g, nil
 }

@@ -21,7 +21,7 @@ import (
 	"tri/lib/base/sandbox/sandboxtest"
 )
 
-// TestMain makes the test binary a tool server that follows a script, and the inner end of a door.
+// TestMain makes the test binary a tool server that follows a script, and the inner end of a forward.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "server" {
 		scripted(os.Args[2])
@@ -339,7 +339,7 @@ func TestConnections(t *testing.T) {
 	t.Error("servers are left")
 }
 
-// A program within walls goes through the door that is its own, sees no key of the
+// A program within walls goes through the forward of its own, sees no key of the
 // server, and cannot reach it otherwise.
 func TestWithinWalls(t *testing.T) {
 	sandboxtest.Path(t)
@@ -369,7 +369,7 @@ func TestWithinWalls(t *testing.T) {
 		askHello, askList, askFind, strings.Join(g.Servers[1].Command, " "),
 		strings.Replace(strings.TrimPrefix(far.URL, "http://"), ":", "/", 1))
 	_, _, err = sandbox.Run(t.Context(), sandbox.Spec{Argv: []string{"bash", "-c", script},
-		Env: []string{"PATH=" + os.Getenv("PATH")}, Dir: t.TempDir(), Doors: g.Doors},
+		Env: []string{"PATH=" + os.Getenv("PATH")}, Dir: t.TempDir(), Forwards: g.Doors},
 		strings.NewReader(""), &out, &said)
 	if err != nil {
 		t.Fatal(err)

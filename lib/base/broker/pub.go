@@ -132,7 +132,7 @@ func (p *Publisher) once(ctx context.Context) error {
 	settled := make(chan struct{})
 	go func() {
 		defer close(settled)
-		p.settle(ctx, out, cancel)
+		p.await(ctx, out, cancel)
 	}()
 	err = stream.Follow(ctx, p.File, next, func(line []byte, off int64) error {
 		if off != next {
@@ -169,8 +169,8 @@ type sent struct {
 	end    int64
 }
 
-// settle waits for the acknowledgements, in order.
-func (p *Publisher) settle(ctx context.Context, out <-chan sent, fail func(error)) {
+// await waits for the acknowledgements, in order.
+func (p *Publisher) await(ctx context.Context, out <-chan sent, fail func(error)) {
 	for {
 		var s sent
 		select {

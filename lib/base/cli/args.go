@@ -51,7 +51,7 @@ func flagsFirst(p Program, args []string) []string {
 			return append(head, help(order(p.Commands[i].Flags, rest[1:]), false)...)
 		}
 		if len(rest[0]) < 2 || rest[0][0] != '-' || rest[0] == "--" {
-			if p.Rest && rest[0] != "--" {
+			if p.PassArgs && rest[0] != "--" {
 				return append(append(append(head, before...), "--"), rest...)
 			}
 			break

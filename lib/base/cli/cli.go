@@ -47,13 +47,13 @@ type Program struct {
 	Commands []Program
 	// Schemas are the records that --schema prints ("event"); the first is the default.
 	Schemas []string
-	// Stays is set for a program or command that runs until it is stopped: on SIGINT or SIGTERM
+	// LongRunning is set for a program or command that runs until it is stopped: on SIGINT or SIGTERM
 	// its context ends, it finishes the record in hand and exits 0. Others are killed by a signal
 	// at once, as a filter should be.
-	Stays bool
-	// Rest is set for a program that runs others: everything after its first argument, including
+	LongRunning bool
+	// PassArgs is set for a program that runs others: everything after its first argument, including
 	// flags, is passed to the other program.
-	Rest bool
+	PassArgs bool
 	// Run does the work. Nil: the program only has commands.
 	Run func(*Call) error
 	// Complete writes completions for Args, one word a line, if Args does not begin with a command
@@ -82,15 +82,15 @@ func (c *Call) Strings(name string) []string  { return c.c.StringSlice(name) }
 func (c *Call) IsSet(name string) bool        { return c.c.IsSet(name) }
 func (c *Call) Duration(name string) Duration { return c.c.Duration(name) }
 
-// Outlive keeps the program running when its terminal is closed, by ignoring SIGHUP. It returns
+// IgnoreHangup keeps the program running when its terminal is closed, by ignoring SIGHUP. It returns
 // the call's context.
-func (c *Call) Outlive() context.Context {
+func (c *Call) IgnoreHangup() context.Context {
 	signal.Ignore(syscall.SIGHUP)
 	return c.Context
 }
 
-// Say prints a message on stderr.
-func (c *Call) Say(format string, args ...any) {
+// Notef prints a message on stderr.
+func (c *Call) Notef(format string, args ...any) {
 	fmt.Fprintf(c.Err, "%s: %s\n", programName(c.c), text.Visible(fmt.Sprintf(format, args...)))
 }
 
@@ -112,7 +112,7 @@ func Main(p Program) {
 // Run runs p and returns its exit status.
 func Run(p Program, args []string, in io.Reader, out, errw io.Writer) int {
 	ctx := context.Background()
-	if stays(p, args) {
+	if longRunning(p, args) {
 		var stop context.CancelFunc
 		ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 		defer stop()
@@ -126,20 +126,20 @@ func Run(p Program, args []string, in io.Reader, out, errw io.Writer) int {
 	return report(p.Name, err, errw)
 }
 
-// stays reports whether the program, or the command being called, sets Stays.
-func stays(p Program, args []string) bool {
+// longRunning reports whether the program, or the command being called, sets Stays.
+func longRunning(p Program, args []string) bool {
 	for _, arg := range args[min(1, len(args)):] {
 		if strings.HasPrefix(arg, "-") {
 			continue
 		}
 		for _, c := range p.Commands {
-			if c.Name == arg && c.Stays {
+			if c.Name == arg && c.LongRunning {
 				return true
 			}
 		}
 		break
 	}
-	return p.Stays
+	return p.LongRunning
 }
 
 func logLevel() slog.Level {
@@ -294,5 +294,5 @@ func statusOf(err error) int {
 	return sysexit.Software
 }
 
-// Quiet is an answer of no (status 1) that has already been printed.
-var Quiet = sysexit.With(sysexit.No, errors.New(""))
+// ErrSilent is an answer of no (status 1) that has already been printed.
+var ErrSilent = sysexit.With(sysexit.No, errors.New(""))

@@ -64,7 +64,7 @@ func TestRestBelongsToTheFirstArgument(t *testing.T) {
 		var got, words []string
 		var out, errw strings.Builder
 		p := program(&got, &words, nil)
-		p.Rest = true
+		p.PassArgs = true
 		p.Run = func(c *Call) error {
 			got = append([]string{c.String("out")}, c.Args...)
 			return nil
@@ -104,7 +104,7 @@ func TestStatuses(t *testing.T) {
 		want int
 	}{
 		{nil, 0},
-		{Quiet, sysexit.No},
+		{ErrSilent, sysexit.No},
 		{errors.New("x"), sysexit.Software},
 		{fmt.Errorf("a: %w", &fs.PathError{Op: "open", Path: "x", Err: syscall.ENOENT}), sysexit.NoInput},
 		{&fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}, sysexit.NoPerm},

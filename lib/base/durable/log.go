@@ -57,7 +57,7 @@ func (h *Home) OpenLog(name string) (*Log, error) {
 	case info.Size() == 0: // its creator may have been killed before this sync
 		err = h.SyncDir(path.Dir(name))
 	default:
-		err = Settle(f)
+		err = Sync(f)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())

@@ -11,11 +11,11 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// Settle makes durable what other processes have written to a file, for a program that is about to
+// Sync makes durable what other processes have written to a file, for a program that is about to
 // act on it. The writer may not have synced it yet, or may have been killed before that; if a
 // power cut then removed it but kept the results derived from it, the two would disagree for ever.
 // A file that cannot be synced is left as it is.
-func Settle(f *os.File) error {
+func Sync(f *os.File) error {
 	err := f.Sync()
 	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) || errors.Is(err, syscall.EROFS) {
 		return nil // a pipe, a terminal, a read-only file system
@@ -26,8 +26,8 @@ func Settle(f *os.File) error {
 	return nil
 }
 
-// Settle is the function Settle for a file of the home. A missing file is not an error.
-func (h *Home) Settle(name string) error {
+// Sync is the function Settle for a file of the home. A missing file is not an error.
+func (h *Home) Sync(name string) error {
 	f, err := h.root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -35,7 +35,7 @@ func (h *Home) Settle(name string) error {
 	if err != nil {
 		return ioError("open", name, err)
 	}
-	return errors.Join(Settle(f), f.Close())
+	return errors.Join(Sync(f), f.Close())
 }
 
 // Rename durably gives a folder its final name. It replaces an empty folder of that name.
@@ -47,7 +47,7 @@ func Rename(from, to string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(Settle(f), f.Close())
+	return errors.Join(Sync(f), f.Close())
 }
 
 // makeAll durably creates a folder and its parents.
@@ -69,5 +69,5 @@ func makeAll(dir string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(Settle(f), f.Close())
+	return errors.Join(Sync(f), f.Close())
 }

@@ -18,18 +18,18 @@ func TestSettle(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	if err := Settle(r); err != nil {
+	if err := Sync(r); err != nil {
 		t.Errorf("a pipe: %v", err)
 	}
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
-	status(t, "a closed file", Settle(r), sysexit.IO)
+	status(t, "a closed file", Sync(r), sysexit.IO)
 	h := home(t)
 	put(t, h, "d/k", "x")
 	for name, want := range map[string]int{"d/k": 0, "d": 0, "none": 0, "none/k": 0, "../x": sysexit.IO,
 		"d/k/x": sysexit.IO} {
-		if err := h.Settle(name); want != 0 {
+		if err := h.Sync(name); want != 0 {
 			status(t, name, err, want)
 		} else if err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -49,7 +49,7 @@ var traced = []struct {
 		}
 		return withLog(h, func(l *Log) error { _, err := l.Append(line("three")); return err })
 	}, "fsync log, flock LOCK_EX, truncate log, write log, flock LOCK_UN, fsync log, flock LOCK_EX|LOCK_NB, write .log.sum, flock LOCK_UN"},
-	{"what somebody else wrote", func(h *Home) error { return h.Settle("c/log") },
+	{"what somebody else wrote", func(h *Home) error { return h.Sync("c/log") },
 		"fsync log"},
 	{"a home in a new folder", func(h *Home) error {
 		other, err := Open(h.Path("d/other")) // mkdir is asked for by the whole path, and not seen

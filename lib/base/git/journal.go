@@ -98,7 +98,7 @@ func (j *journal) run(ctx context.Context, s *shadow, rec record) (err error) {
 	if err := j.move(rec); err != nil {
 		return err
 	}
-	if err := j.settle(rec); err != nil {
+	if err := j.finish(rec); err != nil {
 		return err
 	}
 	j.tidy(rec)
@@ -318,8 +318,8 @@ func (j *journal) emptied(dir string) error {
 	return j.fs.Remove(dir)
 }
 
-// settle makes the moved files durable, and then the removal of the journal.
-func (j *journal) settle(rec record) error {
+// finish makes the moved files durable, and then the removal of the journal.
+func (j *journal) finish(rec record) error {
 	synced := map[string]bool{}
 	for _, st := range rec.Steps {
 		dir := path.Dir(st.Path)

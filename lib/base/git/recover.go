@@ -75,7 +75,7 @@ func (j *journal) undo(rec record) (*Recovered, error) {
 			fmt.Sprintf("the files before the merge are in %q, those of the patch in %q: correct the checkout, then remove %q and merge again", j.name("old"), j.name("new"), j.dir))
 	}
 	if m.Done = len(m.Files) == len(rec.Steps); m.Done {
-		return m, j.settle(rec)
+		return m, j.finish(rec)
 	}
 	return m, j.putBack(rec)
 }
@@ -120,7 +120,7 @@ func (j *journal) putBack(rec record) error {
 			return err
 		}
 	}
-	return j.settle(rec)
+	return j.finish(rec)
 }
 
 func absent(err error) bool {

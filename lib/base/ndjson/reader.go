@@ -67,22 +67,22 @@ func (r *Reader) Next(b *Batch) error {
 	for {
 		r.cut(b)
 		if len(b.Lines) > 0 {
-			b.settle()
+			b.bind()
 			return nil
 		}
 		if r.err != nil {
 			if r.err != io.EOF || !r.last(b) {
 				return r.err
 			}
-			b.settle()
+			b.bind()
 			return nil
 		}
 		r.fill()
 	}
 }
 
-// settle points the lines into b's memory, which no longer moves.
-func (b *Batch) settle() {
+// bind points the lines into b's memory, which no longer moves.
+func (b *Batch) bind() {
 	for i := range b.Lines {
 		l := &b.Lines[i]
 		l.Bytes = b.buf[l.start:l.end:l.end]

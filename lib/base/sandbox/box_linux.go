@@ -50,7 +50,7 @@ func New(s Spec) (*Box, error) {
 	if err := b.find(); err != nil {
 		return nil, err
 	}
-	reach, err := newReach(s.Reach)
+	reach, err := newAllowList(s.Reach)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func New(s Spec) (*Box, error) {
 		return nil, err
 	}
 	b.proxy = newProxy(reach, s.Log)
-	b.proxy.doors = s.Doors
+	b.proxy.doors = s.Forwards
 	b.limits = &limits{kind: NoLimits}
 	if !s.Without.Limits {
 		b.limits = newLimits(s.memory(), s.processes())
@@ -225,10 +225,10 @@ func (b *Box) order(hello message) order {
 			}
 			o.Listen = append(o.Listen, net.JoinHostPort(host, strconv.Itoa(int(t.port))))
 		}
-		for i := range s.Doors {
-			o.Listen = append(o.Listen, DoorAt(i))
+		for i := range s.Forwards {
+			o.Listen = append(o.Listen, ForwardAt(i))
 		}
-		if len(s.Doors) > 0 {
+		if len(s.Forwards) > 0 {
 			o.Read = append(o.Read, HelperAt)
 		}
 	}
@@ -252,7 +252,7 @@ func (b *Box) serve(listen []string, files []*os.File) error {
 		case i < raw:
 			b.proxy.serveRaw(l, b.raw[i-1])
 		default:
-			b.proxy.serveDoor(l, b.spec.Doors[i-raw])
+			b.proxy.serveDoor(l, b.spec.Forwards[i-raw])
 		}
 	}
 	return nil

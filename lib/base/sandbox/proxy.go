@@ -25,7 +25,7 @@ const (
 // proxy is a program's only network access: an HTTP proxy for CONNECT and plain requests, and
 // ports of its loopback device that lead to the same ports outside.
 type proxy struct {
-	reach *reach
+	reach *allowList
 	log   string
 	doors []func(context.Context, net.Conn) // at DoorAt, also for programs that send everything to the proxy
 	slots chan struct{}
@@ -41,7 +41,7 @@ type proxy struct {
 	conns  map[net.Conn]bool
 }
 
-func newProxy(r *reach, log string) *proxy {
+func newProxy(r *allowList, log string) *proxy {
 	p := &proxy{reach: r, log: log, slots: make(chan struct{}, maxConns), conns: map[net.Conn]bool{}}
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	p.plain = &http.Transport{
@@ -203,7 +203,7 @@ func (p *proxy) drop(conns ...net.Conn) {
 // closed.
 func (p *proxy) dial(ctx context.Context, hostport string) (net.Conn, error) {
 	for i, answer := range p.doors {
-		if hostport == DoorAt(i) {
+		if hostport == ForwardAt(i) {
 			in, out := net.Pipe()
 			p.group.Go(func() {
 				defer in.Close()

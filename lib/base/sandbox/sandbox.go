@@ -58,9 +58,9 @@ type Spec struct {
 	// outside. Without it Landlock restricts TCP to the ports that Reach needs. Write implies it,
 	// since tests often open servers.
 	Serve bool
-	// Doors are served by us, each connection in its own goroutine, which must return when ctx
+	// Forwards are served by us, each connection in its own goroutine, which must return when ctx
 	// ends. They are the only services that a program can use. See DoorAt.
-	Doors []func(ctx context.Context, conn net.Conn)
+	Forwards []func(ctx context.Context, conn net.Conn)
 	// Memory is in bytes; Processes counts threads; 0 means the default.
 	Memory    int64
 	Processes int

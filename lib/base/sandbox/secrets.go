@@ -16,7 +16,7 @@ const maxPrivate = 500
 
 // hidePrivate hides the files of the program's folder whose names say that they hold keys or
 // passwords, settings of agent programs, sockets, files of other runs and, from read-only
-// programs, settings with a key in them (content.go). A password in any other file is visible.
+// programs, settings with a key in them (secretscan.go). A password in any other file is visible.
 func (p *plan) hidePrivate(s Spec) error {
 	w := &walk{plan: p, spec: s, covered: map[string]bool{}}
 	w.home, _ = filepath.EvalSymlinks(s.Home) // "" if there is none

@@ -107,12 +107,12 @@ func TestWatcherLoses(t *testing.T) {
 // stays at pollEvery if nothing is watched, or notifications were missed.
 func TestBellWaits(t *testing.T) {
 	for _, tt := range []struct {
-		bell bell
+		bell waker
 		want string
 	}{
-		{bell{watched: true}, "250ms 500ms 1s 2s 2s"}, {bell{}, "250ms 250ms 250ms 250ms 250ms"},
-		{bell{watched: true, missed: deaf}, "250ms 250ms 250ms 250ms 250ms"},
-		{bell{watched: true, missed: deaf - 1}, "250ms 500ms 1s 2s 2s"},
+		{waker{watched: true}, "250ms 500ms 1s 2s 2s"}, {waker{}, "250ms 250ms 250ms 250ms 250ms"},
+		{waker{watched: true, missed: deaf}, "250ms 250ms 250ms 250ms 250ms"},
+		{waker{watched: true, missed: deaf - 1}, "250ms 500ms 1s 2s 2s"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			b := tt.bell

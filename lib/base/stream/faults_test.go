@@ -314,8 +314,8 @@ func TestTailIsPatient(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		tl := &tail{ctx: t.Context(), path: name, f: f, safe: safe{f: f},
-			bell: &bell{rung: make(chan struct{}, 1)}}
+		tl := &tail{ctx: t.Context(), path: name, f: f, safe: synced{f: f},
+			bell: &waker{rung: make(chan struct{}, 1)}}
 		go func() {
 			time.Sleep(time.Hour)
 			appendTo(t, name, "two\n")

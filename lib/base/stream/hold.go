@@ -85,8 +85,8 @@ func (h *held) took(seq int64) {
 	}
 }
 
-// settle advances the mark to the record before the lowest one held; -1: none is held.
-func (h *held) settle(lowest int64) {
+// advance advances the mark to the record before the lowest one held; -1: none is held.
+func (h *held) advance(lowest int64) {
 	n := 0
 	for n < len(h.read) && (lowest < 0 || h.read[n] < lowest) {
 		h.low = h.read[n]
@@ -105,7 +105,7 @@ func (p *pipeline[T]) flush(now time.Time, all bool) error {
 	lines, lowest, next := p.st.Flush(p.lines[:0], now, all)
 	p.lines, p.held.next = lines, next
 	before := p.held.low
-	p.held.settle(lowest)
+	p.held.advance(lowest)
 	for len(lines) > 0 {
 		line, rest, whole := bytes.Cut(lines, []byte("\n"))
 		body, closed := bytes.CutSuffix(line, []byte("}"))

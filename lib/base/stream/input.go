@@ -109,7 +109,7 @@ func (s *input) open(name string) error {
 	}
 	s.live, s.file = !isRegular(f), f
 	if s.in.Durable && !s.live {
-		return s.start(name, f, &settled{safe{f: f}})
+		return s.start(name, f, &syncedReader{synced{f: f}})
 	}
 	return s.start(name, f, f)
 }

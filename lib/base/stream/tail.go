@@ -69,8 +69,8 @@ type tail struct {
 	known []byte // the bytes before off, read again with the next read
 	buf   []byte // for reading
 	ready []byte // whole lines, part of buf
-	safe  safe
-	bell  *bell
+	safe  synced
+	bell  *waker
 }
 
 // tailSize is the size of one read, in bytes; it grows for a longer line.

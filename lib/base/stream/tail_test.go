@@ -125,7 +125,7 @@ func TestFollowSaysWhatHappenedToItsFile(t *testing.T) {
 
 // TestPolledBell: without a watcher the net catches.
 func TestPolledBell(t *testing.T) {
-	b := &bell{rung: make(chan struct{})}
+	b := &waker{rung: make(chan struct{})}
 	began := time.Now()
 	if err := b.wait(t.Context()); err != nil || time.Since(began) < pollEvery/2 {
 		t.Error(err, time.Since(began))

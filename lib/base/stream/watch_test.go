@@ -89,7 +89,7 @@ func TestNoWatcherLeft(t *testing.T) {
 	}
 }
 
-// TestListen: an existing file is watched; a missing one has a bell too.
+// TestListen: an existing file is watched; a missing one has a waker too.
 func TestListen(t *testing.T) {
 	name := file(t, nil)
 	for path, watched := range map[string]bool{name: true, name + ".none": false} {
@@ -109,10 +109,10 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// TestBellSlowsDown: a reliable bell waits longer and longer without notifications; one that
+// TestWakerSlowsDown: a reliable waker waits longer and longer without notifications; one that
 // misses changes polls.
-func TestBellSlowsDown(t *testing.T) {
-	b := &bell{watched: true, rung: make(chan struct{}, 1)}
+func TestWakerSlowsDown(t *testing.T) {
+	b := &waker{watched: true, rung: make(chan struct{}, 1)}
 	passes := func() { // what wait does when its time is up
 		b.pause = min(2*max(b.pause, pollEvery), slowest)
 	}

@@ -23,7 +23,7 @@ import (
 
 // player is an agent that does what a test says.
 type player struct {
-	able agent.Ability
+	able agent.Capabilities
 	play func(ctx context.Context, t agent.Task) (agent.Result, error)
 }
 
@@ -34,9 +34,9 @@ func (p *player) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 	return res, err
 }
 
-func (p *player) Ability() agent.Ability { return p.able }
+func (p *player) Capabilities() agent.Capabilities { return p.able }
 
-var able = agent.Ability{Resumes: true, Commands: true, Writes: true, Cost: true, Narrows: true}
+var able = agent.Capabilities{Resumes: true, Commands: true, Writes: true, Cost: true, Narrows: true}
 
 func says(text string) func(context.Context, agent.Task) (agent.Result, error) {
 	return func(context.Context, agent.Task) (agent.Result, error) {

@@ -53,7 +53,7 @@ func (b *Box) newAgent() (agent.Agent, error) {
 
 // envelope returns what the configuration allows a run. It depends on nothing else, so it can be
 // recomputed later.
-func (b *Box) envelope(kind, run string, able agent.Ability) (Envelope, error) {
+func (b *Box) envelope(kind, run string, able agent.Capabilities) (Envelope, error) {
 	a, c := agentOf(b.Config), &b.Config.Box
 	r := matrix[kind]
 	e := Envelope{

@@ -68,7 +68,7 @@ func (b *Box) reopen(name, words string) (*live, run.State, error) {
 	if l.agent, err = b.newAgent(); err != nil {
 		return refuse(err)
 	}
-	if l.env, err = b.envelope(l.meta.Type, name, agent.Abilities(l.agent)); err != nil {
+	if l.env, err = b.envelope(l.meta.Type, name, agent.CapabilitiesOf(l.agent)); err != nil {
 		return refuse(err)
 	}
 	if l.meta.Rights == nil {
@@ -151,7 +151,7 @@ func (l *live) next(ctx context.Context, s run.State, words string) error {
 	if words != "" {
 		data.Words = prompt.Quote("words", words)
 	}
-	if agent.Abilities(l.agent).Resumes && s.SessionID != nil {
+	if agent.CapabilitiesOf(l.agent).Resumes && s.SessionID != nil {
 		text, err := l.Prompts.Render("box-resume.md", data)
 		if err != nil {
 			return err

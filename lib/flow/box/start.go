@@ -96,7 +96,7 @@ func (b *Box) born(ctx context.Context, req Request) (*live, string, error) {
 	if l.agent, err = b.newAgent(); err != nil {
 		return nil, "", err
 	}
-	if able := agent.Abilities(l.agent); r.write && !able.Writes {
+	if able := agent.CapabilitiesOf(l.agent); r.write && !able.Writes {
 		return nil, "", sysexit.Hint(sysexit.With(sysexit.Config,
 			fmt.Errorf("agent %q changes no files", agentOf(b.Config).Agent)),
 			"name another under `box: agent:`")
@@ -142,7 +142,7 @@ func (l *live) create() error {
 	l.name = nameOf(now, l.meta.Task, id)
 	l.meta.RunName = l.name
 	var err error
-	if l.env, err = l.envelope(l.meta.Type, l.name, agent.Abilities(l.agent)); err != nil {
+	if l.env, err = l.envelope(l.meta.Type, l.name, agent.CapabilitiesOf(l.agent)); err != nil {
 		return err
 	}
 	l.meta.Envelope, l.meta.ConfigHash = l.env, l.env.hash(l.meta.Type)

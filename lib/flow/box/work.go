@@ -144,12 +144,12 @@ func (l *live) attempt(ctx context.Context, work func() error) error {
 	if err == nil && l.right.write && !l.right.exports {
 		err = l.fell(ctx, l.name)
 	}
-	return errors.Join(err, l.settle(status, err))
+	return errors.Join(err, l.record(status, err))
 }
 
-// settle records the outcome of the run. What supervise has already recorded is kept, since it saw the
+// record records the outcome of the run. What supervise has already recorded is kept, since it saw the
 // end.
-func (l *live) settle(status string, failed error) error {
+func (l *live) record(status string, failed error) error {
 	return run.Update(l.dir(l.name), func(s *run.State) {
 		if s.EndedAt == nil {
 			s.EndedAt, s.PID = new(stamp(l.Now())), nil

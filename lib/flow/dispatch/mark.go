@@ -46,7 +46,7 @@ func readLines(h *durable.Home, name string, from int64, fn func(line []byte) er
 	if err := h.Check(name, from); err != nil {
 		return from, err
 	}
-	if err := durable.Settle(f); err != nil { // the mark will record it as read
+	if err := durable.Sync(f); err != nil { // the mark will record it as read
 		return from, err
 	}
 	if _, err := f.Seek(from, io.SeekStart); err != nil {

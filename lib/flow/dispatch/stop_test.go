@@ -82,7 +82,7 @@ func TestStopped(t *testing.T) {
 					b.add("2", "ana", "1", event.Ambient, "never mind")
 				}()
 				a := supervise.Wrap(script{"cd " + dir + "; " + tt.script}, supervise.Options{Dir: r.Dir()})
-				_, err := a.Run(ctx, agent.Task{Dir: r.Dir(), Hold: r.Hold()})
+				_, err := a.Run(ctx, agent.Task{Dir: r.Dir(), Hold: r.LockFile()})
 				ended = time.Now()
 				return nil, err
 			}

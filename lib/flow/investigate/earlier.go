@@ -49,7 +49,7 @@ func Continues(h *durable.Home, t *thread.Thread) (*Earlier, error) {
 func (i *Investigator) ask(ctx context.Context, r Request, rubric string, root *os.Root,
 	repo evidence.Repo) (agent.Result, error) {
 	r.Hints = current(root, repo, r.Hints)
-	if e := r.Earlier; e != nil && agent.Abilities(i.Agent).Resumes && e.SessionID != "" && r.RunDir != "" {
+	if e := r.Earlier; e != nil && agent.CapabilitiesOf(i.Agent).Resumes && e.SessionID != "" && r.RunDir != "" {
 		res, err := i.resume(ctx, r, rubric)
 		if !errors.Is(err, agent.ErrNoResume) {
 			return res, err

@@ -21,7 +21,7 @@ type sessions struct {
 	tasks []agent.Task
 }
 
-func (s *sessions) Ability() agent.Ability { return agent.Ability{Resumes: s.can} }
+func (s *sessions) Capabilities() agent.Capabilities { return agent.Capabilities{Resumes: s.can} }
 
 func (s *sessions) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 	s.tasks = append(s.tasks, t)

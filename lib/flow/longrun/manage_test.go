@@ -51,7 +51,7 @@ func program(dir, id string) error {
 	defer cancel()
 	work := func(ctx context.Context, a agent.Agent, j *Job) (*draft.Return, error) {
 		if _, err := a.Run(ctx, agent.Task{Question: j.Thread.Messages[0].Content, Dir: j.Dir(),
-			Hold: j.Hold()}); err != nil {
+			Hold: j.LockFile()}); err != nil {
 			return nil, err
 		}
 		ref := draft.Ref{Kind: draft.KindFile, Ref: "a.go:1", SupportsClaim: "x", Receipt: &draft.Receipt{}}

@@ -224,7 +224,7 @@ func (j *Judge) talk(ctx context.Context, d discussion.Discussion, t discussion.
 	for {
 		due := discussion.Due(d, t)
 		if len(due) == 0 {
-			return discussion.Settle(d), nil
+			return discussion.Decide(d), nil
 		}
 		if due[0].Lens == "" {
 			r, err := j.Rule(ctx, s, due[0], d)

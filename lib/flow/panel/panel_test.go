@@ -222,19 +222,18 @@ func TestKilledAnywhere(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", conf)
 	for range rounds {
 		dir := t.TempDir()
-		for ended := false; !ended; {
+		for ended, tries := false, 1; !ended; tries++ {
 			victim := exec.Command(os.Args[0], "-test.run", "^TestKilled$")
 			victim.Env = append(os.Environ(), "TRI_TEST_DIR="+dir, "TRI_TEST_STOP=0")
 			if err := victim.Start(); err != nil {
 				t.Fatal(err)
 			}
-			kill := time.AfterFunc(time.Duration(rand.N(int64(60*time.Millisecond))),
+			// Later and later, since a busy machine may not get further in any fixed time.
+			kill := time.AfterFunc(rand.N(time.Duration(60+tries)*time.Millisecond),
 				func() { _ = victim.Process.Kill() }) // it may have ended
 			ended = victim.Wait() == nil
 			if kill.Stop(); !ended {
-				if kills++; kills > 100*rounds {
-					t.Fatalf("it does not end: %d kills", kills)
-				}
+				kills++
 				begun, _ := filepath.Glob(filepath.Join(dir, "home/runs/*"))
 				if _, err := os.Stat(filepath.Join(dir, "home", discussion.LogName)); err != nil && len(begun) > 0 {
 					between++

@@ -67,7 +67,7 @@ func (p *poster) begin(ctx context.Context, j *job) error {
 	}
 	why, err := p.state.Unfit(j.st, p.Now()), error(nil)
 	if why == "" {
-		why, err = p.shifted(ctx, j)
+		why, err = p.stale(ctx, j)
 	}
 	if err != nil {
 		p.Say("%s: recheck before posting: %v; again later", j.st.Key, err)
@@ -101,8 +101,8 @@ func (p *poster) begin(ctx context.Context, j *job) error {
 	return nil
 }
 
-// shifted says why an approved draft must no longer be posted.
-func (p *poster) shifted(ctx context.Context, j *job) (why string, err error) {
+// stale says why an approved draft must no longer be posted.
+func (p *poster) stale(ctx context.Context, j *job) (why string, err error) {
 	if why, err := p.Recheck(*j.offer()); why != "" || err != nil {
 		return why, err
 	}
@@ -146,7 +146,7 @@ func (p *poster) write(j *job) error {
 		}
 	}
 	all := outbox.Derive(j.text(), j.offer().Target, limit)
-	if err := p.unwrite(j, all); err != nil {
+	if err := p.rollback(j, all); err != nil {
 		return err
 	}
 	refused := p.unsafe(j)
@@ -165,9 +165,9 @@ func (p *poster) write(j *job) error {
 	return nil
 }
 
-// unwrite removes entries that an earlier process wrote for another cut of the text. None of them was
+// rollback removes entries that an earlier process wrote for another cut of the text. None of them was
 // tried, since not all of them were written.
-func (p *poster) unwrite(j *job, all []*outbox.Entry) error {
+func (p *poster) rollback(j *job, all []*outbox.Entry) error {
 	old, had := j.stale, j.parts
 	j.parts = make([]*outbox.Entry, len(all))
 	for i, e := range had {

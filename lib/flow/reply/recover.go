@@ -148,7 +148,7 @@ func (p *poster) readLines() error {
 	if err := p.Home.Check(LogName, 0); err != nil {
 		return err
 	}
-	if err := durable.Settle(f); err != nil { // a post with a line is never looked for again
+	if err := durable.Sync(f); err != nil { // a post with a line is never looked for again
 		return err
 	}
 	for in := bufio.NewReaderSize(f, 64<<10); ; {

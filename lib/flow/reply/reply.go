@@ -131,7 +131,7 @@ func Run(ctx context.Context, o Options) error {
 	if err := p.recover(); err != nil {
 		return err
 	}
-	show, err := newShower(&p.Options)
+	show, err := newSignaler(&p.Options)
 	if err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func newPoster(o Options) (*poster, error) {
 }
 
 // once posts until no work is left that the passage of time could complete.
-func (p *poster) once(ctx context.Context, show *shower) error {
+func (p *poster) once(ctx context.Context, show *signaler) error {
 	// Announcements come before the replies that they announce.
 	if err := show.all(ctx); err != nil {
 		return err
@@ -166,7 +166,7 @@ func (p *poster) once(ctx context.Context, show *shower) error {
 	if err := errors.Join(p.loop(ctx, nil), show.all(ctx)); err != nil {
 		return err
 	}
-	if err := lost(ctx); err != nil {
+	if err := causeOf(ctx); err != nil {
 		return err
 	}
 	if p.left {
@@ -176,7 +176,7 @@ func (p *poster) once(ctx context.Context, show *shower) error {
 }
 
 // stay posts until ctx ends.
-func (p *poster) stay(ctx context.Context, show *shower) error {
+func (p *poster) stay(ctx context.Context, show *signaler) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	wake := make(chan struct{}, 1)
@@ -194,11 +194,11 @@ func (p *poster) stay(ctx context.Context, show *shower) error {
 	if err != nil {
 		return err
 	}
-	return lost(ctx)
+	return causeOf(ctx)
 }
 
-// lost returns the error that ended the context, or nil if it was canceled.
-func lost(ctx context.Context) error {
+// causeOf returns the error that ended the context, or nil if it was canceled.
+func causeOf(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}

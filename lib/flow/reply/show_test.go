@@ -73,7 +73,7 @@ func (w *world) show(b *board, signals ...notify.Signal) map[string]notify.Done 
 		}
 		return nil
 	}
-	s, err := newShower(&o)
+	s, err := newSignaler(&o)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -101,7 +101,7 @@ func scope(question string, ret *draft.Return, found []evidence.Finding) (drift,
 // telling reports whether the words that an answer shares with a question of that many words show that
 // both are about the same subject. A single common word does not.
 func telling(shared []string, of int) bool {
-	return len(shared) > 1 || len(evidence.Telling(shared)) > 0 || len(shared) > 0 && of <= minTerms+1
+	return len(shared) > 1 || len(evidence.Informative(shared)) > 0 || len(shared) > 0 && of <= minTerms+1
 }
 
 // names returns the identifiers of a question, numbers excluded, in lower case.

@@ -257,7 +257,7 @@ func TestRunsOfThreads(t *testing.T) {
 			}
 			continue
 		}
-		if task.Dir != r.Dir() || task.SessionID != r.SessionID || task.Hold != r.Hold() ||
+		if task.Dir != r.Dir() || task.SessionID != r.SessionID || task.Hold != r.LockFile() ||
 			!strings.Contains(task.Prompt, "another conclusion") || !strings.Contains(task.Prompt, "k9") {
 			t.Errorf("%s: task %+v", tt.name, task)
 		}

@@ -31,7 +31,7 @@ func ForThread(t *thread.Thread, question string) Request {
 func (v *Validator) Thread(ctx context.Context, t *thread.Thread, question string, others []thread.Hint,
 	r *run.Run) (*verdict.Verdict, error) {
 	req := ForThread(t, question)
-	req.RunDir, req.SessionID, req.Hold = r.Dir(), r.SessionID, r.Hold()
+	req.RunDir, req.SessionID, req.Hold = r.Dir(), r.SessionID, r.LockFile()
 	req.Key, req.Person = t.Key, t.OriginalSenderID
 	for _, o := range others {
 		req.Others = append(req.Others, Other{Key: o.Source, Summary: o.Text})

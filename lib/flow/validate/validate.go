@@ -129,11 +129,11 @@ func (v *Validator) facts(r Request) (verdict.Facts, error) {
 	own := evidence.FromText("the draft", safety.OwnWords(ret.DraftReply, src, true))
 	f := verdict.Facts{
 		Confidence: ret.Confidence,
-		Misjudged:  claims.Misjudged(ret.DraftReply, ret.Confidence, src),
+		Misjudged:  claims.OverConfident(ret.DraftReply, ret.Confidence, src),
 		Risks:      claims.Risk(ret.DraftReply, src),
-		Smells:     claims.Smell(ret.DraftReply, src),
+		Smells:     claims.AIPhrases(ret.DraftReply, src),
 		Unsafe:     unsafe(ret, src),
-		Opposed:    claims.Opposed(own, found),
+		Opposed:    claims.Contradicted(own, found),
 	}
 	f.Other, f.OtherNote = overlap(r)
 	traced := claims.Trace(ret.DraftReply, src, found)
@@ -146,7 +146,7 @@ func (v *Validator) facts(r Request) (verdict.Facts, error) {
 		}
 	}
 	summary := evidence.FromText("the summary", safety.OwnWords(ret.SummaryForOrchestrator, src, true))
-	f.Opposed = append(f.Opposed, claims.Opposed(summary, found)...)
+	f.Opposed = append(f.Opposed, claims.Contradicted(summary, found)...)
 	if err := ret.Check(); err != nil {
 		f.Schema = text.Visible(strings.TrimPrefix(err.Error(), "return: "))
 	}
@@ -163,7 +163,7 @@ func (v *Validator) facts(r Request) (verdict.Facts, error) {
 		return f, nil
 	}
 	if f.Drift, f.DriftNote = scope(r.Question, ret, found); f.Drift == verdict.None {
-		if aside := claims.Drifted(ret.DraftReply, own, src, found); aside != "" {
+		if aside := claims.OffTopic(ret.DraftReply, own, src, found); aside != "" {
 			f.Drift, f.Strays, f.DriftNote = verdict.Major, true,
 				fmt.Sprintf("nobody asked about this, and no evidence speaks of it: %q",
 					text.Visible(prompt.Cut(aside, 120)))

@@ -25,7 +25,7 @@ import (
 // listener is an agent that waits for a word and returns it, with what it found in the codebase.
 type listener struct{}
 
-func (listener) Ability() agent.Ability { return agent.Ability{Steers: agent.Next} }
+func (listener) Capabilities() agent.Capabilities { return agent.Capabilities{Steers: agent.Next} }
 
 func (listener) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 	t.See(agent.Event{Kind: agent.Started, SessionID: t.SessionID, PID: os.Getpid()})
@@ -83,7 +83,7 @@ func hub(t *testing.T, here string, hosts map[string]string) (agent.Agent, agent
 	}
 	fakeSSH(t, script+"esac\necho no route to $host >&2; exit 255\n")
 	a := remote.New(config.Agent{Agent: "listener", On: on,
-		Codebases: []config.Codebase{{Name: "api", Path: here}}}, "off", agent.Abilities(listener{}))
+		Codebases: []config.Codebase{{Name: "api", Path: here}}}, "off", agent.CapabilitiesOf(listener{}))
 	return a, agent.Task{
 		Prompt: "what?", Codebase: here, Dir: t.TempDir(), SessionID: "0b6f6f5e-6c1d-4d8e-9a43-0f6f3f8f2a10",
 		Schema: []byte(`{}`), Check: func([]byte) error { return nil },
@@ -239,7 +239,7 @@ echo '{"result":{"id":"'$id'","value":"Mg==","usage":{},"sha256":"`+sumOf("2")+`
 	defer over.Stop()
 	ctx, stop := agent.WithLimit(t.Context(), limit)
 	defer stop()
-	a := remote.New(config.Agent{Agent: "exec", On: "ssh one"}, "off", agent.Ability{})
+	a := remote.New(config.Agent{Agent: "exec", On: "ssh one"}, "off", agent.Capabilities{})
 	res, err := a.Run(ctx, agent.Task{Prompt: "?", Codebase: dir, Dir: t.TempDir(), Schema: []byte(`{}`)})
 	if err = errors.Join(err, ctx.Err()); err != nil || string(res.Value) != "2" {
 		t.Errorf("%s, %v", res.Value, err)
@@ -253,7 +253,7 @@ func TestNoWorker(t *testing.T) {
 	fakeSSH(t, "#!/bin/bash\nread order; read word; echo \"$word\" >'"+told+"'\n")
 	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
 	defer stop()
-	a := remote.New(config.Agent{Agent: "exec", On: "ssh one", WaitMin: 0.3 / 60}, "off", agent.Ability{})
+	a := remote.New(config.Agent{Agent: "exec", On: "ssh one", WaitMin: 0.3 / 60}, "off", agent.Capabilities{})
 	_, err := a.Run(ctx, agent.Task{Prompt: "?", Codebase: dir, Dir: t.TempDir(), Schema: []byte(`{}`)})
 	if status, _ := sysexit.Of(err); status != sysexit.Unavailable || ctx.Err() != nil ||
 		!strings.Contains(err.Error(), "no worker began the run within 300ms") || len(sysexit.Hints(err)) == 0 {
@@ -283,7 +283,7 @@ func TestLeft(t *testing.T) {
 		{"ssh one", agent.ErrLater, `{"cancel":true}`},
 	} {
 		ctx, cancel := context.WithCancelCause(t.Context())
-		a := remote.New(config.Agent{Agent: "exec", On: tt.on}, "off", agent.Ability{})
+		a := remote.New(config.Agent{Agent: "exec", On: tt.on}, "off", agent.Capabilities{})
 		_, err := a.Run(ctx, agent.Task{Prompt: "?", Codebase: dir, Dir: t.TempDir(), Schema: []byte(`{}`),
 			Watch: func(e agent.Event) { cancel(tt.cause) }})
 		if !errors.Is(err, context.Canceled) {
@@ -331,7 +331,7 @@ id=$(head -1 | sed 's/.*"id":"\([0-9a-f]*\)".*/\1/')
 echo '{"result":{"id":"'$id'","value":"Mg==","usage":{},"sha256":"`+sumOf("2")+
 				`","files":[{"name":"transcript.ndjson","bytes":3,"sha256":"98ea6e4f216f2fb4b69fff9b3a44842c38686ca685f3f55dc48c5d3fb1107be4"}]}}'
 } `+tt.change+"\n")
-			a := remote.New(config.Agent{Agent: "exec", On: "ssh one"}, "off", agent.Ability{})
+			a := remote.New(config.Agent{Agent: "exec", On: "ssh one"}, "off", agent.Capabilities{})
 			task := agent.Task{Prompt: "?", Codebase: here, Dir: t.TempDir(), Schema: []byte(`{}`),
 				Check: func([]byte) error { return nil }}
 			res, err := a.Run(t.Context(), task)

@@ -26,7 +26,7 @@ import (
 
 // overQueue returns a maker of agents that run over the queue of a real server, where another process of this
 // program takes them, with the rights of a worker.
-func overQueue(name string, can agent.Ability) func(*testing.T, []string, string) agent.Agent {
+func overQueue(name string, can agent.Capabilities) func(*testing.T, []string, string) agent.Agent {
 	return func(t *testing.T, argv []string, sandbox string) agent.Agent {
 		t.Helper()
 		dir, url := brokertest.Serve(t, nil)
@@ -49,7 +49,7 @@ func TestConformanceQueue(t *testing.T) {
 		t.Skip("40 seconds, for ends that the same suite over ssh has")
 	}
 	agenttest.Run(t, agenttest.Suite{
-		Make:  overQueue("exec", agent.Ability{}),
+		Make:  overQueue("exec", agent.Capabilities{}),
 		Say:   func(text string) string { return text + "\n" },
 		Plain: true, Open: true, Far: true,
 	})
@@ -74,7 +74,7 @@ func TestAskedAgain(t *testing.T) {
 		go func() { ended <- q.Run(ctx, "test") }()
 		hub := brokertest.Config(dir, url, "hub")
 		fake(t, "tri-nats", "#!/bin/sh\nexec env "+far{Nats: &hub, Hub: true}.start(t))
-		a := remote.New(config.Agent{Agent: "exec", On: config.Queue}, "off", agent.Ability{})
+		a := remote.New(config.Agent{Agent: "exec", On: config.Queue}, "off", agent.Capabilities{})
 		code, runDir := t.TempDir(), filepath.Join(t.TempDir(), "i-1")
 		if err := os.Mkdir(runDir, 0o700); err != nil {
 			t.Fatal(err)

@@ -80,7 +80,7 @@ func (r *Relay) wait(ctx context.Context, data []byte, canceled <-chan struct{})
 	defer tick.Stop()
 	var submitted, ended time.Time
 	for {
-		if done, err := r.settled(ctx); done || err != nil {
+		if done, err := r.deliver(ctx); done || err != nil {
 			return err
 		}
 		if ended.IsZero() && time.Since(submitted) > submit && !r.lives() {
@@ -106,8 +106,8 @@ func (r *Relay) wait(ctx context.Context, data []byte, canceled <-chan struct{})
 	}
 }
 
-// settled gives the result to the hub, if there is one.
-func (r *Relay) settled(ctx context.Context) (bool, error) {
+// deliver gives the result to the hub, if there is one.
+func (r *Relay) deliver(ctx context.Context) (bool, error) {
 	r.mu.Lock()
 	final := r.final
 	r.mu.Unlock()

@@ -91,7 +91,7 @@ func beFar(text string) error {
 }
 
 // over returns a maker of agents that run over ssh, which is a script that starts this program.
-func over(name string, can agent.Ability) func(*testing.T, []string, string) agent.Agent {
+func over(name string, can agent.Capabilities) func(*testing.T, []string, string) agent.Agent {
 	return func(t *testing.T, argv []string, sandbox string) agent.Agent {
 		t.Helper()
 		fakeSSH(t, "#!/bin/sh\nexec env "+
@@ -139,7 +139,7 @@ func fake(t *testing.T, name, script string) {
 
 func TestConformanceExec(t *testing.T) {
 	agenttest.Run(t, agenttest.Suite{
-		Make:  over("exec", agent.Ability{}),
+		Make:  over("exec", agent.Capabilities{}),
 		Say:   func(text string) string { return text + "\n" },
 		Plain: true, Open: true, Far: true,
 	})

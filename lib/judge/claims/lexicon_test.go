@@ -55,13 +55,13 @@ var drafts = []struct{ lang, certain, guess, smell, risk, plain string }{
 
 func TestLexicons(t *testing.T) {
 	for _, d := range drafts {
-		if got := Misjudged(d.certain, draft.Medium, safety.Sources{}); len(got) == 0 {
+		if got := OverConfident(d.certain, draft.Medium, safety.Sources{}); len(got) == 0 {
 			t.Errorf("%s: not over-confident: %q", d.lang, d.certain)
 		}
-		if got := Misjudged(d.guess, draft.High, safety.Sources{}); len(got) == 0 {
+		if got := OverConfident(d.guess, draft.High, safety.Sources{}); len(got) == 0 {
 			t.Errorf("%s: no guess: %q", d.lang, d.guess)
 		}
-		if got := Smell(d.smell, safety.Sources{}); len(got) == 0 {
+		if got := AIPhrases(d.smell, safety.Sources{}); len(got) == 0 {
 			t.Errorf("%s: does not smell: %q", d.lang, d.smell)
 		}
 		want, text, _ := strings.Cut(d.risk, ": ")
@@ -69,9 +69,9 @@ func TestLexicons(t *testing.T) {
 			t.Errorf("%s: risk %q, want %s: %q", d.lang, got, want, text)
 		}
 		for what, got := range map[string][]string{
-			"over-confident": Misjudged(d.plain, draft.Low, safety.Sources{}),
-			"a guess":        Misjudged(d.plain, draft.High, safety.Sources{}),
-			"smells":         Smell(d.plain, safety.Sources{}), "a risk": Risk(d.plain, safety.Sources{}),
+			"over-confident": OverConfident(d.plain, draft.Low, safety.Sources{}),
+			"a guess":        OverConfident(d.plain, draft.High, safety.Sources{}),
+			"smells":         AIPhrases(d.plain, safety.Sources{}), "a risk": Risk(d.plain, safety.Sources{}),
 		} {
 			if len(got) > 0 {
 				t.Errorf("%s: plain, but %s: %v", d.lang, what, got)
@@ -117,8 +117,8 @@ func BenchmarkWording(b *testing.B) {
 	text := strings.Repeat(drafts[0].plain+" You should look at the configuration of the service first.\n",
 		10)
 	for b.Loop() {
-		Smell(text, safety.Sources{})
-		Misjudged(text, draft.Low, safety.Sources{})
+		AIPhrases(text, safety.Sources{})
+		OverConfident(text, draft.Low, safety.Sources{})
 		Risk(text, safety.Sources{})
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"tri/lib/judge/safety"
 )
 
-// Opposed lists what a text says that contradicts the cited lines, as far as code can show.
-func Opposed(own *evidence.Text, found []evidence.Finding) []string {
+// Contradicted lists what a text says that contradicts the cited lines, as far as code can show.
+func Contradicted(own *evidence.Text, found []evidence.Finding) []string {
 	for _, f := range found {
 		if why := own.Contrary(f.Places...); why != "" {
 			return []string{text.Visible(own.Place() + " " + why)}
@@ -26,9 +26,9 @@ const (
 	mostKnown    = 0.2
 )
 
-// Drifted returns a sentence of a draft that has nothing to do with the question or the citations; "" if
+// OffTopic returns a sentence of a draft that has nothing to do with the question or the citations; "" if
 // there is none.
-func Drifted(body string, own *evidence.Text, s safety.Sources, found []evidence.Finding) string {
+func OffTopic(body string, own *evidence.Text, s safety.Sources, found []evidence.Finding) string {
 	all := ""
 	for _, t := range s.Texts {
 		all += t + "\n"

@@ -42,11 +42,11 @@ func TestPlainProse(t *testing.T) {
 		"The migration adds a column and fills it in batches of 500.",
 	} {
 		for _, confidence := range []string{draft.High, draft.Medium, draft.Low} {
-			if got := Misjudged(text, confidence, safety.Sources{}); len(got) > 0 {
+			if got := OverConfident(text, confidence, safety.Sources{}); len(got) > 0 {
 				t.Errorf("%s, %q: %v", confidence, text, got)
 			}
 		}
-		if got := Smell(text, safety.Sources{}); len(got) > 0 {
+		if got := AIPhrases(text, safety.Sources{}); len(got) > 0 {
 			t.Errorf("%q: %v", text, got)
 		}
 		if got := strayed(text, ""); got != "" {

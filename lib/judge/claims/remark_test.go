@@ -32,7 +32,7 @@ func TestRemarks(t *testing.T) {
 		"Be careful, and remember to close it.":            false,
 		"It looks there first, and then it looks up names": false,
 	} {
-		if got := Misjudged("An event may be lost. "+text, draft.High, src); (len(got) > 0) != doubts {
+		if got := OverConfident("An event may be lost. "+text, draft.High, src); (len(got) > 0) != doubts {
 			t.Errorf("%q beside high confidence: %v", text, got)
 		}
 	}
@@ -51,7 +51,7 @@ func TestRemarks(t *testing.T) {
 		"There is another one, which is the same.": false,
 	} {
 		for _, confidence := range []string{draft.Medium, draft.Low} {
-			if got := Misjudged("An event may be lost. "+text, confidence, src); (len(got) > 0) != sure {
+			if got := OverConfident("An event may be lost. "+text, confidence, src); (len(got) > 0) != sure {
 				t.Errorf("%q beside %s confidence: %v", text, confidence, got)
 			}
 		}

@@ -51,9 +51,9 @@ func cost(t *testing.T, unit string, runes int) time.Duration {
 		Text: strings.Repeat("some line of the file\n", 2000)}}
 	start := used(t)
 	safety.Check(body, src)
-	Smell(body, src)
-	Misjudged(body, draft.Low, src)
-	Misjudged(body, draft.High, src)
+	AIPhrases(body, src)
+	OverConfident(body, draft.Low, src)
+	OverConfident(body, draft.High, src)
 	Risk(body, src)
 	Trace(body, src, found)
 	text.Visible(body)

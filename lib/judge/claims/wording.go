@@ -10,10 +10,10 @@ import (
 	"tri/lib/record/draft"
 )
 
-// Smell lists phrases that make text read as written by a machine: offers of help, apologies,
+// AIPhrases lists phrases that make text read as written by a machine: offers of help, apologies,
 // disclaimers. The phrases of all languages, also for the functions below, are in lexicon/. Code and
 // quoted lines are not checked: they are the codebase's words, not the writer's.
-func Smell(body string, s safety.Sources) []string {
+func AIPhrases(body string, s safety.Sources) []string {
 	own := safety.OwnWords(body, s, false)
 	r := read(own)
 	found := r.all(smell)
@@ -28,9 +28,9 @@ func Smell(body string, s safety.Sources) []string {
 	return found
 }
 
-// Misjudged lists words of text that do not fit its confidence: certainty with medium or low confidence,
+// OverConfident lists words of text that do not fit its confidence: certainty with medium or low confidence,
 // guessing with high.
-func Misjudged(text, confidence string, s safety.Sources) []string {
+func OverConfident(text, confidence string, s safety.Sources) []string {
 	r := read(safety.OwnWords(text, s, false))
 	switch confidence {
 	case draft.High:

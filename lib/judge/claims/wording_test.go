@@ -29,7 +29,7 @@ func TestSmell(t *testing.T) {
 		"It says:\n> I'd be happy to help\nin that file.":                                "",
 		"I searched the code for this. These lines seem to answer it best:\n\na.go:1\nx": "",
 	} {
-		if got := strings.Join(Smell(text, quoting), " "); (got == "") != (want == "") ||
+		if got := strings.Join(AIPhrases(text, quoting), " "); (got == "") != (want == "") ||
 			!strings.Contains(got, want) {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
@@ -53,7 +53,7 @@ func TestMisjudged(t *testing.T) {
 		{"The flag is `always`.", draft.Low, false},
 		{"DELETE FROM jobs WHERE done; -- always", draft.Low, false},
 	} {
-		if got := Misjudged(c.text, c.confidence, quoting); (len(got) > 0) != c.want {
+		if got := OverConfident(c.text, c.confidence, quoting); (len(got) > 0) != c.want {
 			t.Errorf("%q %s: %v", c.text, c.confidence, got)
 		}
 	}
@@ -185,7 +185,7 @@ func TestOpposed(t *testing.T) {
 		"The worker's slots are 7.":                               "the draft says 7, q.go:2 has 5",
 		"Jobs are retried when a worker dies.":                    "", // a condition is not decided
 	} {
-		if got := strings.Join(Opposed(evidence.FromText("the draft", text), found), " "); got != want {
+		if got := strings.Join(Contradicted(evidence.FromText("the draft", text), found), " "); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}

@@ -19,7 +19,7 @@ type memory struct {
 }
 
 // see adds a message and returns its place in its conversation.
-func (m *memory) see(e *Event) stand {
+func (m *memory) see(e *Event) placement {
 	number := e.at / generation
 	switch {
 	case m.asked == nil || e.at < m.last || number > m.number+1: // another stream, or after a gap

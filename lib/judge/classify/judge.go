@@ -70,7 +70,7 @@ type verdict struct {
 	mute        bool    // never actionable: own message, other bot, deleted
 	phrase      bool    // a phrase asks, with or without a question mark
 	mark        bool
-	stand       stand
+	stand       placement
 	lang        string
 	reasons     [6]uint16
 	nreasons    int

@@ -73,7 +73,7 @@ var partCuts = []int32{-150, -50, 50, 150}
 
 // around notes what the conversation before the message shows.
 func (t *turn) around(m *marks) {
-	r, a := t.r, t.p.part
+	r, a := t.room, t.writer.part
 	fresh := t.silent()
 	if fresh {
 		a = part{total: a.total, ever: a.ever}
@@ -96,7 +96,7 @@ func (t *turn) around(m *marks) {
 	}
 	quiet := int32(0)
 	if r.said > 1 {
-		quiet = seconds(t.e.time - r.lastAt)
+		quiet = seconds(t.event.time - r.lastAt)
 	}
 	m.put(roomSilence, step(quiet, 60, 300, 1800)+4*bit(fresh))
 	t.aroundAddressee(m, &a)
@@ -108,7 +108,7 @@ func (t *turn) around(m *marks) {
 	}
 	like := step(a.points+a.average()-t.asker()/2, partCuts...)
 	if since := r.said - a.partnerSaid; a.partnerAsked && since <= 3 {
-		m.put(roleReplies, 4*like+2*bit(a.partnerOfYou)+bit(t.v.words <= 3))
+		m.put(roleReplies, 4*like+2*bit(a.partnerOfYou)+bit(t.verdict.words <= 3))
 	}
 	t.inPart(m, like)
 }
@@ -118,7 +118,7 @@ func seconds(n int64) int32 { return int32(min(max(n, 0), 1<<20)) }
 
 // inPart notes what the words show of a person who sounds like an asker (4) or a helper (0).
 func (t *turn) inPart(m *marks, like int) {
-	v := t.v
+	v := t.verdict
 	m.put(roleAsks, 8*like+v.asksOf())
 	for _, x := range [...]struct {
 		f     feature
@@ -144,7 +144,7 @@ var fades = func() (left [recents + 1]int32) {
 
 // asker returns the points of the person, other than the writer, who most likely is being helped; else 0.
 func (t *turn) asker() (best int32) {
-	r, any := t.r, false
+	r, any := t.room, false
 	for i := r.nrecent - 1; i >= max(r.nrecent-recents, 0); i-- {
 		m := &r.recent[i%recents]
 		o := &t.persons[m.who].part
@@ -168,12 +168,12 @@ func (t *turn) aroundAddressee(m *marks, a *part) {
 	m.put(toPoints, 1+step(q.points, partCuts...))
 	m.put(toEver, step(q.average(), -70, -30, 0, 30, 70))
 	m.put(toPartner, bit(a.partner == t.to[0]))
-	m.put(toAsks, t.v.asksOf())
+	m.put(toAsks, t.verdict.asksOf())
 }
 
 // ruling notes what the rules know of the conversation, before they place the message.
 func (t *turn) ruling(m *marks) {
-	v, p, r := t.v, t.p, t.r
+	v, p, r := t.verdict, t.writer, t.room
 	m.when(asksSelf, t.asksForSelf())
 	m.when(ownMild, t.own && p.mild)
 	m.when(ownOfYou, t.own && v.second && !v.first)
@@ -194,5 +194,5 @@ func (t *turn) ruling(m *marks) {
 	m.when(hasGreeted, t.greeted())
 	m.when(hasNoted, p.noted != 0)
 	m.when(afterQuestion, r.asked && r.last != t.me)
-	m.when(since1, p.opened != 0 && t.e.time-p.opened <= 60)
+	m.when(since1, p.opened != 0 && t.event.time-p.opened <= 60)
 }

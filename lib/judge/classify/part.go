@@ -42,19 +42,19 @@ func (p *part) average() int32 { return p.ever / (min(p.total, 60) + 4) }
 
 // besideQuestion reports whether another person was the first to ask since the room was last quiet.
 func (t *turn) besideQuestion() bool {
-	return t.r.began != nobody && t.r.began != t.me && t.e.time-t.r.lastAt <= burstEnd
+	return t.room.began != nobody && t.room.began != t.me && t.event.time-t.room.lastAt <= burstEnd
 }
 
 // silent reports whether the writer has been silent for long.
 func (t *turn) silent() bool {
-	a := &t.p.part
-	return a.total == 0 || t.r.said-a.atSaid > silentSaid || t.e.time-a.at > silentTime
+	a := &t.writer.part
+	return a.total == 0 || t.room.said-a.atSaid > silentSaid || t.event.time-a.at > silentTime
 }
 
 // takePart records the message in the parts of its writer and of those it is to.
 func (t *turn) takePart() {
-	r, a, at := t.r, &t.p.part, t.e.time
-	points := min(max(t.v.role, -400), 400)
+	r, a, at := t.room, &t.writer.part, t.event.time
+	points := min(max(t.verdict.role, -400), 400)
 	to := int32(nobody)
 	if t.nto > 0 {
 		to = t.to[0]
@@ -63,7 +63,7 @@ func (t *turn) takePart() {
 	}
 	if to != nobody {
 		b := &t.persons[to].part
-		b.points -= min(max(t.v.role, -150), 150) * 30 / 100
+		b.points -= min(max(t.verdict.role, -150), 150) * 30 / 100
 	}
 	if t.silent() {
 		came := t.asks && (t.nto == 0 || !t.besideQuestion())
@@ -77,15 +77,16 @@ func (t *turn) takePart() {
 		a.ever -= a.ever / 60
 	}
 	a.ever += min(max(points, -200), 200)
-	a.asked = t.v.question
+	a.asked = t.verdict.question
 	a.questions = a.questions * 4 / 5
-	if t.v.question {
+	if t.verdict.question {
 		a.questions += 100
 	}
-	a.thanked = t.v.thanks || a.thanked && !t.v.question
+	a.thanked = t.verdict.thanks || a.thanked && !t.verdict.question
 	if to != nobody {
 		b := &t.persons[to].part
-		b.partner, b.partnerSaid, b.partnerAsked, b.partnerOfYou = t.me, r.said, t.v.question, t.v.second
+		b.partner, b.partnerSaid = t.me, r.said
+		b.partnerAsked, b.partnerOfYou = t.verdict.question, t.verdict.second
 		b.replies++
 	}
 	m := &r.recent[r.nrecent%recents]

@@ -1,314 +1,205 @@
 package classify
 
-// stand is a message's place in its conversation.
-type stand struct {
-	why      uint16 // reason, 0 for none
-	sure     uint8  // confidence in percent; 0: see verdict.confidence
-	inflight bool   // someone is being helped here, and it continues
-	wanted   bool   // helpers must read it
-	asks     bool   // it is a question
-	ack      bool   // it is an acknowledgement after all
-	points   int32  // the sum of the weights
-	weighed  bool   // and it decides, not the rules alone
-	because  uint16 // the feature that reversed the rules' decision, 0 for none
-}
-
-// turn is one message while a fold processes it. The event is not modified, since another fold processes
-// it too.
-type turn struct {
-	*fold
-	stand
-	e  *Event
-	v  *verdict
-	r  *room
-	me int32
-	p  *person // persons[me]
-
-	to         [len(facts{}.to)]int32 // addressees who have spoken
-	nto        int
-	th         thread
-	inThread   bool  // th is live and from the platform
-	byPlatform bool  // and the threads of the room are the platform's
-	target     int32 // an addressee who is being helped
-	named      bool  // and is named
-
-	own      bool // its writer is being helped
-	helping  bool // its writer is helping someone
-	helper   bool // its writer mostly helps
-	replies  bool // and was asked something
-	newcomer bool // its writer has said nothing yet
-	guest    bool // its writer has neither asked nor helped
-	tells    bool // it reports a problem of the writer's own
-}
-
-// see adds a message and returns its place. The fold remembers the same with weights and without.
-func (f *fold) see(e *Event, weigh *model) stand {
-	t := turn{fold: f, e: e, v: &e.verdict, r: f.room(e.room)}
-	t.asks, t.ack = t.v.question, t.v.ack
-	if e.threaded {
-		t.th, t.inThread = f.threads.get(e.thread)
-		t.inThread = t.inThread && t.th.live(e.time)
-	}
-	t.inflight = t.inThread
-	t.inThread = t.inThread && !e.inferred // an inferred thread adds nothing to what the rules know
-	if t.v.mute {
-		return t.stand
-	}
-	t.enter()
-	t.replies = t.own && t.p.wanted
-	t.marks.n = 0
-	if weigh != nil {
-		t.around(&t.marks)
-		t.ruling(&t.marks)
-	}
-	t.place()
-	if t.v.words >= 3 || t.wanted {
-		t.p.said++
-		if t.v.linked {
-			t.p.links++
-		}
-	}
-	t.leave()
-	t.takePart()
-	if weigh != nil {
-		t.weigh(weigh)
-	}
-	return t.stand
-}
-
-// enter determines who speaks to whom.
-func (t *turn) enter() {
-	e, v, r := t.e, t.v, t.r
-	r.said++
+// place places the message: the first rule that holds decides.
+func (t *turn) place() {
+	v, p := t.verdict, t.writer
 	switch {
-	case !e.threaded, e.inferred:
-	case e.reply:
-		r.threads++
+	case v.mention:
+		t.need(0, 100)
+		t.opens()
+	case t.ack:
+		t.placeAck()
+	case v.chatter && !t.outsider():
+		t.drop(whyTeam, 85)
+	case v.thanks && !t.asks && !v.problem && !v.code && v.words >= 3 && v.words < longTalk:
+		t.thank(whyThanks, 85)
+	case v.nods && v.later && !t.asks && !v.problem && !v.code && v.words < longTalk:
+		t.thank(whyLater, 75)
+	case (t.own || t.nto > 0) && v.thanks && !t.asks && !v.problem && !v.linked && v.words <= longThanks:
+		t.thank(whyThanks, 90)
+	case p.announces() && (!t.asks || p.said >= 8):
+		t.asks = false
+		t.drop(whyAnnounces, 95)
+	case t.answers() && !t.asksForSelf():
+		t.answer()
+	case t.asks:
+		t.question()
+	case t.helper && (v.helper || !t.own || !t.speaksTo(p.partner)):
+		t.drop(whyHelper, 90)
 	default:
-		r.roots++
+		t.statement()
 	}
-	t.byPlatform = t.inThread && r.roots == 0
-	t.me = t.person(e.who)
-	t.p = &t.persons[t.me]
-	p := t.p
-	p.listed, p.member = v.helper, v.member
-	t.address()
-	t.ack = t.ack || (v.nameAck || v.ackName && e.nto == 0) && t.nto > 0 && !t.asks
-	if !p.live(e.time, r.said) {
-		p.asking = false
+	if t.wanted && t.own && (!p.asking || p.thanked != 0) && !t.inThread {
+		p.asking, p.opened, p.noted, p.thanked = true, t.event.time, 0, 0 // they have returned
 	}
-	opener := t.inThread && t.th.opener == t.me
-	flat := p.asking && (!r.threaded() || e.time-p.opened <= burstTime) && !t.inThread
-	t.own = (flat || opener || t.returns()) && !(p.busy(e.time) && p.helpingAt > p.opened)
-	t.helping = p.busy(e.time) && t.persons[p.helping].asking
-	t.newcomer = p.said == 0
-	t.helper = v.helper || v.unlisted && p.isHelper()
-	t.guest = p.isGuest()
-	t.tells = v.problem && (v.first || p.asks > 0 ||
-		t.newcomer && t.nto == 0 && !v.second && !v.linked && v.words >= 4)
+	t.inflight = t.inflight || t.own && !t.wanted || t.wanted && t.why == whyFollows
+}
+
+// longThanks is the maximum number of words of thanks.
+const longThanks = 40
+
+// need makes the message actionable.
+func (t *turn) need(why uint16, sure int) {
+	t.wanted, t.why, t.sure = true, why, uint8(sure)
+}
+
+// drop makes the message ambient.
+func (t *turn) drop(why uint16, sure int) {
+	t.why, t.sure = why, uint8(sure)
+}
+
+// thank makes the message an acknowledgement.
+func (t *turn) thank(why uint16, sure int) {
+	t.ack, t.why, t.sure = true, why, uint8(sure)
+	t.settles()
+}
+
+// outsider reports whether the thread belongs to someone outside the team.
+func (t *turn) outsider() bool { return t.inflight && !t.persons[t.thread.opener].member }
+
+// placeAck distinguishes "yes" as an answer from "yes" as an acknowledgement.
+func (t *turn) placeAck() {
 	switch {
-	case t.target != nobody || t.nto > 0 || t.byPlatform || t.ofOwn():
-	case !t.inThread:
-		t.target = t.answered()
-	case !opener && t.persons[t.th.opener].live(e.time, r.said):
-		t.target = t.th.opener
-	}
-	if v.tag && r.last == t.me || v.lone && (t.own || t.nto > 0) {
-		t.asks, t.ack = true, false
+	case t.verdict.reply && t.own && (t.writer.wanted || t.nto > 0 ||
+		t.room.asked && t.room.last != t.me && t.writer.helpers.has(t.room.last)):
+		t.ack = false
+		t.need(whyFollows, 80)
+	case t.verdict.reply && !t.own && (t.room.asked && t.room.last != t.me || t.target != nobody && t.named):
+		t.ack = false
+		t.drop(whyAnswers, 75)
+	default:
+		t.settles()
 	}
 }
 
-// ofOwn reports whether a message that names no one concerns the writer's own matter, although another
-// person asked just before: it reports a problem, or its writer helps no one and reports what they did or
-// saw, or why they came.
-func (t *turn) ofOwn() bool {
-	v, p := t.v, t.p
+// asksForSelf reports whether a question to someone who asked is the writer's own, not a request for a
+// detail.
+func (t *turn) asksForSelf() bool {
+	v := t.verdict
 	switch {
-	case t.tells && v.first && !v.second && !p.isHelper():
-		return true
-	case p.breadth == 0 && v.fact && !v.second && (t.guest || v.first):
-		return true
-	case !t.guest && p.asks <= p.breadth:
+	case !t.asks:
+		return false
+	case !t.named:
+		detail := t.room.last == t.target && !v.first && !t.newcomer && t.writer.asks < t.writer.breadth &&
+			v.words <= longTalk
+		return (!v.second || v.first || t.newcomer) && !detail
+	case t.own:
+		return v.first && !v.second
+	}
+	q := &t.persons[t.target]
+	asked := q.toRoom && q.helpers.n == 0 && t.event.time-q.opened <= freshTime // and has no answer yet
+	return t.guest && v.first && (v.problem || !v.second) && !asked
+}
+
+// answer places a message to someone who asked.
+func (t *turn) answer() {
+	sure := 80
+	if t.named {
+		sure = 90
+	}
+	if t.verdict.guess && !t.verdict.second {
+		t.asks = false
+	}
+	if t.asks {
+		t.drop(whyClarifies, sure)
+	} else {
+		t.drop(whyAnswers, sure)
+	}
+	t.helps()
+}
+
+// question distinguishes a request from a question that a helper asks back.
+func (t *turn) question() {
+	v := t.verdict
+	toOther := v.second && !v.first
+	switch {
+	case v.guess && !v.second && !t.own && t.nto > 0:
+		t.asks = false
+		t.drop(whyAnswers, 75)
+	case v.words == 1 && t.nto > 0 && !v.phrase && !t.own: // a name
+		t.asks = false
+		t.drop(0, 75)
+	case t.helper && (toOther || t.helping && !v.first || t.inThread && !t.own || v.helper && !v.first),
+		!t.own && (t.helping && !v.first && (v.second || t.writer.byName) || toOther && t.toAsker()):
+		t.drop(whyClarifies, 75)
+	default:
+		t.writer.asks++
+		t.need(0, 0)
+		t.opens()
+	}
+}
+
+// toAsker reports whether the first addressee helps no more than the writer does.
+func (t *turn) toAsker() bool {
+	if t.nto == 0 {
 		return false
 	}
-	return t.tells || v.greets || t.greeted() || t.newcomer && v.first && v.words >= longTalk &&
-		(!t.r.asked || v.words >= 2*longTalk)
+	q := &t.persons[t.to[0]]
+	return !q.isHelper() && q.breadth <= t.writer.breadth && q.said > 0
 }
 
-// greeted reports whether the writer has just greeted the room: their next message is why they came.
-func (t *turn) greeted() bool { return t.p.greeted != 0 && t.e.time-t.p.greeted <= freshTime }
-
-// longTalk is the number of words from which a message says more than "same here".
-const longTalk = 10
-
-// address finds the addressees of the message, by mention or by its first words.
-func (t *turn) address() {
-	e := t.e
-	for _, key := range e.to[:e.nto] {
-		if i, ok := t.people.get(key); ok && i != t.me {
-			t.to[t.nto] = i
-			t.nto++
-		}
+// statement places a message that neither asks nor answers.
+func (t *turn) statement() {
+	v, p, own := t.verdict, t.writer, t.own
+	switch {
+	case v.solved && own && !v.problem && v.words <= 6:
+		t.thank(whySettles, 75)
+	case v.later && !v.problem && v.words <= 12 && !t.byPlatform:
+		t.drop(whyLater, 75)
+	case (v.filler || v.brief) && !(own && p.wanted && (v.reply || v.brief)) && !t.byPlatform, v.slip():
+		t.drop(0, 85)
+	case t.guest && p.wanted && !t.inThread:
+		t.need(whyFollows, 75)
+		t.opens()
+	case own && (p.thanked == 0 || v.problem || t.speaksTo(p.partner)):
+		t.need(whyFollows, 70)
+	case t.tells && (!t.helping || t.guest) && (!t.inThread || own):
+		t.need(whyProblem, 75)
+		t.opens()
+	case t.guest && t.room.known() && !t.inThread && t.nto == 0 && !t.helping && v.words >= 4 &&
+		(v.greets || t.greeted()):
+		t.need(whyNewcomer, 65)
+		t.opens()
+	case t.newcomer && !t.inThread && t.introduces():
+		t.need(whyNewcomer, 65)
+		t.opens()
+		p.unsure = true
+	case !own && !t.helping && v.words >= 5 && (t.newcomer || v.first && !v.second) && t.toHelper():
+		t.need(whyToHelper, 60)
+		t.opens()
+	case t.byPlatform && !t.helping:
+		t.need(whyInflight, 60)
+	case t.helping:
+		t.drop(whyHelps, 80)
+	case t.lately() && v.words >= longTalk:
+		t.need(whyFollows, 55)
+	case v.problem || v.first && v.words >= longTalk:
+		t.drop(0, 65)
+	default:
+		t.drop(0, 80)
 	}
-	for i := 0; e.nto == 0 && t.nto == 0 && i < e.nmaybe; i++ {
-		if who, ok := t.people.get(e.maybe[i]); ok && who != t.me {
-			t.to[0], t.nto = who, 1
-		}
-	}
+}
+
+// introduces reports whether the first message of a newcomer may be about a problem.
+func (t *turn) introduces() bool {
+	const some = 10 // messages of the room after which newcomers can be recognized
+	v := t.verdict
+	return t.room.said > some && !t.room.threaded() && v.first && !v.second && v.words >= longTalk &&
+		t.nto == 0 && t.target == nobody && (!t.room.asked || t.room.last == t.me || v.words >= 2*longTalk)
+}
+
+// toHelper reports whether the message addresses someone who mostly helps.
+func (t *turn) toHelper() bool {
 	for _, i := range t.to[:t.nto] {
-		q := &t.persons[i]
-		if q.live(e.time, t.r.said) && (!q.isHelper() || t.p.isHelper()) {
-			t.target, t.named = i, true
-			return
-		}
-	}
-}
-
-// returns reports whether someone who was helped speaks to a person who helped them.
-func (t *turn) returns() bool {
-	if !t.inThread && t.p.asks > 0 {
-		for _, i := range t.to[:t.nto] {
-			if t.p.helpers.has(i) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// answered returns who asked a moment ago, if the writer is not being helped and names no one.
-func (t *turn) answered() int32 {
-	r, p, at := t.r, t.p, t.e.time
-	fresh := at-r.askedAt <= freshTime && r.said-r.askedSaid <= freshSaid
-	if t.v.filler || r.asker == nobody || r.asker == t.me || !fresh ||
-		t.own && (at-p.last < quietTime || p.last > r.askedAt) {
-		return nobody
-	}
-	return r.asker
-}
-
-// speaksTo reports whether the message addresses who.
-func (t *turn) speaksTo(who int32) bool {
-	for _, i := range t.to[:t.nto] {
-		if i == who && who != nobody {
+		if t.persons[i].isHelper() {
 			return true
 		}
 	}
 	return false
 }
 
-// answers reports whether the message is help for its target.
-func (t *turn) answers() bool {
-	p, q := t.p, &t.persons[t.target]
-	switch {
-	case t.target == nobody:
-		return false
-	case p.listed != q.listed:
-		return p.listed
-	case q.helpers.has(t.me):
-		return true
-	case t.own && p.helpers.has(t.target):
-		return p.noted != 0 && q.toRoom && q.opened > p.opened // the roles are reversed now
-	case t.own && t.named:
-		return p.partner != t.target || !p.wanted &&
-			(p.breadth > q.breadth || p.breadth == q.breadth && q.opened > p.opened && q.toRoom)
-	}
-	return q.breadth <= p.breadth+1
-}
-
-// leave records who spoke, and to whom.
-func (t *turn) leave() {
-	at, r, p := t.e.time, t.r, t.p
-	p.last, p.lastSaid, p.wanted = at, r.said, p.wanted && (t.asks && t.own || t.v.filler)
-	if t.v.greets && (t.v.tells || t.v.filler) {
-		p.greeted = at
-	}
-	for _, i := range t.to[:t.nto] {
-		q := &t.persons[i]
-		if q.live(at, r.said) {
-			q.last, q.lastSaid = at, r.said
-		} else {
-			q.asking = false
-		}
-		if t.takesFor(q) {
-			q.helping = nobody
-			q.asking, q.opened, q.toRoom = true, at, true
-			q.last, q.lastSaid = at, r.said
-		}
-		q.partner, q.wanted = t.me, t.asks
-	}
-	r.asked, r.last = t.asks, t.me
-	if p.live(at, r.said) && !p.busy(at) && !p.unsure {
-		r.asker, r.askedAt, r.askedSaid = t.me, at, r.said
-	}
-}
-
-// takesFor reports whether the message treats q as someone being helped, whom the rules took for a helper
-// because another had just asked, or had not placed.
-func (t *turn) takesFor(q *person) bool {
-	switch {
-	case q.helping == t.me, q.byName, q.breadth > 0:
-		return false
-	case q.helping != nobody:
-		return true
-	}
-	return q.isGuest() && !q.asking && q.said > 0 && (t.asks || t.v.second || t.v.advice || t.helper)
-}
-
-// opens records that the writer needs help from now on.
-func (t *turn) opens() {
-	p, at := t.p, t.e.time
-	if !p.asking || p.thanked != 0 {
-		p.helpers, p.partner = people4{}, nobody
-	}
-	p.asking, p.opened, p.last, p.toRoom = true, at, at, t.nto == 0
-	p.unsure, p.mild = false, t.asks && !t.v.first && !t.v.problem && !(t.v.phrase && t.nto == 0 && t.v.mark)
-	p.noted, p.thanked = 0, 0
-	t.begins(t.e.thread)
-	if t.e.inferred && t.e.reply {
-		t.begins(t.e.root) // the platform's thread, in case people answer there
-	}
-}
-
-// begins records that a thread belongs to someone who needs help.
-func (t *turn) begins(key uint64) {
-	th, ok := t.threads.get(key)
-	if !ok || !th.live(t.e.time) {
-		th.opener = t.me
-	}
-	th.opened, th.settled = t.e.time, 0
-	t.threads.put(key, th)
-}
-
-// settles records that the writer has what they need, or acknowledged an answer.
-func (t *turn) settles() {
-	p, at := t.p, t.e.time
-	if !p.asking {
-		return
-	}
-	if p.partner != nobody {
-		p.noted = at
-	}
-	if !t.v.thanks && !t.v.solved {
-		return
-	}
-	p.thanked = at
-	if t.inflight && t.th.opener == t.me {
-		t.th.settled = at
-		t.threads.put(t.e.thread, t.th)
-	}
-}
-
-// helps records whom the writer helps.
-func (t *turn) helps() {
-	p, q := t.p, &t.persons[t.target]
-	if t.named && !p.helped.has(t.target) {
-		p.helped.add(t.target)
-		p.breadth++
-	}
-	if !q.helpers.has(t.me) {
-		q.helpers.add(t.me)
-	}
-	p.byName = t.named || p.byName && p.helping == t.target && p.busy(t.e.time)
-	p.helping, p.helpingAt = t.target, t.e.time
+// lately reports whether the writer, who mostly asks, was helped a while ago in a room without threads.
+func (t *turn) lately() bool {
+	p := t.writer
+	return p.asks > p.breadth && !t.room.threaded() && p.helpers.n > 0 && t.event.time-p.opened <= slowTime
 }

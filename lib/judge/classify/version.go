@@ -12,7 +12,7 @@ import (
 // sources is the code of the rules. It is part of the version, so that a version number need not be
 // changed by hand. A test checks that this list is complete.
 //
-//go:embed classify.go custom.go dense.go dictionary.go features.go fields.go inflight.go judge.go lang.go lexicon.go marks.go match.go message.go model.go model.tsv normal.go pack.go part.go place.go signs.go stand.go table.go talk.go version.go weigh.go words.go
+//go:embed classify.go custom.go dense.go dictionary.go features.go fields.go inflight.go judge.go lang.go lexicon.go marks.go match.go message.go model.go model.tsv normal.go pack.go part.go place.go turn.go signs.go table.go talk.go version.go weigh.go words.go
 var sources embed.FS
 
 // versionOf returns a short hash over code, packs and configuration.

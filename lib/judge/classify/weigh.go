@@ -9,10 +9,10 @@ import "math"
 func (t *turn) weigh(with *model) {
 	t.marks.when(ruled, t.wanted)
 	t.marks.when(ruledAsk, t.wanted && t.asks)
-	if t.settled() || !t.r.known() {
+	if t.settled() || !t.room.known() {
 		return
 	}
-	t.weighed, t.points = true, t.v.worth
+	t.weighed, t.points = true, t.verdict.worth
 	for _, n := range t.marks.at[:t.marks.n] {
 		t.points += int32(with.values[n].worth)
 	}
@@ -27,10 +27,10 @@ func (t *turn) weigh(with *model) {
 
 // settled reports whether the rules alone decide.
 func (t *turn) settled() bool {
-	v := t.v
+	v := t.verdict
 	switch {
 	case t.replies && t.wanted && t.why == whyFollows && v.words <= 4,
-		t.ack, v.mention, v.chatter, v.helper, t.e.threaded && !t.e.inferred, t.r.threaded(),
+		t.ack, v.mention, v.chatter, v.helper, t.event.threaded && !t.event.inferred, t.room.threaded(),
 		t.why == whyAnnounces:
 		return true
 	}

@@ -214,9 +214,9 @@ func (t *Text) Shared(others ...*Text) []string {
 	return out
 }
 
-// Telling returns those words, of results of Words or Shared, that identify a subject. Words such as error
-// and number occur in any text.
-func Telling(stems []string) []string {
+// Informative returns those words, of results of Words or Shared, that identify a subject. Words such as
+// error and number occur in any text.
+func Informative(stems []string) []string {
 	common := commonStems()
 	return slices.DeleteFunc(slices.Clone(stems), func(s string) bool { return common[s] })
 }

@@ -75,7 +75,7 @@ func TestCourtesyIsCanned(t *testing.T) {
 		if !courtesy.MatchString(s) {
 			t.Errorf("no courtesy: %q", s)
 		}
-		if claims.Smell(s, safety.Sources{}) == nil {
+		if claims.AIPhrases(s, safety.Sources{}) == nil {
 			t.Errorf("not canned: %q", s)
 		}
 	}

@@ -13,8 +13,8 @@ const (
 	ViaPolicy  = "policy"
 )
 
-// lapse reports whether the policy undoes its own approval, which is always allowed.
-func (r *Record) lapse() bool { return r.Kind == Undo && r.By == Dispatcher && r.Via == ViaPolicy }
+// expires reports whether the policy undoes its own approval, which is always allowed.
+func (r *Record) expires() bool { return r.Kind == Undo && r.By == Dispatcher && r.Via == ViaPolicy }
 
 // overrules reports whether r replaces an existing decision: a person's decision replaces one of
 // the policy, and a refusal an approval.

@@ -171,7 +171,7 @@ func changePolicies(t *testing.T, rnd *rand.Rand) {
 		switch ok, _ := now.Add(r); {
 		case ok && r.Kind == Claim:
 			claimed = append(claimed, r.ID())
-		case ok && (r.Kind == Undo && undoes && !r.lapse() || r.Kind == Dismiss || r.Kind == Redo ||
+		case ok && (r.Kind == Undo && undoes && !r.expires() || r.Kind == Dismiss || r.Kind == Redo ||
 			r.Kind == Revoke):
 			refused[r.Cycle] = r.N
 		}

@@ -226,7 +226,7 @@ func (s *State) add(r *Record) string {
 // allowed returns why a record's author may not decide, "" if they may.
 func (s *State) allowed(r *Record) string {
 	switch {
-	case r.Kind == Auto && s.auto, r.lapse():
+	case r.Kind == Auto && s.auto, r.expires():
 		return ""
 	case r.Kind == Auto:
 		return "automatic replies are off"

@@ -277,7 +277,7 @@ func (s *State) reopen(r *Record) string {
 // undo takes back an approval, or the expiry of an offer. The other decisions take effect at once
 // and cannot be undone.
 func (s *State) undo(r *Record) string {
-	if st := s.standing[r.Key]; st != nil && st.Expired() && !st.Claimed && !r.lapse() &&
+	if st := s.standing[r.Key]; st != nil && st.Expired() && !st.Claimed && !r.expires() &&
 		r.ID() == st.Offer.ID() {
 		st.Void, st.VoidAt = "", "" // its waiting time starts again
 		return ""
@@ -294,18 +294,18 @@ func (s *State) undo(r *Record) string {
 		return ""
 	}
 	meant := st.Decision != nil && (r.DraftSHA256 == "" || r.DraftSHA256 == st.Decision.DraftSHA256)
-	if r.lapse() {
+	if r.expires() {
 		st.given = slices.DeleteFunc(st.given, func(v *Record) bool { return v.Kind == Auto })
 	}
 	switch {
 	case meant && !st.Decision.Posts():
 		return fmt.Sprintf("a %s has been acted upon", st.Decision.Kind)
-	case meant && r.lapse() && st.Decision.Kind != Auto:
+	case meant && r.expires() && st.Decision.Kind != Auto:
 		return "a person has said so"
-	case meant && r.lapse():
+	case meant && r.expires():
 		st.Decision = nil
 		return ""
-	case !meant && (r.lapse() || r.DraftSHA256 != "" && st.approval(r.ID()) == nil):
+	case !meant && (r.expires() || r.DraftSHA256 != "" && st.approval(r.ID()) == nil):
 		return none
 	}
 	if st.Decision, st.Votes, st.given = nil, nil, nil; !meant {

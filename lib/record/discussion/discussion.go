@@ -224,9 +224,9 @@ func Rule(d Discussion, r Ruling, t Table) Discussion {
 	return d.end(Blocked, HumanNeeded)
 }
 
-// Settle returns the discussion as code decides it: one objection asks for changes, no answer at all asks
+// Decide returns the discussion as code decides it: one objection asks for changes, no answer at all asks
 // for a person. It is pure.
-func Settle(d Discussion) Discussion {
+func Decide(d Discussion) Discussion {
 	d.DecidedBy = verdict.ByCode
 	failed, says := 0, 0
 	for _, c := range d.Contributions {

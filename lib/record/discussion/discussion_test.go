@@ -138,7 +138,7 @@ func TestByCode(t *testing.T) {
 		{nil, table(""), Closed, "none"},
 	} {
 		d, _ := play(t, begun(persona.Draft), c.at, c.says)
-		d = Settle(d)
+		d = Decide(d)
 		got := "none"
 		if d.ConsensusResult != nil {
 			got = *d.ConsensusResult

@@ -132,8 +132,8 @@ func Held(h *durable.Home, id string) (bool, error) {
 // Dir returns the run's folder.
 func (r *Run) Dir() string { return r.home.Path(r.folder) }
 
-// Hold returns the locked file, to be inherited by the agent's processes.
-func (r *Run) Hold() *os.File { return r.lock.File() }
+// LockFile returns the locked file, to be inherited by the agent's processes.
+func (r *Run) LockFile() *os.File { return r.lock.File() }
 
 // Publish closes the state if it is still open, and makes the result durable, with the words that
 // it answers. It is written once.

@@ -142,7 +142,7 @@ func TestMissed(t *testing.T) {
 		t.Errorf("%v %v", got, err)
 	}
 	var out strings.Builder
-	desk := Desk{Home: h, Now: func() time.Time { return now }, Out: &out}
+	desk := Command{Home: h, Now: func() time.Time { return now }, Out: &out}
 	if err := Do(desk, nil); err != nil || strings.Count(out.String(), "missed") != 3 ||
 		!strings.Contains(out.String(), "(not shown: not a member)") {
 		t.Errorf("%v\n%s", err, out.String())

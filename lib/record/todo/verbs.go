@@ -14,8 +14,8 @@ import (
 	"tri/lib/record/decision"
 )
 
-// Desk is a person at a terminal who looks at the lists, or changes them.
-type Desk struct {
+// Command is what a person at a terminal looks at the lists with, or changes them.
+type Command struct {
 	Home   *durable.Home
 	By     string
 	Policy decision.Policy
@@ -26,9 +26,9 @@ type Desk struct {
 	Out    io.Writer
 }
 
-// Do carries out a command of a desk: nothing or "list" shows the open entries of all people, "add"
+// Do carries out a command: nothing or "list" shows the open entries of all people, "add"
 // adds an entry, "done" and "undo" change the one whose id begins with the next word.
-func Do(d Desk, args []string) error {
+func Do(d Command, args []string) error {
 	if len(args) == 0 || args[0] == "list" && len(args) == 1 {
 		l, err := d.list()
 		if err != nil {
@@ -67,7 +67,7 @@ func Do(d Desk, args []string) error {
 }
 
 // list returns the lists with the decisions that tri-dispatch has still to carry out.
-func (d *Desk) list() (*List, error) {
+func (d *Command) list() (*List, error) {
 	l, err := Read(d.Home)
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (d *Desk) list() (*List, error) {
 	})
 }
 
-func (d *Desk) find(word string) (found Entry, err error) {
+func (d *Command) find(word string) (found Entry, err error) {
 	l, err := d.list()
 	if err != nil {
 		return found, err
@@ -102,7 +102,7 @@ func (d *Desk) find(word string) (found Entry, err error) {
 	return found, err
 }
 
-func (d *Desk) show(entries []Entry) error {
+func (d *Command) show(entries []Entry) error {
 	if d.JSON {
 		enc := json.NewEncoder(d.Out)
 		enc.SetEscapeHTML(false)

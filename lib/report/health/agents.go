@@ -12,7 +12,7 @@ import (
 	"tri/lib/base/config"
 )
 
-func (x *examination) agents(ctx context.Context) {
+func (x *checker) agents(ctx context.Context) {
 	x.agent(ctx, "investigator", x.config.Investigator)
 	x.agent(ctx, "validator", x.config.Validator)
 	x.walls(ctx)
@@ -24,7 +24,7 @@ func (x *examination) agents(ctx context.Context) {
 
 // boxAgent checks what tri-box needs besides the sandbox: its agent, if it has one of its own, and
 // git.
-func (x *examination) boxAgent(ctx context.Context) {
+func (x *checker) boxAgent(ctx context.Context) {
 	a := x.config.Box.Agent
 	if a.Agent != "" {
 		x.agent(ctx, "box agent", a)
@@ -35,7 +35,7 @@ func (x *examination) boxAgent(ctx context.Context) {
 	}
 }
 
-func (x *examination) agent(ctx context.Context, name string, a config.Agent) {
+func (x *checker) agent(ctx context.Context, name string, a config.Agent) {
 	if a.On != "" {
 		x.elsewhere(name, a)
 		return
@@ -86,7 +86,7 @@ func (x *examination) agent(ctx context.Context, name string, a config.Agent) {
 
 // elsewhere checks the program that reaches the machine where the agent runs, and no more: the agent is
 // that machine's.
-func (x *examination) elsewhere(name string, a config.Agent) {
+func (x *checker) elsewhere(name string, a config.Agent) {
 	program := "tri-nats"
 	if a.Hosts() != nil {
 		program = "ssh"

@@ -12,7 +12,7 @@ import (
 )
 
 // chats checks the connection to each platform.
-func (x *examination) chats(ctx context.Context) {
+func (x *checker) chats(ctx context.Context) {
 	on := x.config.On()
 	for _, name := range x.Platforms {
 		if !slices.Contains(on, name) {
@@ -31,7 +31,7 @@ func (x *examination) chats(ctx context.Context) {
 }
 
 // platform runs the platform's own checks.
-func (x *examination) platform(ctx context.Context, name string) {
+func (x *checker) platform(ctx context.Context, name string) {
 	source, err := sources.Open(x.config, name, sources.Options{})
 	if err != nil {
 		x.failed("chat "+name, "", err)
@@ -42,7 +42,7 @@ func (x *examination) platform(ctx context.Context, name string) {
 		x.warn("chat "+name, "look at tri-watch's stderr", "cannot be asked from here")
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, patient)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	self, findings := checker.Check(ctx)
 	for _, f := range findings {
@@ -60,7 +60,7 @@ func (x *examination) platform(ctx context.Context, name string) {
 }
 
 // known checks that the classifier knows the bot's account on a platform.
-func (x *examination) known(name string, self event.Sender) {
+func (x *checker) known(name string, self event.Sender) {
 	if c := x.config.Classifier; self.ID != "" && self.ID != c.BotID && !slices.Contains(c.BotIDs, self.ID) {
 		x.warn(name+" bot", "classifier.bot_ids: "+text.Visible(self.ID),
 			"the bot is %s there, and not in classifier.bot_id", text.Visible(self.Name))

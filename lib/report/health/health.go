@@ -46,11 +46,11 @@ type Options struct {
 	Platforms []string
 }
 
-// patient is the timeout for an answer of a program or a server.
-const patient = 5 * time.Second
+// timeout is the timeout for an answer of a program or a server.
+const timeout = 5 * time.Second
 
-// examination is one run of the checks.
-type examination struct {
+// checker is one run of the checks.
+type checker struct {
 	Options
 	home   *durable.Home
 	config *config.Config
@@ -74,16 +74,16 @@ func Run(ctx context.Context, o Options) []Check {
 	return x.checks
 }
 
-func (o Options) examination(m *memory) *examination {
+func (o Options) examination(m *memory) *checker {
 	if o.Dir == "" {
 		o.Dir = durable.DefaultDir()
 	}
 	m.looks++
-	return &examination{Options: o, memory: m}
+	return &checker{Options: o, memory: m}
 }
 
 // open opens the home, or takes it from the memory, which keeps it open.
-func (x *examination) open() {
+func (x *checker) open() {
 	x.clock()
 	x.readConfig()
 	if x.openHome(); x.home != nil {
@@ -92,7 +92,7 @@ func (x *examination) open() {
 }
 
 // rare checks what changes rarely or is expensive: programs, platforms, whole logs.
-func (x *examination) rare(ctx context.Context) {
+func (x *checker) rare(ctx context.Context) {
 	if x.config != nil {
 		x.people()
 		x.codebases(ctx)
@@ -116,7 +116,7 @@ func (x *examination) rare(ctx context.Context) {
 }
 
 // often checks what changes often: which programs run, and how far each is behind.
-func (x *examination) often() {
+func (x *checker) often() {
 	if x.home == nil {
 		return
 	}
@@ -126,24 +126,24 @@ func (x *examination) often() {
 	x.posts()
 }
 
-func (x *examination) ok(name, format string, args ...any) {
+func (x *checker) ok(name, format string, args ...any) {
 	x.checks = append(x.checks, Check{name, OK, fmt.Sprintf(format, args...), ""})
 }
 
-func (x *examination) warn(name, fix, format string, args ...any) {
+func (x *checker) warn(name, fix, format string, args ...any) {
 	x.checks = append(x.checks, Check{name, Warn, fmt.Sprintf(format, args...), fix})
 }
 
-func (x *examination) fail(name, fix, format string, args ...any) {
+func (x *checker) fail(name, fix, format string, args ...any) {
 	x.checks = append(x.checks, Check{name, Fail, fmt.Sprintf(format, args...), fix})
 }
 
 // failed adds a failed check. Without a fix, the first hint of the error is used.
-func (x *examination) failed(name, fix string, err error) {
+func (x *checker) failed(name, fix string, err error) {
 	x.fail(name, cmp.Or(fix, sysexit.HintOf(err, "")), "%v", err)
 }
 
-func (x *examination) openHome() {
+func (x *checker) openHome() {
 	info, err := os.Stat(x.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		x.warn("home", "tri init makes it", "%s is not there yet", x.Dir)

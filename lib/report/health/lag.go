@@ -36,7 +36,7 @@ const (
 // lag reports how far the classifier is behind the log of events (or behind tri-thread and
 // tri-turn, if they run in between), and the dispatcher behind the classifier. Both are measured in
 // the events' own log, by seq.
-func (x *examination) lag() {
+func (x *checker) lag() {
 	events, err := x.home.Root().Open(eventsName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
@@ -92,14 +92,14 @@ func (x *examination) lag() {
 var between = []struct{ name, out string }{{"thread", config.ThreadedName}, {"turn", config.TurnsName}}
 
 // runsBetween reports whether such a stage runs.
-func (x *examination) runsBetween(name, out string) bool {
+func (x *checker) runsBetween(name, out string) bool {
 	return x.home.Exists(out) && slices.ContainsFunc(x.stages(), func(s config.Stage) bool {
 		return s.Name == name
 	})
 }
 
 // leftOut reports whether a stage is one of them, in a pipe without it.
-func (x *examination) leftOut(name string) bool {
+func (x *checker) leftOut(name string) bool {
 	for _, b := range between {
 		if b.name == name {
 			return !x.home.Exists(b.out)
@@ -109,7 +109,7 @@ func (x *examination) leftOut(name string) bool {
 }
 
 // unread reports how far a running dispatcher is behind the logs of decisions and replies.
-func (x *examination) unread() {
+func (x *checker) unread() {
 	if _, held, err := x.holder("locks/dispatch"); err != nil || !held {
 		return
 	}
@@ -144,7 +144,7 @@ type marked struct {
 	Replies   int64 `json:"replies"`
 }
 
-func (x *examination) mark() (marked, error) {
+func (x *checker) mark() (marked, error) {
 	mark := marked{Seq: -1}
 	text, err := x.home.ReadFile(markName)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -160,7 +160,7 @@ func (x *examination) mark() (marked, error) {
 }
 
 // reach returns the position, in the log of events, that a log derived from it has reached.
-func (x *examination) reach(events *os.File, name string) (int64, error) {
+func (x *checker) reach(events *os.File, name string) (int64, error) {
 	seq, err := stream.LastSeq(x.home.Path(name))
 	if err != nil {
 		return 0, err
@@ -169,7 +169,7 @@ func (x *examination) reach(events *os.File, name string) (int64, error) {
 }
 
 // dispatched returns the dispatcher's low-water mark.
-func (x *examination) dispatched(events *os.File) (int64, error) {
+func (x *checker) dispatched(events *os.File) (int64, error) {
 	mark, err := x.mark()
 	if err != nil {
 		return 0, err
@@ -208,7 +208,7 @@ func lineAt(f *os.File, off int64) ([]byte, error) {
 // behind reports how far a stage at position at lags behind the end of the log. If an earlier look
 // is remembered, the waiting time and the progress of the stage were measured here; otherwise the
 // age of the message is used.
-func (x *examination) behind(name string, events *os.File, at, end int64) {
+func (x *checker) behind(name string, events *os.File, at, end int64) {
 	waits, still := x.memory.of(name).see(at, end, x.Now())
 	if at >= end {
 		x.ok(name, "none")
@@ -234,7 +234,7 @@ func (x *examination) behind(name string, events *os.File, at, end int64) {
 
 // waits reports the state of a stage: its oldest unread message has been waiting for waits, and it
 // has made no progress for still.
-func (x *examination) waits(name, message string, waits, still time.Duration) {
+func (x *checker) waits(name, message string, waits, still time.Duration) {
 	switch {
 	case min(waits, still) >= stalled:
 		x.fail(name, x.fix(name), "stalled: has not moved for %s, %s", ago(min(waits, still)), message)
@@ -247,14 +247,14 @@ func (x *examination) waits(name, message string, waits, still time.Duration) {
 }
 
 // fix returns the fix for a stage that makes no progress.
-func (x *examination) fix(name string) string {
+func (x *checker) fix(name string) string {
 	stage := strings.TrimPrefix(strings.Fields(strings.TrimPrefix(name, "lag "))[0], "tri-")
 	return fmt.Sprintf("tri-supervise restart %s, or start it by hand; %s says why", stage,
 		x.home.Path("logs/"+stage+".log"))
 }
 
 // logs checks the logs themselves.
-func (x *examination) logs() {
+func (x *checker) logs() {
 	x.chain()
 	f, err := x.home.Root().Open(eventsName)
 	if err != nil {

@@ -39,7 +39,7 @@ type beat struct {
 const silent = 35 * time.Second
 
 // watchSays returns where tri-watch logs: to a file, if it is a supervised stage.
-func (x *examination) watchSays() string {
+func (x *checker) watchSays() string {
 	const name = "logs/watch.log"
 	if x.home.Exists(name) {
 		return "tail " + x.home.Path(name)
@@ -47,7 +47,7 @@ func (x *examination) watchSays() string {
 	return "look at its stderr"
 }
 
-func (x *examination) watching(pid int) {
+func (x *checker) watching(pid int) {
 	var b beat
 	line, err := x.home.ReadFile(beatName)
 	if err == nil {
@@ -95,7 +95,7 @@ var errCut = sysexit.With(sysexit.Data, errors.New("the log was cut or replaced"
 
 // deaf looks for a failure that the heartbeat does not show: a room of the local chat with new text
 // but no event of it.
-func (x *examination) deaf(b *beat) bool {
+func (x *checker) deaf(b *beat) bool {
 	if x.config == nil || x.config.Chat.Local.Dir == "" {
 		return false
 	}
@@ -126,7 +126,7 @@ func (x *examination) deaf(b *beat) bool {
 const slowToHear = 20 * time.Second
 
 // serving requests the web page. Any response counts, even if access is denied.
-func (x *examination) serving(pid int) {
+func (x *checker) serving(pid int) {
 	const name = "tri-approve web"
 	cfg := x.config
 	if cfg == nil {
@@ -141,7 +141,7 @@ func (x *examination) serving(pid int) {
 		return
 	}
 	client := http.Client{
-		Timeout: patient,
+		Timeout: timeout,
 		Transport: &http.Transport{DisableKeepAlives: true,
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 				return new(net.Dialer).DialContext(ctx, network, address)

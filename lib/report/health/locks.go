@@ -8,7 +8,7 @@ import (
 )
 
 // holder returns the process that holds a lock.
-func (x *examination) holder(lock string) (pid int, held bool, err error) {
+func (x *checker) holder(lock string) (pid int, held bool, err error) {
 	pid, held, err = x.home.Holder(lock)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return 0, x.probe(lock), nil
@@ -17,7 +17,7 @@ func (x *examination) holder(lock string) (pid int, held bool, err error) {
 }
 
 // probe tries to take a lock, on systems without a table of locks.
-func (x *examination) probe(lock string) (held bool) {
+func (x *checker) probe(lock string) (held bool) {
 	l, err := x.home.TryLock(lock)
 	if err != nil {
 		return errors.Is(err, durable.ErrLocked)

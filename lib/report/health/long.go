@@ -22,7 +22,7 @@ const fresh = 10 * time.Minute
 
 // escalations checks the long runs: those that ended without a result, those that make no progress,
 // and those that were not taken up after their end.
-func (x *examination) escalations() {
+func (x *checker) escalations() {
 	const name = "long runs"
 	ids, err := run.IDs(x.home)
 	if err != nil {
@@ -47,7 +47,7 @@ func (x *examination) escalations() {
 	}
 }
 
-func (x *examination) escalation(id string) (running bool, err error) {
+func (x *checker) escalation(id string) (running bool, err error) {
 	const name = "long runs"
 	asked, key, err := run.Asked(x.home, id)
 	if err != nil {
@@ -88,7 +88,7 @@ func (x *examination) escalation(id string) (running bool, err error) {
 }
 
 // longest returns the maximum duration of a long run.
-func (x *examination) longest() time.Duration {
+func (x *checker) longest() time.Duration {
 	if x.config == nil {
 		return 30 * time.Minute
 	}
@@ -97,7 +97,7 @@ func (x *examination) longest() time.Duration {
 
 // takenUp checks whether the dispatcher has processed a long run that it had started and that ended
 // a while ago.
-func (x *examination) takenUp(id string, res *run.Result) error {
+func (x *checker) takenUp(id string, res *run.Result) error {
 	if res.By != run.Dispatcher || x.Now().Sub(text.ParseTime(res.EndedAt)) < fresh {
 		return nil
 	}
@@ -119,7 +119,7 @@ func (x *examination) takenUp(id string, res *run.Result) error {
 }
 
 // stateOf returns a run's state.json in a folder of the home, the zero State if it cannot be read.
-func (x *examination) stateOf(folder string) (s run.State) {
+func (x *checker) stateOf(folder string) (s run.State) {
 	text, err := x.home.ReadFile(folder + "/state.json")
 	if err != nil || json.Unmarshal(text, &s) != nil {
 		return run.State{}
@@ -133,7 +133,7 @@ var boxName = regexp.MustCompile(`^[a-z0-9][a-zA-Z0-9._-]{0,127}$`)
 const maxBoxed = 200
 
 // boxes checks the runs in the box of each codebase.
-func (x *examination) boxes() {
+func (x *checker) boxes() {
 	for _, b := range x.config.Codebases {
 		root, err := os.OpenRoot(filepath.Join(b.Path, ".agents"))
 		if err != nil {
@@ -144,7 +144,7 @@ func (x *examination) boxes() {
 	}
 }
 
-func (x *examination) box(name string, root *os.Root) {
+func (x *checker) box(name string, root *os.Root) {
 	dir, err := root.Open("runs")
 	if err != nil {
 		return

@@ -14,7 +14,7 @@ import (
 // written is a year before which no correct clock can be.
 const written = 2026
 
-func (x *examination) clock() {
+func (x *checker) clock() {
 	if now := x.Now(); now.Year() < written {
 		x.fail("clock", "set it and keep it set (timedatectl set-ntp true)", "the machine says %s",
 			now.UTC().Format("2006-01-02 15:04"))
@@ -30,7 +30,7 @@ const (
 	tooFull = 100 << 20
 )
 
-func (x *examination) space() {
+func (x *checker) space() {
 	var s unix.Statfs_t
 	if err := unix.Statfs(x.Dir, &s); err != nil {
 		x.failed("disk", "", fmt.Errorf("look at %q: %w", x.Dir, err))
@@ -65,13 +65,13 @@ func version(ctx context.Context, program, flag string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	ctx, cancel := context.WithTimeout(ctx, patient)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, flag)
-	cmd.WaitDelay = patient
+	cmd.WaitDelay = timeout
 	out, err := cmd.Output()
 	if ctx.Err() != nil {
-		return "", fmt.Errorf("%s %s: no answer within %v", program, flag, patient)
+		return "", fmt.Errorf("%s %s: no answer within %v", program, flag, timeout)
 	}
 	exit := new(exec.ExitError)
 	if err != nil && !errors.As(err, &exit) {
@@ -85,7 +85,7 @@ func version(ctx context.Context, program, flag string) (string, error) {
 }
 
 // tool reports whether a program is installed.
-func (x *examination) tool(ctx context.Context, name, program, flag, why string) {
+func (x *checker) tool(ctx context.Context, name, program, flag, why string) {
 	v, err := version(ctx, program, flag)
 	if err != nil {
 		x.fail(name, "install it, or see that it is on PATH", "%s: %v", why, err)

@@ -42,7 +42,7 @@ const (
 )
 
 // nats asks tri-nats about the server, since no other program connects to it.
-func (x *examination) nats(ctx context.Context) {
+func (x *checker) nats(ctx context.Context) {
 	if x.config.Nats.URL == "" {
 		return
 	}
@@ -52,7 +52,7 @@ func (x *examination) nats(ctx context.Context) {
 		x.failed(name, "install it, or remove nats.url from the configuration", err)
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, 2*patient)
+	ctx, cancel := context.WithTimeout(ctx, 2*timeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, "status", "--json", "--home", x.home.Dir())
 	var out, said bytes.Buffer
@@ -77,7 +77,7 @@ func (x *examination) nats(ctx context.Context) {
 }
 
 // natsLogs compares the streams with the logs here.
-func (x *examination) natsLogs(s *natsStatus) {
+func (x *checker) natsLogs(s *natsStatus) {
 	total := int64(0)
 	for _, l := range s.Logs {
 		total += l.Bytes
@@ -94,7 +94,7 @@ func (x *examination) natsLogs(s *natsStatus) {
 }
 
 // natsWorkers judges who takes jobs.
-func (x *examination) natsWorkers(s *natsStatus) {
+func (x *checker) natsWorkers(s *natsStatus) {
 	const name, fix = "nats workers", "tri-nats work, on another machine"
 	used := slices.ContainsFunc([]config.Agent{x.config.Investigator, x.config.Validator},
 		func(a config.Agent) bool { return a.On == config.Queue })

@@ -42,7 +42,7 @@ func TestNats(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(bin, "tri-nats"), []byte(script), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		x := &examination{config: config.Default(), home: h}
+		x := &checker{config: config.Default(), home: h}
 		if x.nats(t.Context()); len(x.checks) > 0 {
 			t.Errorf("%s: asked without nats.url: %v", name, x.checks)
 		}

@@ -17,7 +17,7 @@ const (
 
 // replies looks for approved drafts that are not posted. The log of decisions is read from where
 // the last look ended.
-func (x *examination) replies() {
+func (x *checker) replies() {
 	const name = "lag tri-reply"
 	if x.config == nil {
 		return
@@ -57,7 +57,7 @@ func (x *examination) replies() {
 }
 
 // underway warns of posts that take long because the platform refuses or delays them.
-func (x *examination) underway(entries []*outbox.Entry) {
+func (x *checker) underway(entries []*outbox.Entry) {
 	for _, e := range entries {
 		if at := text.ParseTime(e.IntentAt); e.State == outbox.Intent && x.Now().Sub(at) > underWay {
 			x.warn("posts", "tail "+x.home.Path("logs/reply.log")+" says what the platform answers",

@@ -15,7 +15,7 @@ import (
 )
 
 // spend reports the cost of today's runs, and whether questions wait because the budget is spent.
-func (x *examination) spend() {
+func (x *checker) spend() {
 	const name = "budget"
 	now := x.Now().UTC()
 	today := now.Format(time.DateOnly)
@@ -61,7 +61,7 @@ func (x *examination) spend() {
 const lately = 7 * 24 * time.Hour
 
 // canaries reports whether the validator passed a canary recently.
-func (x *examination) canaries() {
+func (x *checker) canaries() {
 	const name = "canaries"
 	n, missed, last := 0, 0, ""
 	err := history.Recent(x.home, autoreply.CanaryFile, "at", x.Now().Add(-lately), func(line []byte) error {
@@ -86,7 +86,7 @@ func (x *examination) canaries() {
 }
 
 // trusted reports whether enabled automatic replies actually happen.
-func (x *examination) trusted() {
+func (x *checker) trusted() {
 	const name = "auto-reply"
 	if x.config == nil || !x.config.AutoReply.Enabled {
 		return
@@ -114,7 +114,7 @@ func (x *examination) trusted() {
 const fewSignals = 0.1
 
 // signals reports whether the signals that tri-reply is asked for are shown.
-func (x *examination) signals() {
+func (x *checker) signals() {
 	const name = "signals"
 	from := x.Now().Add(-24 * time.Hour)
 	n, lost, why := 0, 0, ""
@@ -140,7 +140,7 @@ func (x *examination) signals() {
 }
 
 // reminders checks whether those whose time has come were shown.
-func (x *examination) reminders() {
+func (x *checker) reminders() {
 	l, err := todo.Read(x.home)
 	var missed map[string]string
 	if err == nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // stages returns the programs that should run permanently, and tri-watch if it is run by hand.
-func (x *examination) stages() []config.Stage {
+func (x *checker) stages() []config.Stage {
 	cfg := x.config
 	if cfg == nil {
 		cfg = config.Default()
@@ -73,7 +73,7 @@ const (
 	loop = 3
 )
 
-func (x *examination) supervision() (*supervision, error) {
+func (x *checker) supervision() (*supervision, error) {
 	s := new(supervision)
 	pid, held, err := x.holder(supervisorLock)
 	if err != nil || !held {
@@ -104,7 +104,7 @@ func (s *supervision) of(name string) *life {
 
 // alive reports which stages run, and whether they are supervised. A stage runs if it holds its
 // lock.
-func (x *examination) alive() {
+func (x *checker) alive() {
 	sup, err := x.supervision()
 	if err != nil {
 		x.failed("tri-supervise", "tri down, then tri up", err)
@@ -129,7 +129,7 @@ func (x *examination) alive() {
 }
 
 // unused reports whether no stage has ever run in the home.
-func (x *examination) unused(stages []config.Stage) bool {
+func (x *checker) unused(stages []config.Stage) bool {
 	return !slices.ContainsFunc(stages, func(s config.Stage) bool {
 		return s.Lock == "" || x.home.Exists(s.Lock) || x.home.Exists("logs/"+s.Name+".log")
 	}) && !x.home.Exists("events.ndjson") && !x.home.Exists("dispatch.ndjson")
@@ -137,7 +137,7 @@ func (x *examination) unused(stages []config.Stage) bool {
 
 // older reports the stages that started before the configuration was changed, since they read it at
 // their start.
-func (x *examination) older(stages []config.Stage) {
+func (x *checker) older(stages []config.Stage) {
 	if x.config == nil || x.config.Path == "" {
 		return
 	}
@@ -178,7 +178,7 @@ func began(pid int) (at time.Time, known bool) {
 }
 
 // supervisor reports whether stages that end are restarted.
-func (x *examination) supervisor(sup *supervision, running, stages int) {
+func (x *checker) supervisor(sup *supervision, running, stages int) {
 	const name = "tri-supervise"
 	again := 0
 	for _, l := range sup.Stages {
@@ -201,7 +201,7 @@ func (x *examination) supervisor(sup *supervision, running, stages int) {
 }
 
 // stage reports the state of one stage, and returns whether it runs.
-func (x *examination) stage(s config.Stage, sup *supervision) (runs bool) {
+func (x *checker) stage(s config.Stage, sup *supervision) (runs bool) {
 	name, l := title(s), sup.of(s.Name)
 	if s.Lock == "" {
 		return x.own(s, l)
@@ -236,7 +236,7 @@ func (x *examination) stage(s config.Stage, sup *supervision) (runs bool) {
 
 // own reports the state of a stage that the team defined: its lock is not known, so only its
 // supervisor can tell.
-func (x *examination) own(s config.Stage, l *life) (runs bool) {
+func (x *checker) own(s config.Stage, l *life) (runs bool) {
 	switch {
 	case l == nil:
 		return true // not known
@@ -253,7 +253,7 @@ func (x *examination) own(s config.Stage, l *life) (runs bool) {
 }
 
 // loops reports whether a running stage has recently ended by itself, and not for the first time.
-func (x *examination) loops(l *life) bool {
+func (x *checker) loops(l *life) bool {
 	at, err := time.Parse(time.RFC3339, l.Since)
 	return err == nil && l.Restarts >= loop && x.Now().Sub(at) < time.Minute && failing(l)
 }
@@ -265,7 +265,7 @@ func failing(l *life) bool {
 }
 
 // absent reports that a supervised stage is not running.
-func (x *examination) absent(s config.Stage, l *life) {
+func (x *checker) absent(s config.Stage, l *life) {
 	at, err := time.Parse(time.RFC3339, l.Since)
 	long := err != nil || x.Now().Sub(at) > soon
 	next, err := time.Parse(time.RFC3339, l.Next)
@@ -288,11 +288,11 @@ func (x *examination) absent(s config.Stage, l *life) {
 }
 
 // says returns where a stage logs.
-func (x *examination) says(s config.Stage) string {
+func (x *checker) says(s config.Stage) string {
 	return "tail " + x.home.Path("logs/"+s.Name+".log")
 }
 
-func (x *examination) since(stamp string) string {
+func (x *checker) since(stamp string) string {
 	at, err := time.Parse(time.RFC3339, stamp)
 	if err != nil {
 		return "?"

@@ -9,7 +9,7 @@ import (
 	"tri/lib/base/config"
 )
 
-func (x *examination) readConfig() {
+func (x *checker) readConfig() {
 	cfg, err := config.ForHome(x.Dir, x.Config)
 	if err != nil {
 		x.failed("config", "correct the lines that it names; tri(5) describes every key", err)
@@ -29,7 +29,7 @@ func (x *examination) readConfig() {
 	x.ok("config", "%s", cfg.Path)
 }
 
-func (x *examination) people() {
+func (x *checker) people() {
 	who := x.config.Team.Approvers
 	if q := x.config.Gate.Quorum; q > len(who) && len(who) > 0 {
 		x.fail("approvers", "name more people under team.approvers, or lower gate.quorum",
@@ -49,7 +49,7 @@ func (x *examination) people() {
 	}
 }
 
-func (x *examination) codebases(ctx context.Context) {
+func (x *checker) codebases(ctx context.Context) {
 	if len(x.config.Codebases) == 0 {
 		x.warn("codebase", "name one under codebases",
 			"none: tri up investigates no question; tri-dispatch answers from the folder that it is started in")

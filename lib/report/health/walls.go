@@ -8,7 +8,7 @@ import (
 )
 
 // walls tests the sandbox if a program is to run in it.
-func (x *examination) walls(ctx context.Context) {
+func (x *checker) walls(ctx context.Context) {
 	const name = "sandbox"
 	if !x.runsPrograms() {
 		return
@@ -17,9 +17,9 @@ func (x *examination) walls(ctx context.Context) {
 		x.warn(name, "sandbox: required", "off: agent programs run with your rights")
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, patient)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	report, err := sandbox.Look(ctx)
+	report, err := sandbox.Detect(ctx)
 	switch {
 	case err != nil:
 		x.failed(name, "", err)
@@ -35,7 +35,7 @@ func (x *examination) walls(ctx context.Context) {
 }
 
 // runsPrograms reports whether the configuration has an agent that is a program.
-func (x *examination) runsPrograms() bool {
+func (x *checker) runsPrograms() bool {
 	for _, a := range []config.Agent{x.config.Investigator, x.config.Validator, x.config.Box.Agent} {
 		switch a.Agent {
 		case "", "search", "none", "api":

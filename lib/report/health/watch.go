@@ -19,8 +19,8 @@ type News struct {
 	Check
 }
 
-// Seldom is how often Watch runs the expensive checks.
-const Seldom = 5 * time.Minute
+// SlowEvery is how often Watch runs the expensive checks.
+const SlowEvery = 5 * time.Minute
 
 // Watch runs the checks at an interval until ctx ends, and passes changes to tell: first everything
 // that is not ok. The progress of stages is checked each time, so that a stage that runs without
@@ -63,7 +63,7 @@ func (w *watcher) look(ctx context.Context) []News {
 	x := w.examination(w.memory)
 	x.open()
 	x.often()
-	if now := x.Now(); now.Sub(w.asked) >= Seldom || now.Before(w.asked) {
+	if now := x.Now(); now.Sub(w.asked) >= SlowEvery || now.Before(w.asked) {
 		often := x.checks
 		x.checks = nil
 		x.rare(ctx)
@@ -151,7 +151,7 @@ func wrote(_ int, err error) error {
 }
 
 // keep keeps the home open from one look to the next, unless its path now leads to another folder.
-func (m *memory) keep(x *examination) {
+func (m *memory) keep(x *checker) {
 	if m.home != nil {
 		was, err := m.home.Root().Stat(".")
 		is, err2 := os.Stat(m.home.Dir())

@@ -171,8 +171,8 @@ func TestSlowIsNoStall(t *testing.T) {
 	want(t, x.checks, "lag tri-classify", Warn, "falls behind")
 }
 
-func (p *place) examination() *examination {
-	return &examination{Options: Options{Dir: p.home.Dir(), Now: func() time.Time {
+func (p *place) examination() *checker {
+	return &checker{Options: Options{Dir: p.home.Dir(), Now: func() time.Time {
 		return p.now
 	}}, home: p.home, memory: newMemory()}
 }

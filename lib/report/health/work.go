@@ -13,7 +13,7 @@ import (
 
 func lookPath(program string) (string, error) { return exec.LookPath(program) }
 
-func (x *examination) chain() {
+func (x *checker) chain() {
 	if !x.home.Exists(decision.LogName) {
 		return
 	}
@@ -26,7 +26,7 @@ func (x *examination) chain() {
 }
 
 // threads looks for threads that should make progress and do not.
-func (x *examination) threads() {
+func (x *checker) threads() {
 	waiting, moving := 0, 0
 	var still []string
 	for t, err := range thread.Open(x.home) {
@@ -50,7 +50,7 @@ func (x *examination) threads() {
 }
 
 // still reports whether a thread's last step is longer ago than any run may take.
-func (x *examination) still(t *thread.Thread) bool {
+func (x *checker) still(t *thread.Thread) bool {
 	if t.AtRest() || len(t.StatusHistory) == 0 {
 		return false
 	}
@@ -72,7 +72,7 @@ func (x *examination) still(t *thread.Thread) bool {
 }
 
 // posts looks for replies of which it is unknown whether they were posted.
-func (x *examination) posts() {
+func (x *checker) posts() {
 	entries, err := outbox.Open(x.home)
 	if err != nil {
 		x.failed("posts", "", err)

@@ -63,9 +63,9 @@ func home(t *testing.T, n int) *durable.Home {
 	return h
 }
 
-func desk(t *testing.T, h *durable.Home, in io.Reader) (*Desk, *bytes.Buffer) {
+func desk(t *testing.T, h *durable.Home, in io.Reader) (*Sampler, *bytes.Buffer) {
 	shown := new(bytes.Buffer)
-	return &Desk{Home: h, Config: config.Default(), Compile: rules, Words: func(s string) string {
+	return &Sampler{Home: h, Config: config.Default(), Compile: rules, Words: func(s string) string {
 		return s
 	}, In: in, Show: shown, Say: t.Logf, By: "ana", Now: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)}, shown
 }

@@ -43,7 +43,7 @@ func labelled(h *durable.Home, from time.Time) (Estimate, error) {
 
 // Missed returns the estimate from the labels of the last seven days: misses per 100 dropped
 // messages with bounds, and the number of labels.
-func (d *Desk) Missed() (rate, low, high float64, n int, err error) {
+func (d *Sampler) Missed() (rate, low, high float64, n int, err error) {
 	e, err := labelled(d.Home, d.Now.Add(-7*24*time.Hour))
 	return e.Rate, e.Low, e.High, e.Labels, err
 }

@@ -47,15 +47,15 @@ type mark struct {
 	Events  int64 `json:"events"`  // bytes of events.ndjson
 }
 
-// desk owns the cards of a home, in one process at a time.
-type desk struct {
+// channel owns the cards of a home, in one process at a time.
+type channel struct {
 	Options
 	chat    config.GateChat
 	policy  decision.Policy
 	people  map[string]string // names by id on the platform
 	board   *approve.Board
-	book    *book
-	past    *past
+	store   *store
+	history *history
 	at      mark
 	saved   mark
 	read    map[string]int64 // bytes read of each log
@@ -92,9 +92,10 @@ func Run(ctx context.Context, o Options) error {
 }
 
 // open reads the existing cards and decisions.
-func open(ctx context.Context, o Options) (*desk, error) {
+func open(ctx context.Context, o Options) (*channel, error) {
 	cfg := o.Gate.Config
-	d := &desk{Options: o, chat: cfg.Gate.Chat, policy: decision.PolicyOf(cfg), people: map[string]string{}}
+	d := &channel{Options: o, chat: cfg.Gate.Chat, policy: decision.PolicyOf(cfg),
+		people: map[string]string{}}
 	if d.chat.ChatID == "" || !slices.Contains(cfg.On(), d.chat.Platform) {
 		err := sysexit.With(sysexit.Config,
 			fmt.Errorf("gate.chat: %q on %q is no channel of a chat that is configured", d.chat.ChatID,
@@ -111,16 +112,16 @@ func open(ctx context.Context, o Options) (*desk, error) {
 		return nil, err
 	}
 	d.saved = d.at
-	if d.book, err = readBook(d.Gate.Home, d.chat); err != nil {
+	if d.store, err = readStore(d.Gate.Home, d.chat); err != nil {
 		return nil, err
 	}
-	d.past = newPast(d.Gate.Home, d.policy)
-	if err := d.past.read(); err != nil {
+	d.history = newHistory(d.Gate.Home, d.policy)
+	if err := d.history.read(); err != nil {
 		return nil, err
 	}
 	d.read = map[string]int64{
-		actionsName: d.at.Actions, config.EventsName: d.at.Events, notify.DoneName: d.book.toldTo,
-		decision.LogName: d.past.tail.Offset(), repliesName: d.past.repliesTo,
+		actionsName: d.at.Actions, config.EventsName: d.at.Events, notify.DoneName: d.store.toldTo,
+		decision.LogName: d.history.tail.Offset(), repliesName: d.history.repliesTo,
 	}
 	d.board, err = d.Gate.Watch(ctx)
 	return d, err
@@ -128,7 +129,7 @@ func open(ctx context.Context, o Options) (*desk, error) {
 
 // load reads the mark. If a log is shorter than the mark, because it was restored from a backup, reading
 // starts again from its beginning.
-func (d *desk) load() (m mark, err error) {
+func (d *channel) load() (m mark, err error) {
 	b, err := d.Gate.Home.ReadSealed(markName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, nil
@@ -148,7 +149,7 @@ func (d *desk) load() (m mark, err error) {
 	return m, nil
 }
 
-func (d *desk) save() error {
+func (d *channel) save() error {
 	if d.at == d.saved {
 		return nil
 	}
@@ -164,7 +165,7 @@ func (d *desk) save() error {
 }
 
 // loop reads the logs as they grow, and updates the cards when needed.
-func (d *desk) loop(ctx context.Context) error {
+func (d *channel) loop(ctx context.Context) error {
 	var paths []string
 	for _, name := range logs {
 		paths = append(paths, d.Gate.Home.Path(name))
@@ -202,7 +203,7 @@ func (d *desk) loop(ctx context.Context) error {
 var logs = []string{notify.DoneName, actionsName, config.EventsName, decision.LogName, repliesName}
 
 // readAll reads the new lines of the logs and reports whether the cards may have to change.
-func (d *desk) readAll() (matters bool, err error) {
+func (d *channel) readAll() (matters bool, err error) {
 	for _, name := range logs {
 		from := d.read[name]
 		info, err := d.Gate.Home.Root().Stat(name)
@@ -229,7 +230,7 @@ func (d *desk) readAll() (matters bool, err error) {
 }
 
 // take processes a line and reports whether the cards may have to change.
-func (d *desk) take(l line) (matters bool, err error) {
+func (d *channel) take(l line) (matters bool, err error) {
 	switch l.log {
 	case decision.LogName:
 		return true, nil // the log is read by sync
@@ -238,7 +239,7 @@ func (d *desk) take(l line) (matters bool, err error) {
 		if err := json.Unmarshal(l.bytes, &r); err != nil {
 			return false, sysexit.With(sysexit.Data, fmt.Errorf("read %s: %w", repliesName, err))
 		}
-		d.past.reply(&r)
+		d.history.reply(&r)
 		return true, nil
 	case notify.DoneName:
 		return true, d.told()
@@ -247,8 +248,8 @@ func (d *desk) take(l line) (matters bool, err error) {
 }
 
 // told reads the outcomes of requests, and processes the lines held back for them.
-func (d *desk) told() error {
-	if err := d.book.readTold(d.Gate.Home); err != nil {
+func (d *channel) told() error {
+	if err := d.store.readTold(d.Gate.Home); err != nil {
 		return err
 	}
 	held := d.held
@@ -264,7 +265,7 @@ func (d *desk) told() error {
 // maxHeld is how many clicks and messages are held until cards have been shown.
 const maxHeld = 1000
 
-func (d *desk) hold(l line) error {
+func (d *channel) hold(l line) error {
 	if len(d.held) == maxHeld {
 		d.Say("%s: more than %d clicks wait for cards to be shown; one is left out", l.log, maxHeld)
 		return nil
@@ -275,7 +276,7 @@ func (d *desk) hold(l line) error {
 }
 
 // hear processes a click or a message, and advances the mark.
-func (d *desk) hear(l line) (matters bool, err error) {
+func (d *channel) hear(l line) (matters bool, err error) {
 	var of *card
 	switch {
 	case !d.mayBeOurs(l):

@@ -25,13 +25,13 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 // world is a home with a channel for operators, and what tri-reply and tri-watch
 // do there.
 type world struct {
-	t    *testing.T
-	home *durable.Home
-	cfg  *config.Config
-	desk *desk
-	said []string
-	acts int
-	told map[string]bool
+	t       *testing.T
+	home    *durable.Home
+	cfg     *config.Config
+	channel *channel
+	said    []string
+	acts    int
+	told    map[string]bool
 }
 
 func newWorld(t *testing.T) *world {
@@ -68,7 +68,7 @@ func (w *world) start() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.desk = d
+	w.channel = d
 }
 
 // put makes a thread that waits with an offered draft.
@@ -110,8 +110,8 @@ func (w *world) record(r decision.Record) {
 // look updates the cards after tri-reply has shown the requested signals.
 func (w *world) look() {
 	w.t.Helper()
-	w.desk.board.Refresh()
-	if err := w.desk.sync(); err != nil {
+	w.channel.board.Refresh()
+	if err := w.channel.sync(); err != nil {
 		w.t.Fatal(err)
 	}
 	w.show(notify.Shown)
@@ -133,7 +133,7 @@ func (w *world) show(outcome string) {
 			w.t.Fatal(err)
 		}
 	}
-	if err := w.desk.told(); err != nil {
+	if err := w.channel.told(); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -213,7 +213,7 @@ func (w *world) take(log string, record any) error {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	_, err = w.desk.take(line{log: log, bytes: b, next: int64(w.acts)})
+	_, err = w.channel.take(line{log: log, bytes: b, next: int64(w.acts)})
 	return err
 }
 
@@ -249,19 +249,19 @@ func TestBeforeItStands(t *testing.T) {
 		DraftSHA256: decision.Sum(text)})
 	w.record(decision.Record{Kind: decision.Offer, By: "d", Key: "local.dev.2", Cycle: 1, Text: text,
 		DraftSHA256: decision.Sum(text)})
-	w.desk.board.Refresh()
-	if err := w.desk.sync(); err != nil {
+	w.channel.board.Refresh()
+	if err := w.channel.sync(); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.act("local.dev.2", "ben", "✅", nil); err != nil {
 		t.Fatal(err)
 	}
-	before := w.desk.at
+	before := w.channel.at
 	if err := w.act(first, "ben", "❌", nil); err != nil { // the others do not wait for it
 		t.Fatal(err)
 	}
 	w.wants("before it stands", "dismiss ben")
-	if w.desk.at != before {
+	if w.channel.at != before {
 		t.Error("the mark has passed a click that was not taken")
 	}
 	w.show(notify.Shown)
@@ -279,8 +279,8 @@ func TestNotShown(t *testing.T) {
 			DraftSHA256: decision.Sum(text)})
 		w.record(decision.Record{Kind: decision.Offer, By: "d", Key: "local.dev.1", Cycle: 1, Text: text,
 			DraftSHA256: decision.Sum(text)})
-		w.desk.board.Refresh()
-		if err := w.desk.sync(); err != nil {
+		w.channel.board.Refresh()
+		if err := w.channel.sync(); err != nil {
 			t.Fatal(err)
 		}
 		w.show(outcome)
@@ -308,8 +308,8 @@ func TestCutAnywhere(t *testing.T) {
 		w.record(decision.Record{Kind: decision.Offer, By: "d", Key: key, Cycle: 1, Text: text,
 			DraftSHA256: decision.Sum(text)})
 	}
-	w.desk.board.Refresh()
-	if err := w.desk.sync(); err != nil {
+	w.channel.board.Refresh()
+	if err := w.channel.sync(); err != nil {
 		t.Fatal(err)
 	}
 	whole, err := os.ReadFile(w.home.Path(notify.LogName))
@@ -328,7 +328,7 @@ func TestCutAnywhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.start()
-		if err := w.desk.sync(); err != nil {
+		if err := w.channel.sync(); err != nil {
 			t.Fatal(err)
 		}
 		got := map[string]int{}

@@ -11,15 +11,15 @@ import (
 )
 
 // sync requests the missing cards, and updates of cards that are out of date.
-func (d *desk) sync() error {
+func (d *channel) sync() error {
 	items, _, err := d.board.Items()
 	if err != nil {
 		return err
 	}
-	if err := d.book.readAsked(d.Gate.Home); err != nil {
+	if err := d.store.readAsked(d.Gate.Home); err != nil {
 		return err
 	}
-	if err := d.past.readWords(); err != nil { // after the items: it has why items left the list
+	if err := d.history.readWords(); err != nil { // after the items: it has why items left the list
 		return err
 	}
 	var ask []notify.Signal
@@ -31,7 +31,7 @@ func (d *desk) sync() error {
 		live[it.Name()] = it
 		ask = append(ask, d.deal(it)...)
 	}
-	for _, c := range d.book.sorted() {
+	for _, c := range d.store.sorted() {
 		ask = append(ask, d.change(c, live[c.name])...)
 	}
 	if len(ask) == 0 {
@@ -40,18 +40,18 @@ func (d *desk) sync() error {
 	if err := notify.Ask(d.Gate.Home, ask...); err != nil {
 		return err
 	}
-	return d.book.readAsked(d.Gate.Home)
+	return d.store.readAsked(d.Gate.Home)
 }
 
 // deal requests the card of a waiting item that has none. A card that the platform or the configuration
 // refused to an earlier process is requested once more.
-func (d *desk) deal(it *approve.Item) []notify.Signal {
+func (d *channel) deal(it *approve.Item) []notify.Signal {
 	switch it.Kind {
 	case approve.Draft, approve.Ask, approve.Failure, approve.Parked:
 	default:
 		return nil
 	}
-	c := d.book.cards[it.Name()]
+	c := d.store.cards[it.Name()]
 	if c != nil && !(c.again && c.told && c.at == "") {
 		return nil
 	}
@@ -60,11 +60,11 @@ func (d *desk) deal(it *approve.Item) []notify.Signal {
 	}
 	c.Signal = notify.Signal{Key: it.Key, Cycle: it.Cycle, DraftSHA256: it.DraftSHA256, Post: it.Post}
 	c.body, c.whole = d.body(it)
-	return []notify.Signal{d.ask(c, d.faceOf(c, it))}
+	return []notify.Signal{d.ask(c, d.contentOf(c, it))}
 }
 
 // ask returns the signal that requests to post a card.
-func (d *desk) ask(c *card, f face) notify.Signal {
+func (d *channel) ask(c *card, f content) notify.Signal {
 	c.again = false
 	s := c.signal(f)
 	s.ID, s.Kind, s.Card = cardID(d.chat, c.name, c.tries+1), notify.Card, ""
@@ -72,27 +72,27 @@ func (d *desk) ask(c *card, f face) notify.Signal {
 	return s
 }
 
-func (d *desk) stamp() string { return text.Timestamp(d.Gate.Now()) }
+func (d *channel) stamp() string { return text.Timestamp(d.Gate.Now()) }
 
-// now returns the current face of a card. ok is false while it is unknown: a decision and its effect are
+// now returns the current content of a card. ok is false while it is unknown: a decision and its effect are
 // two writes.
-func (d *desk) now(c *card, it *approve.Item) (f face, end, ok bool) {
+func (d *channel) now(c *card, it *approve.Item) (f content, end, ok bool) {
 	switch {
 	case it == nil || it.Kind == approve.Shadow:
-		title, said, end, ok := d.past.end(c)
-		return face{title: title, text: harmless.Replace(said) + "\n\n" + c.body}, end, ok
+		title, said, end, ok := d.history.end(c)
+		return content{title: title, text: harmless.Replace(said) + "\n\n" + c.body}, end, ok
 	case it.Waits():
 		if c.By != by { // a card of tri-dispatch: check whether it shows the whole draft
 			c.whole = strings.Contains(c.Text, d.Gate.View(it).Draft)
 		}
-		return d.faceOf(c, it), false, true
+		return d.contentOf(c, it), false, true
 	}
-	w := d.past.words[cycleOf(c.Key, c.Cycle)]
-	return d.faceOf(c, it), false, w.Posts()
+	w := d.history.words[cycleOf(c.Key, c.Cycle)]
+	return d.contentOf(c, it), false, w.Posts()
 }
 
 // change requests an update of a card whose item has changed.
-func (d *desk) change(c *card, it *approve.Item) []notify.Signal {
+func (d *channel) change(c *card, it *approve.Item) []notify.Signal {
 	if c.told && c.at == "" || c.ended && it == nil {
 		return nil
 	}

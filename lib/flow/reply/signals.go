@@ -26,8 +26,8 @@ const (
 	reactionAge   = time.Hour // age after which a reaction is no longer useful
 )
 
-// shower shows the signals requested in signals.ndjson, in order, each once.
-type shower struct {
+// signaler shows the signals requested in signals.ndjson, in order, each once.
+type signaler struct {
 	*Options
 	off   int64
 	done  map[string]notify.Done
@@ -40,8 +40,8 @@ type shower struct {
 	policy decision.Policy
 }
 
-func newShower(o *Options) (*shower, error) {
-	s := &shower{Options: o, done: map[string]notify.Done{}, cards: map[string][]string{}, wait: sleep}
+func newSignaler(o *Options) (*signaler, error) {
+	s := &signaler{Options: o, done: map[string]notify.Done{}, cards: map[string][]string{}, wait: sleep}
 	_, err := notify.Told(o.Home, 0, func(d notify.Done) error {
 		s.done[d.ID] = d
 		return nil
@@ -50,7 +50,7 @@ func newShower(o *Options) (*shower, error) {
 }
 
 // run shows signals as they are requested, until ctx ends.
-func (s *shower) run(ctx context.Context) error {
+func (s *signaler) run(ctx context.Context) error {
 	wake := make(chan struct{}, 1)
 	failed := make(chan error, 1)
 	go func() {
@@ -77,7 +77,7 @@ func (s *shower) run(ctx context.Context) error {
 }
 
 // all shows the signals requested so far.
-func (s *shower) all(ctx context.Context) (err error) {
+func (s *signaler) all(ctx context.Context) (err error) {
 	s.off, err = notify.Asked(s.Home, s.off, func(sg notify.Signal) error {
 		if name := cardOf(&sg); name != "" && !slices.Contains(s.cards[name], sg.ID) {
 			s.cards[name] = append(s.cards[name], sg.ID)
@@ -110,7 +110,7 @@ func (s *shower) all(ctx context.Context) (err error) {
 }
 
 // one shows one signal, or says why it was not shown.
-func (s *shower) one(ctx context.Context, sg notify.Signal) notify.Done {
+func (s *signaler) one(ctx context.Context, sg notify.Signal) notify.Done {
 	sink, ok := s.Sinks[sg.Platform].(chat.Signaler)
 	switch {
 	case s.Allowed == nil:
@@ -156,7 +156,7 @@ func (s *shower) one(ctx context.Context, sg notify.Signal) notify.Done {
 	return notify.Done{Outcome: notify.Failed, Why: err.Error()}
 }
 
-func (s *shower) send(ctx context.Context, sink chat.Signaler,
+func (s *signaler) send(ctx context.Context, sink chat.Signaler,
 	sg *notify.Signal) (messageID string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, signalTimeout)
 	defer cancel()
@@ -194,7 +194,7 @@ func (s *shower) send(ctx context.Context, sink chat.Signaler,
 
 // noticed returns the post of the notice that a signal edits, and its text with other values. All but the
 // values follow from the logs: what is shown is what a form gives that is approved now.
-func (s *shower) noticed(sg *notify.Signal) (on outbox.Reply, said string, err error) {
+func (s *signaler) noticed(sg *notify.Signal) (on outbox.Reply, said string, err error) {
 	policy, err := s.Policy()
 	if err != nil {
 		return on, "", err
@@ -245,7 +245,7 @@ func cardOf(sg *notify.Signal) string {
 
 // stands returns the message that already shows the draft's card: tri-approve and tri-dispatch may both
 // request one at about the same time. There is one card, and it shows the latest request.
-func (s *shower) stands(sg *notify.Signal) (messageID string) {
+func (s *signaler) stands(sg *notify.Signal) (messageID string) {
 	for _, id := range slices.Backward(s.cards[cardOf(sg)]) {
 		if d := s.done[id]; id != sg.ID && d.Outcome == notify.Shown {
 			return d.MessageID
@@ -256,7 +256,7 @@ func (s *shower) stands(sg *notify.Signal) (messageID string) {
 
 // late reports whether a signal is no longer useful: adding a reaction long after its request (removing
 // one is never late), or a card that a later signal replaces.
-func (s *shower) late(sg *notify.Signal) bool {
+func (s *signaler) late(sg *notify.Signal) bool {
 	at, err := time.Parse(time.RFC3339, sg.At)
 	if sg.Kind == notify.React {
 		return sg.On && (err != nil || s.Now().Sub(at) > reactionAge)

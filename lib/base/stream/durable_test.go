@@ -26,7 +26,7 @@ func TestSafe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &settled{safe{f: f}}
+	s := &syncedReader{synced{f: f}}
 	if n, err := s.Read(make([]byte, 1)); n != 1 || err != nil || s.to != 3 {
 		t.Errorf("%d bytes read, %d durable, %v", n, s.to, err)
 	}
@@ -47,7 +47,7 @@ func TestSafe(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Close()
-	if n, err := (&settled{safe{f: r}}).Read(make([]byte, 9)); n != 0 || err == nil {
+	if n, err := (&syncedReader{synced{f: r}}).Read(make([]byte, 9)); n != 0 || err == nil {
 		t.Errorf("what has no place was handed out: %d bytes, %v", n, err)
 	}
 }

@@ -38,13 +38,13 @@ var marks = func() map[string]string {
 func bare(emoji string) string { return strings.ReplaceAll(emoji, "\uFE0F", "") }
 
 // mayBeOurs reports whether a click or a message is in the operators' channel.
-func (d *desk) mayBeOurs(l line) bool {
+func (d *channel) mayBeOurs(l line) bool {
 	v := gjson.GetManyBytes(l.bytes, "platform", "chat_id")
 	return v[0].String() == d.chat.Platform && v[1].String() == d.chat.ChatID
 }
 
 // click processes a click or a reaction. The card is nil if it is not on a card.
-func (d *desk) click(l line) (*card, error) {
+func (d *channel) click(l line) (*card, error) {
 	var a event.Action
 	if err := json.Unmarshal(l.bytes, &a); err != nil {
 		return nil, sysexit.With(sysexit.Data, fmt.Errorf("read %s: %w", l.log, err))
@@ -63,7 +63,7 @@ func (d *desk) click(l line) (*card, error) {
 		d.ignore(c, &a.Sender, "its button %q carries %q, which is not this card's", a.Name, a.Value)
 		return c, nil
 	}
-	w := word1{kind: word, ref: "action " + a.Platform + " " + a.ID, by: a.Sender}
+	w := vote{kind: word, ref: "action " + a.Platform + " " + a.ID, by: a.Sender}
 	if a.Removed {
 		if word != decision.Approve {
 			return nil, nil
@@ -74,7 +74,7 @@ func (d *desk) click(l line) (*card, error) {
 }
 
 // message processes a message written below a card, as a note on what to change or as an answer.
-func (d *desk) message(l line) (*card, error) {
+func (d *channel) message(l line) (*card, error) {
 	var e event.Event
 	if err := json.Unmarshal(l.bytes, &e); err != nil {
 		return nil, sysexit.With(sysexit.Data, fmt.Errorf("read %s: %w", l.log, err))
@@ -103,25 +103,25 @@ func (d *desk) message(l line) (*card, error) {
 	if utf8.RuneCountInString(note) > maxSaid {
 		note = text.Cut(note, maxSaid)
 	}
-	return c, d.say(c, word1{kind: "reply", ref: "message " + e.Platform + " " + e.ChatID + " " + e.MessageID,
+	return c, d.say(c, vote{kind: "reply", ref: "message " + e.Platform + " " + e.ChatID + " " + e.MessageID,
 		by: e.Sender, note: note})
 }
 
 // cardAt returns the card in a message, or nil if there is none.
-func (d *desk) cardAt(messageID string) (*card, error) {
-	switch c := d.book.byPost[messageID]; {
+func (d *channel) cardAt(messageID string) (*card, error) {
+	switch c := d.store.byPost[messageID]; {
 	case messageID == "":
 		return nil, nil
 	case c != nil:
 		return c, nil
-	case d.book.untold():
+	case d.store.untold():
 		return nil, errUnknown
 	}
 	return nil, nil
 }
 
-// word1 is a decision that a person expressed on a card.
-type word1 struct {
+// vote is a decision that a person expressed on a card.
+type vote struct {
 	kind string // decision kind, or "reply"
 	by   event.Sender
 	ref  string
@@ -131,8 +131,8 @@ type word1 struct {
 
 // say applies a decision to the item in its current state. A decision that cannot count is reported to the
 // operator and changes nothing. An error ends the program.
-func (d *desk) say(c *card, w word1) error {
-	if err := d.past.readWords(); err != nil || d.past.refs[w.ref] {
+func (d *channel) say(c *card, w vote) error {
+	if err := d.history.readWords(); err != nil || d.history.refs[w.ref] {
 		return err // already applied by an earlier process
 	}
 	person := d.people[w.by.ID]
@@ -172,7 +172,7 @@ func (d *desk) say(c *card, w word1) error {
 	return d.decide(c, it, w, person)
 }
 
-func (d *desk) decide(c *card, it *approve.Item, w word1, person string) (err error) {
+func (d *channel) decide(c *card, it *approve.Item, w vote, person string) (err error) {
 	g := d.Gate
 	g.By, g.Ref = person, w.ref
 	switch w.kind {
@@ -203,15 +203,15 @@ func (d *desk) decide(c *card, it *approve.Item, w word1, person string) (err er
 }
 
 // theirs reports whether the item has an approval by a person.
-func (d *desk) theirs(it *approve.Item, person string) bool {
+func (d *channel) theirs(it *approve.Item, person string) bool {
 	if it.Kind == approve.Approved {
-		return d.past.words[cycleOf(it.Key, it.Cycle)].By == person
+		return d.history.words[cycleOf(it.Key, it.Cycle)].By == person
 	}
 	return slices.ContainsFunc(it.Votes, func(v approve.Vote) bool { return v.By == person })
 }
 
 // ignore reports to the operator a decision that was not taken.
-func (d *desk) ignore(c *card, who *event.Sender, format string, args ...any) {
+func (d *channel) ignore(c *card, who *event.Sender, format string, args ...any) {
 	d.Say("%s: %s: not taken: %s", c.name[:8], text.Visible(who.ID),
 		text.Visible(fmt.Sprintf(format, args...)))
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// bell wakes a reader when a file may have changed, by kernel notifications if available. It also
+// waker wakes a reader when a file may have changed, by kernel notifications if available. It also
 // polls, since notifications can be missed and watchers can run out.
-type bell struct {
+type waker struct {
 	rung    chan struct{}
 	watched bool
 	pause   time.Duration // how long it waits without a notification
@@ -17,7 +17,7 @@ type bell struct {
 	watcher *fsnotify.Watcher
 }
 
-// slowest is the poll interval of a bell that has not missed a change; one that has missed deaf
+// slowest is the poll interval of a waker that has not missed a change; one that has missed deaf
 // changes in a row polls at pollEvery. An idle process costs next to nothing.
 const (
 	slowest = 2 * time.Second
@@ -28,8 +28,8 @@ const (
 var newWatcher = fsnotify.NewWatcher
 
 // listen starts to watch the file at path, until silence.
-func listen(path string) *bell {
-	b := &bell{rung: make(chan struct{}, 1)}
+func listen(path string) *waker {
+	b := &waker{rung: make(chan struct{}, 1)}
 	w, err := newWatcher()
 	if err != nil {
 		return b
@@ -52,7 +52,7 @@ func listen(path string) *bell {
 }
 
 // wait returns on a notification, or after the poll interval.
-func (b *bell) wait(ctx context.Context) error {
+func (b *waker) wait(ctx context.Context) error {
 	timer := time.NewTimer(max(b.pause, pollEvery))
 	defer timer.Stop()
 	select {
@@ -69,15 +69,15 @@ func (b *bell) wait(ctx context.Context) error {
 }
 
 // news records that data was read: without a notification, one was missed.
-func (b *bell) news() {
+func (b *waker) news() {
 	if b.pause > 0 && len(b.rung) == 0 {
 		b.pause = 0
 		b.missed++
 	}
 }
 
-// silence stops the bell.
-func (b *bell) silence() {
+// silence stops the waker.
+func (b *waker) silence() {
 	if b.watcher != nil {
 		_ = b.watcher.Close() // the watcher is discarded
 	}

@@ -39,9 +39,9 @@ func TestParseTarget(t *testing.T) {
 
 // aReach is an allow-list whose names resolve to what the test says, and whose
 // dials go nowhere but are remembered.
-func aReach(t *testing.T, names map[string]string, list ...string) (*reach, *[]string) {
+func aReach(t *testing.T, names map[string]string, list ...string) (*allowList, *[]string) {
 	t.Helper()
-	r, err := newReach(list)
+	r, err := newAllowList(list)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestReach(t *testing.T) {
 // aProxy is a proxy that reaches what list has, and where it logs.
 func aProxy(t *testing.T, list ...string) (at, log string) {
 	t.Helper()
-	r, err := newReach(list)
+	r, err := newAllowList(list)
 	if err != nil {
 		t.Fatal(err)
 	}

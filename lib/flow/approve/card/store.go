@@ -18,22 +18,22 @@ const by = "tri-approve"
 
 // card is an item of the gate as a card in the channel.
 type card struct {
-	notify.Signal        // the latest request for it
-	name          string // the item's name: approve.Name
-	body          string // text about the item, independent of its outcome
-	whole         bool   // body contains the whole draft, and the draft may be sent
-	tries         int    // requests to post it
-	changes       int    // requests to update it
-	shown         face   // the face requested last
-	told          bool   // the outcome of the request is known
-	outcome       string // of the request, if told
-	at            string // message id, "" if it is not in the channel
-	ended         bool   // its face is final
-	again         bool   // an earlier process could not show it: it may be requested once more
+	notify.Signal         // the latest request for it
+	name          string  // the item's name: approve.Name
+	body          string  // text about the item, independent of its outcome
+	whole         bool    // body contains the whole draft, and the draft may be sent
+	tries         int     // requests to post it
+	changes       int     // requests to update it
+	shown         content // the content requested last
+	told          bool    // the outcome of the request is known
+	outcome       string  // of the request, if told
+	at            string  // message id, "" if it is not in the channel
+	ended         bool    // its content is final
+	again         bool    // an earlier process could not show it: it may be requested once more
 }
 
-// face is the visible content of a card.
-type face struct {
+// content is the visible content of a card.
+type content struct {
 	title, text string
 	buttons     string // names, each followed by a space
 }
@@ -47,8 +47,8 @@ func (c *card) value() string {
 	return v
 }
 
-// book is the set of cards requested in the channel: a fold of signals.ndjson.
-type book struct {
+// store is the set of cards requested in the channel: a fold of signals.ndjson.
+type store struct {
 	chat    config.GateChat
 	cards   map[string]*card // by name
 	byID    map[string]*card // by the id of each signal that requested to post it
@@ -57,8 +57,8 @@ type book struct {
 	toldTo  int64            // bytes read of signals-done.ndjson
 }
 
-func readBook(h *durable.Home, chat config.GateChat) (*book, error) {
-	b := &book{chat: chat, cards: map[string]*card{}, byID: map[string]*card{}, byPost: map[string]*card{}}
+func readStore(h *durable.Home, chat config.GateChat) (*store, error) {
+	b := &store{chat: chat, cards: map[string]*card{}, byID: map[string]*card{}, byPost: map[string]*card{}}
 	err := b.readAsked(h)
 	if err == nil {
 		err = b.readTold(h)
@@ -70,7 +70,7 @@ func readBook(h *durable.Home, chat config.GateChat) (*book, error) {
 }
 
 // readAsked reads the requests made since the last call, by this process or others.
-func (b *book) readAsked(h *durable.Home) (err error) {
+func (b *store) readAsked(h *durable.Home) (err error) {
 	b.askedTo, err = notify.Asked(h, b.askedTo, func(s notify.Signal) error {
 		b.asked(s)
 		return nil
@@ -80,7 +80,7 @@ func (b *book) readAsked(h *durable.Home) (err error) {
 
 // asked applies a signal. A card by which tri-dispatch announces an automatic reply is adopted. If this
 // package requested a card first, tri-reply shows the announcement in that card.
-func (b *book) asked(s notify.Signal) {
+func (b *store) asked(s notify.Signal) {
 	if s.Platform != b.chat.Platform || s.ChatID != b.chat.ChatID || s.By != by && s.Key == "" {
 		return
 	}
@@ -114,7 +114,7 @@ func (b *book) asked(s notify.Signal) {
 }
 
 // readTold reads which cards were shown, and in which message.
-func (b *book) readTold(h *durable.Home) (err error) {
+func (b *store) readTold(h *durable.Home) (err error) {
 	b.toldTo, err = notify.Told(h, b.toldTo, func(d notify.Done) error {
 		c := b.byID[d.ID]
 		if c == nil || c.ID != d.ID {
@@ -130,7 +130,7 @@ func (b *book) readTold(h *durable.Home) (err error) {
 }
 
 // untold reports whether the outcome of a requested card is still unknown.
-func (b *book) untold() bool {
+func (b *store) untold() bool {
 	for _, c := range b.cards {
 		if !c.told {
 			return true
@@ -140,7 +140,7 @@ func (b *book) untold() bool {
 }
 
 // sorted returns the cards in the order in which they were requested.
-func (b *book) sorted() []*card {
+func (b *store) sorted() []*card {
 	return slices.SortedFunc(maps.Values(b.cards), func(x, y *card) int {
 		return strings.Compare(x.At+x.ID, y.At+y.ID)
 	})
@@ -156,8 +156,8 @@ func cardID(chat config.GateChat, name string, n int) string {
 	return id
 }
 
-func faceIn(s *notify.Signal) face {
-	f := face{title: s.Title, text: s.Text}
+func faceIn(s *notify.Signal) content {
+	f := content{title: s.Title, text: s.Text}
 	for _, b := range s.Buttons {
 		f.buttons += b.Name + " "
 	}

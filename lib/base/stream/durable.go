@@ -7,23 +7,23 @@ import (
 	"tri/lib/base/durable"
 )
 
-// safe tracks how much of a file is durable. Its writer syncs it as well, but may be slow or have
+// synced tracks how much of a file is durable. Its writer syncs it as well, but may be slow or have
 // been killed: if a power cut removed a line but kept the results derived from it, offsets would
 // become meaningless.
-type safe struct {
+type synced struct {
 	f  *os.File
 	to int64
 }
 
 // upTo makes everything before to durable, and with the same sync whatever else the file holds, so
 // that a backlog costs one sync.
-func (s *safe) upTo(to int64) error {
+func (s *synced) upTo(to int64) error {
 	if to <= s.to {
 		return nil
 	}
 	info, err := s.f.Stat()
 	if err == nil {
-		err = durable.Settle(s.f)
+		err = durable.Sync(s.f)
 	}
 	if err == nil {
 		s.to = max(to, info.Size())
@@ -31,10 +31,10 @@ func (s *safe) upTo(to int64) error {
 	return err
 }
 
-// settled reads only the durable part of a file.
-type settled struct{ safe }
+// syncedReader reads only the durable part of a file.
+type syncedReader struct{ synced }
 
-func (s *settled) Read(p []byte) (int, error) {
+func (s *syncedReader) Read(p []byte) (int, error) {
 	n, err := s.f.Read(p)
 	if n == 0 {
 		return n, err

@@ -39,7 +39,7 @@ var harmless = strings.NewReplacer("@", "@\u2060", "]", "]\u2060")
 
 // body returns the text about an item, independent of its outcome. whole reports whether it contains the
 // whole draft and the draft may be sent.
-func (d *desk) body(it *approve.Item) (out string, whole bool) {
+func (d *channel) body(it *approve.Item) (out string, whole bool) {
 	v := d.Gate.View(it)
 	b := &body{left: room(d.chat.Platform)}
 	if checked := it.Checked(); checked != "" {
@@ -195,12 +195,12 @@ func bodyOf(text string) string {
 	return text
 }
 
-// faceOf returns the face of the card of an item that waits or can be undone.
-func (d *desk) faceOf(c *card, it *approve.Item) face {
+// contentOf returns the content of the card of an item that waits or can be undone.
+func (d *channel) contentOf(c *card, it *approve.Item) content {
 	name := c.name[:8]
 	switch it.Kind {
 	case approve.Draft:
-		f := face{title: "Draft " + name + before(": ", one(it.Checked(), 70)),
+		f := content{title: "Draft " + name + before(": ", one(it.Checked(), 70)),
 			buttons: "approve dismiss redo escalate "}
 		foot := name + " · Reply to this message with what to change, and it is investigated again."
 		if !c.whole {
@@ -213,21 +213,21 @@ func (d *desk) faceOf(c *card, it *approve.Item) face {
 		f.text = c.body + "\n\n" + foot
 		return f
 	case approve.Ask:
-		return face{"Asked of you " + name,
+		return content{"Asked of you " + name,
 			c.body + "\n\n" + name + " · Reply to this message with the answer.", "dismiss "}
 	case approve.Failure:
-		return face{"Nothing to post " + name,
+		return content{"Nothing to post " + name,
 			c.body + "\n\n" + name +
 				" · Reply to this message with what to look at, and it is investigated again.",
 			"redo escalate dismiss "}
 	case approve.Parked:
-		return face{"May or may not be posted " + name,
+		return content{"May or may not be posted " + name,
 			c.body + "\n\nLook in the chat, then run: tri-approve settle " + name + " posted|retry|drop",
 			""}
 	}
-	w := d.past.words[cycleOf(c.Key, c.Cycle)]
+	w := d.history.words[cycleOf(c.Key, c.Cycle)]
 	who := one(w.By, 60)
-	f := face{title: "Approved by " + who}
+	f := content{title: "Approved by " + who}
 	said := "Read and approved by " + who + "; it is being posted."
 	if it.Kind == approve.Approved {
 		said = fmt.Sprintf("Read and approved by %s; it is posted in %v, unless it is taken back.", who,
@@ -264,8 +264,8 @@ var labels = map[string][2]string{
 	"escalate": {"Look longer", ""}, "undo": {"Undo", ""},
 }
 
-// signal returns the request to show the card with a face.
-func (c *card) signal(f face) notify.Signal {
+// signal returns the request to show the card with a content.
+func (c *card) signal(f content) notify.Signal {
 	s := c.Signal
 	s.Title, s.Text, s.Buttons = text.Cut(f.title, maxTitle), f.text, nil
 	for name := range strings.FieldsSeq(f.buttons) {

@@ -29,7 +29,7 @@ func TestFaces(t *testing.T) {
 		return func(w *world) {
 			b, _ := json.Marshal(outbox.Reply{Key: "local.dev.1", Cycle: 1, Outcome: outcome,
 				ApprovedBy: "ana", Why: "thread gone"})
-			if _, err := w.desk.take(line{log: repliesName, bytes: b}); err != nil {
+			if _, err := w.channel.take(line{log: repliesName, bytes: b}); err != nil {
 				w.t.Fatal(err)
 			}
 		}
@@ -145,7 +145,7 @@ func TestLong(t *testing.T) {
 	for platform, most := range map[string]int{"local": 4000, "discord": 1800, "telegram": 1800} {
 		for _, n := range []int{10, 1000, 1400, 3000, 5000, 60_000} {
 			w := newWorld(t)
-			w.desk.chat.Platform, w.desk.book.chat.Platform = platform, platform
+			w.channel.chat.Platform, w.channel.store.chat.Platform = platform, platform
 			key := w.put("1", 1, strings.Repeat("é x ", n/4))
 			s := w.last(key)
 			if got := utf8.RuneCountInString(s.Text) + utf8.RuneCountInString(s.Title); got > most {
@@ -156,7 +156,7 @@ func TestLong(t *testing.T) {
 			if can := s.Buttons[0].Name == "approve"; can != whole {
 				t.Errorf("%s: %d characters: all are shown %v, can be approved %v", platform, n, whole, can)
 			}
-			w.desk.chat.Platform, w.desk.book.chat.Platform = "local", "local" // as which act acts
+			w.channel.chat.Platform, w.channel.store.chat.Platform = "local", "local" // as which act acts
 			if err := w.act(key, "ben", "✅", nil); err != nil {
 				t.Fatal(err)
 			}

@@ -12,8 +12,8 @@ import (
 	"tri/lib/record/thread"
 )
 
-// past holds what became of items: the folds of the decision log and of replies.ndjson.
-type past struct {
+// history holds what became of items: the folds of the decision log and of replies.ndjson.
+type history struct {
 	home      *durable.Home
 	tail      *decision.Tail
 	state     *decision.State
@@ -24,8 +24,8 @@ type past struct {
 	repliesTo int64                      // bytes read of replies.ndjson
 }
 
-func newPast(h *durable.Home, p decision.Policy) *past {
-	return &past{
+func newHistory(h *durable.Home, p decision.Policy) *history {
+	return &history{
 		home: h, tail: decision.NewTail(h), state: decision.NewState(p),
 		words: map[string]decision.Record{}, settled: map[string]decision.Record{}, refs: map[string]bool{},
 		replies: map[string]*outbox.Reply{},
@@ -36,7 +36,7 @@ func newPast(h *durable.Home, p decision.Policy) *past {
 func cycleOf(key string, cycle int) string { return fmt.Sprint(key, " ", cycle) }
 
 // read reads both logs, replies.ndjson only the first time.
-func (p *past) read() error {
+func (p *history) read() error {
 	if err := p.readWords(); err != nil || p.repliesTo > 0 {
 		return err
 	}
@@ -51,12 +51,12 @@ func (p *past) read() error {
 	})
 }
 
-func (p *past) reply(r *outbox.Reply) {
+func (p *history) reply(r *outbox.Reply) {
 	p.replies[cycleOf(r.Key, r.Cycle)] = &outbox.Reply{Outcome: r.Outcome, ApprovedBy: r.ApprovedBy,
 		EditedBy: r.EditedBy, Badge: r.Badge, Why: r.Why, PostedAt: r.PostedAt}
 }
 
-func (p *past) readWords() error {
+func (p *history) readWords() error {
 	return p.tail.Next(func(r decision.Record) error {
 		if r.Ref != "" {
 			p.refs[r.Ref] = true
@@ -93,7 +93,7 @@ func (p *past) readWords() error {
 
 // end returns the outcome of an item that no longer waits, as a title and a sentence. ok is false while it
 // is unknown. A post that is tried again may be parked again, so a retry does not end the card.
-func (p *past) end(c *card) (title, said string, end, ok bool) {
+func (p *history) end(c *card) (title, said string, end, ok bool) {
 	if c.Post != "" {
 		return p.endOfParked(c)
 	}
@@ -134,7 +134,7 @@ func (p *past) end(c *card) (title, said string, end, ok bool) {
 	return p.endOfThread(c)
 }
 
-func (p *past) endOfParked(c *card) (title, said string, end, ok bool) {
+func (p *history) endOfParked(c *card) (title, said string, end, ok bool) {
 	w, found := p.settled[c.Post]
 	if !found {
 		return "", "", false, false
@@ -148,7 +148,7 @@ func (p *past) endOfParked(c *card) (title, said string, end, ok bool) {
 
 // endOfThread returns the outcome from the thread if no decision gives it: the thread moved on, or was
 // closed.
-func (p *past) endOfThread(c *card) (title, said string, end, ok bool) {
+func (p *history) endOfThread(c *card) (title, said string, end, ok bool) {
 	t, err := thread.Load(p.home, c.Key)
 	switch {
 	case err != nil || t == nil:
@@ -162,7 +162,7 @@ func (p *past) endOfThread(c *card) (title, said string, end, ok bool) {
 }
 
 // newer reports whether another draft of the same cycle has been offered.
-func (p *past) newer(c *card) bool {
+func (p *history) newer(c *card) bool {
 	st := p.state.Standing(c.Key)
 	return st != nil && st.Offer != nil && st.Cycle == c.Cycle && c.DraftSHA256 != "" &&
 		st.Offer.DraftSHA256 != c.DraftSHA256

@@ -11,8 +11,8 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// Desk has the settings of the reports on the filter.
-type Desk struct {
+// Sampler has the settings of the reports on the filter.
+type Sampler struct {
 	Home    *durable.Home
 	Config  *config.Config
 	Compile Compile
@@ -26,7 +26,7 @@ type Desk struct {
 
 // Diff runs the home's rules and those of another configuration over the home's events, or over
 // files, and keeps the newest limit changes; 0 means all.
-func (d *Desk) Diff(ctx context.Context, file string, files []string, limit int) (*Diff, error) {
+func (d *Sampler) Diff(ctx context.Context, file string, files []string, limit int) (*Diff, error) {
 	other, err := config.Load(file)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ type Order struct {
 
 // Audit draws a sample of messages, lets a person label those without a label, and returns
 // the estimate.
-func (d *Desk) Audit(ctx context.Context, o Order) (Estimate, error) {
+func (d *Sampler) Audit(ctx context.Context, o Order) (Estimate, error) {
 	if o.Sample < 1 || o.Window < 0 {
 		return Estimate{}, sysexit.With(sysexit.Usage,
 			errors.New("audit: the sample must be at least 1, the window not negative"))

@@ -55,15 +55,15 @@ func (t target) loopback() bool {
 	return err == nil && addr.IsLoopback() || t.host == "localhost" || strings.HasSuffix(t.host, ".localhost")
 }
 
-// reach is the allow-list.
-type reach struct {
+// allowList is the allow-list.
+type allowList struct {
 	targets []target
 	lookup  func(ctx context.Context, host string) ([]netip.Addr, error)
 	dial    func(ctx context.Context, addr netip.AddrPort) (net.Conn, error)
 }
 
-func newReach(list []string) (*reach, error) {
-	r := &reach{
+func newAllowList(list []string) (*allowList, error) {
+	r := &allowList{
 		lookup: func(ctx context.Context, host string) ([]netip.Addr, error) {
 			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 		},
@@ -89,7 +89,7 @@ type refusal string
 func (r refusal) Error() string { return string(r) }
 
 // Dial connects to host:port if it is on the list and its addresses are acceptable.
-func (r *reach) Dial(ctx context.Context, hostport string) (net.Conn, error) {
+func (r *allowList) Dial(ctx context.Context, hostport string) (net.Conn, error) {
 	t, err := parseTarget(hostport)
 	if err != nil {
 		return nil, refusal(err.Error())
@@ -113,7 +113,7 @@ func (r *reach) Dial(ctx context.Context, hostport string) (net.Conn, error) {
 // addresses returns the addresses of t that may be dialled. A public name that resolves to an
 // address of this machine or network would lead inside (DNS rebinding): that address is allowed
 // only if it is on the list too.
-func (r *reach) addresses(ctx context.Context, t target) ([]netip.Addr, error) {
+func (r *allowList) addresses(ctx context.Context, t target) ([]netip.Addr, error) {
 	if addr, err := netip.ParseAddr(t.host); err == nil {
 		return []netip.Addr{addr}, nil
 	}

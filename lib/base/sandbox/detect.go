@@ -12,8 +12,8 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// Look starts a sandbox around a program that does nothing, and reports which walls were in force.
-func Look(ctx context.Context) (r Report, err error) {
+// Detect starts a sandbox around a program that does nothing, and reports which walls were in force.
+func Detect(ctx context.Context) (r Report, err error) {
 	dir, err := os.MkdirTemp("", "tri-look-")
 	if err != nil {
 		return r, sysexit.With(sysexit.IO, err)

@@ -55,9 +55,9 @@ type leave struct{}
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty",
 	"/dev/pts", "/dev/ptmx"}
 
-// Inside is the inner end. It runs within bubblewrap, reads its order from descriptor fd, puts up
+// Init is the inner end. It runs within bubblewrap, reads its order from descriptor fd, puts up
 // the second wall, and becomes the program. It returns only on failure.
-func Inside(fd string) error {
+func Init(fd string) error {
 	n, err := strconv.Atoi(fd)
 	if err != nil || n < 3 {
 		return sysexit.With(sysexit.Usage, errors.New("this is an internal command of the sandbox"))

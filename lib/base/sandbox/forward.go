@@ -14,18 +14,18 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// DoorArg is the first argument of tri-sandbox as the inner end of a door.
-const DoorArg = ":door"
+// ForwardArg is the first argument of tri-sandbox as the inner end of a forward.
+const ForwardArg = ":door"
 
 // HelperAt is the path of the inner end in the program's file system.
 const HelperAt = "/run/" + Helper
 
-// DoorAt returns the address of the door at index i of Spec.Doors: on the program's own loopback
+// ForwardAt returns the address of Spec.Forwards[i]: on the program's own loopback
 // device, below the ports that the kernel assigns. The program passes through it by the command
 // HelperAt DoorArg DoorAt(i), whose standard input and output are the connection.
-func DoorAt(i int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(27401+i)) }
+func ForwardAt(i int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(27401+i)) }
 
-// Pass connects in and out to a door: an address of the loopback device or, for a program without
+// Pass connects in and out to a forward: an address of the loopback device or, for a program without
 // a sandbox, the path of a socket. It returns when the other side is done.
 func Pass(ctx context.Context, at string, in io.Reader, out io.Writer) error {
 	network := "tcp"
