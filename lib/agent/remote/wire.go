@@ -20,7 +20,7 @@ const Version = 1
 
 // Limits of the lines, in bytes.
 const (
-	MaxOrder = 2<<20 - 64<<10 // fits into a message of the broker
+	MaxOrder = 2<<20 - 64<<10 // of an order or a result: fits into a message of the broker
 	MaxLine  = 4 << 20
 	MaxFile  = 80 << 20  // of one file that comes back
 	MaxPart  = 512 << 10 // of a file in one line

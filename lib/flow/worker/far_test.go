@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,9 +18,11 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/agent/remote"
+	"tri/lib/base/broker"
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
+	"tri/lib/record/draft"
 )
 
 // listener is an agent that waits for a word and returns it, with what it found in the codebase.
@@ -199,6 +202,43 @@ func TestSlots(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// talker returns more than the queue takes.
+type talker struct{}
+
+func (talker) Run(context.Context, agent.Task) (agent.Result, error) {
+	return agent.Result{Text: strings.Repeat("\x01", 1<<20), Usage: draft.Usage{Turns: 7}}, nil
+}
+
+// kept is a link that keeps the result.
+type kept struct{ result *remote.Result }
+
+func (k *kept) Send(m remote.Message) error {
+	if m.Result != nil {
+		k.result = m.Result
+	}
+	return nil
+}
+
+func (k *kept) Next() (remote.Message, error) { return remote.Message{}, io.EOF }
+
+// TestLongResult: a result that no message of the queue holds is a failure with its usage, and not a run that
+// is tried, and paid, once more.
+func TestLongResult(t *testing.T) {
+	w, order := newWorker(t)
+	w.Config.Investigator.Agent = "talker"
+	w.New = func(config.Agent, string) (agent.Agent, error) { return talker{}, nil }
+	o, link := order(strings.Repeat("0a", 16)), new(kept)
+	o.V, o.Agent, o.Run = remote.Version, "talker", "r"
+	if err := w.Do(t.Context(), o, link); err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(link.result)
+	if fault := link.result.Error.Err(); err != nil || len(b) > broker.MaxMessage || fault == nil ||
+		!strings.Contains(fault.Error(), "more than") || link.result.Usage.Turns != 7 {
+		t.Errorf("%d bytes, %v, %+v", len(b), fault, link.result.Usage)
+	}
 }
 
 // TestCancel: an end is there within a second, and the worker leaves nothing.

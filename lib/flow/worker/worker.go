@@ -9,6 +9,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -338,6 +339,12 @@ func (j *job) give(r *remote.Result) error {
 		if sum.Bytes > 0 {
 			r.Files = append(r.Files, sum)
 		}
+	}
+	if b, err := json.Marshal(r); err != nil || len(b) > remote.MaxOrder {
+		// The queue would refuse it, and have the run paid again.
+		r.Value, r.Text, r.Error = nil, "", remote.FaultOf(agent.Fail(agent.ToolError,
+			fmt.Errorf("its result has %d bytes, more than %d", len(b), remote.MaxOrder)))
+		r.SHA256 = r.Sum()
 	}
 	return j.link.Send(remote.Message{Result: r})
 }
