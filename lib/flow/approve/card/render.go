@@ -234,7 +234,9 @@ func (d *channel) contentOf(c *card, it *approve.Item) content {
 			d.Gate.Config.Gate.Grace())
 		f.buttons = "undo "
 	}
-	f.text = said + c.instead(w) + "\n\n" + c.body
+	instead := c.instead(w) // in the room of the body
+	left := room(d.chat.Platform) - utf8.RuneCountInString(instead)
+	f.text = said + instead + "\n\n" + text.Cut(c.body, left)
 	if w.Kind == decision.Auto {
 		f.title = autoTitle
 		f.text = strings.Replace(f.text, "Read and approved by "+who, "No person has looked at it", 1)

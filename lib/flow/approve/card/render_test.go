@@ -11,6 +11,7 @@ import (
 	"tri/lib/record/notify"
 	"tri/lib/record/outbox"
 	"tri/lib/record/thread"
+	"tri/lib/record/verdict"
 )
 
 // TestFaces: the card follows the state of the draft, whoever decides.
@@ -163,6 +164,29 @@ func TestLong(t *testing.T) {
 			if got := len(w.words()) == 1; got != whole {
 				t.Errorf("%s: %d characters: all are shown %v, is approved %v", platform, n, whole, got)
 			}
+		}
+	}
+}
+
+// TestLongEdit: a card fits also where it shows the text that an approver wrote in place of a long draft.
+func TestLongEdit(t *testing.T) {
+	for platform, most := range map[string]int{"local": 4000, "discord": 1950, "telegram": 1950} {
+		w := newWorld(t)
+		w.channel.chat.Platform, w.channel.store.chat.Platform = platform, platform
+		key := w.put("1", 1, strings.Repeat("é x ", 900))
+		text := strings.Repeat("it is five. ", 200)
+		r := decision.Record{Kind: decision.Edit, By: "ana", Key: key, Cycle: 1, Text: text,
+			DraftSHA256: decision.Sum(text), Original: decision.Sum(strings.Repeat("é x ", 900)),
+			Badge: strings.Repeat("edited ", 30)}
+		for range 20 {
+			r.Sentences = append(r.Sentences, verdict.Sentence{Text: "it is five."})
+		}
+		w.record(r)
+		w.look()
+		s := w.last(key)
+		if got := utf8.RuneCountInString(s.Text) + utf8.RuneCountInString(s.Title); got > most ||
+			!strings.HasPrefix(s.Title, "Approved by ana") || !strings.Contains(s.Text, "it is five") {
+			t.Errorf("%s: %d characters: %q, %q", platform, got, s.Title, s.Text[:60])
 		}
 	}
 }
