@@ -223,6 +223,7 @@ func (l *leg) see(e agent.Event) {
 	}
 	l.ended = e.Kind == agent.Returned || e.Kind == agent.Failed
 	e.Text, e.Tool = strings.ToValidUTF8(text.CutBytes(e.Text, maxText), "?"), text.Line(e.Tool, 100)
+	e.Lines, e.SessionID = text.Line(e.Lines, 100), text.Line(e.SessionID, 100)
 	l.task.See(e)
 }
 
