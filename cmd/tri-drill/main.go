@@ -4,7 +4,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"tri/lib/base/cli"
+	"tri/lib/base/ndjson"
 	"tri/lib/base/stream"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/term"
@@ -90,8 +90,8 @@ func score(c *cli.Call, in stream.Input) error {
 		return err
 	}
 	if c.Bool("json") {
-		if err := json.NewEncoder(c.Out).Encode(s); err != nil {
-			return sysexit.With(sysexit.IO, fmt.Errorf("write score: %w", err))
+		if err := ndjson.Write(c.Out, s); err != nil {
+			return err
 		}
 	} else if err := s.Table(c.Out); err != nil {
 		return err

@@ -129,7 +129,7 @@ func command(name, args, usage string, run func(*cli.Call, *sample.Sampler) (pri
 			return err
 		}
 		if c.Bool("json") {
-			return r.WriteJSON(c.Out)
+			return report.WriteJSON(c.Out, r)
 		}
 		return r.Print(c.Out)
 	}}

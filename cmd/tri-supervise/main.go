@@ -3,13 +3,13 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"tri/lib/base/cli"
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
+	"tri/lib/base/ndjson"
 	"tri/lib/base/subcommand"
 	"tri/lib/base/sysexit"
 	"tri/lib/flow/supervise"
@@ -92,7 +92,7 @@ func status(c *cli.Call, home *durable.Home) error {
 		return err
 	}
 	if c.Bool("json") {
-		err = json.NewEncoder(c.Out).Encode(st)
+		err = ndjson.Write(c.Out, st)
 	} else {
 		err = st.Print(c.Out, alive, time.Now())
 	}

@@ -9,6 +9,7 @@ import (
 	"tri/lib/base/cli"
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
+	"tri/lib/base/ndjson"
 	"tri/lib/base/text"
 	"tri/lib/flow/approve"
 	"tri/lib/record/decision"
@@ -59,7 +60,7 @@ func list(c *cli.Call, d *desk) error {
 		return errors.Join(task.PrintList(c.Out, tasks, d.Now()), err)
 	}
 	for _, t := range tasks {
-		err = errors.Join(err, task.WriteJSON(c.Out, t))
+		err = errors.Join(err, ndjson.Write(c.Out, t))
 	}
 	return err
 }
@@ -75,7 +76,7 @@ func show(c *cli.Call, d *desk) error {
 		return err
 	}
 	if c.Bool("json") {
-		return task.WriteJSON(c.Out, t)
+		return ndjson.Write(c.Out, t)
 	}
 	return t.Print(c.Out, d.Now())
 }
@@ -101,7 +102,7 @@ func say(kind, done string) func(*cli.Call, *desk) error {
 		}
 		c.Notef("%s: %s; tri-dispatch acts on it", text.Visible(t.TaskID), done)
 		if c.Bool("json") {
-			return task.WriteJSON(c.Out, said.Record)
+			return ndjson.Write(c.Out, said.Record)
 		}
 		return nil
 	}

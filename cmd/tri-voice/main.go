@@ -2,13 +2,13 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 
 	"tri/lib/agent/all"
 	"tri/lib/base/cli"
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
+	"tri/lib/base/ndjson"
 	"tri/lib/base/prompt"
 	"tri/lib/base/stream"
 	"tri/lib/base/sysexit"
@@ -80,8 +80,8 @@ func speak(c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	if err := json.NewEncoder(c.Out).Encode(m); err != nil {
-		return sysexit.With(sysexit.IO, err)
+	if err := ndjson.Write(c.Out, m); err != nil {
+		return err
 	}
 	if !m.OK {
 		return sysexit.With(sysexit.No,

@@ -11,6 +11,7 @@ import (
 
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
+	"tri/lib/base/ndjson"
 	"tri/lib/base/stats"
 	"tri/lib/record/decision"
 	"tri/lib/report/history"
@@ -233,12 +234,7 @@ func throughput(f *facts) (Criterion, error) {
 
 // WriteJSON writes one record per criterion.
 func (a *Acceptance) WriteJSON(w io.Writer) error {
-	for _, c := range a.Criteria {
-		if err := writeJSON(w, c); err != nil {
-			return err
-		}
-	}
-	return nil
+	return ndjson.Write(w, a.Criteria...)
 }
 
 // Print writes the report as text.

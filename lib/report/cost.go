@@ -162,9 +162,6 @@ func (c *Cost) left(h *durable.Home, cfg *config.Config, now time.Time) error {
 	return nil
 }
 
-// WriteJSON writes the report as one record.
-func (c *Cost) WriteJSON(w io.Writer) error { return writeJSON(w, c) }
-
 // Print writes the report as text.
 func (c *Cost) Print(w io.Writer) error {
 	s := newSheet(w)

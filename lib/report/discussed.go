@@ -8,6 +8,7 @@ import (
 
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
+	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
 	"tri/lib/record/discussion"
@@ -64,12 +65,7 @@ func Discuss(h *durable.Home, cfg *config.Config, name string) (all Discussions,
 
 // WriteJSON writes a record for each discussion.
 func (all Discussions) WriteJSON(w io.Writer) error {
-	for i := range all {
-		if err := writeJSON(w, &all[i]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return ndjson.Write(w, all...)
 }
 
 // Print writes the transcripts as text: who was asked what, each objection by name, and the lead's decisions.

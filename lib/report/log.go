@@ -24,10 +24,15 @@ const (
 	spendLog      = "spend.ndjson"
 )
 
-// Printer is a report: as text for people, as records for programs.
-type Printer interface {
-	Print(io.Writer) error
-	WriteJSON(io.Writer) error
+// Printer is a report as text for people.
+type Printer interface{ Print(io.Writer) error }
+
+// WriteJSON writes a report for programs: as several records if it has a method for that, else as one.
+func WriteJSON(w io.Writer, p Printer) error {
+	if several, ok := p.(interface{ WriteJSON(io.Writer) error }); ok {
+		return several.WriteJSON(w)
+	}
+	return ndjson.Write(w, p)
 }
 
 // Home opens an existing home for reading, with its configuration or that of a file. It does not

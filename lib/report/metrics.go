@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
+	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
 	"tri/lib/record/budget"
@@ -158,14 +158,14 @@ func (m Metrics) Print(w io.Writer) error {
 
 // WriteJSON writes one record for each sample.
 func (m Metrics) WriteJSON(w io.Writer) error {
-	enc := json.NewEncoder(w)
 	for _, s := range m {
 		labels := map[string]string{}
 		for _, l := range s.Labels {
 			labels[l[0]] = l[1]
 		}
-		if err := enc.Encode(map[string]any{"name": s.Name, "labels": labels, "value": s.Value}); err != nil {
-			return sysexit.With(sysexit.IO, err)
+		err := ndjson.Write(w, map[string]any{"name": s.Name, "labels": labels, "value": s.Value})
+		if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -89,9 +89,6 @@ func (b *Brief) Print(w io.Writer) error {
 	return nil
 }
 
-// WriteJSON writes the whole brief as one record.
-func (b *Brief) WriteJSON(w io.Writer) error { return writeJSON(w, b) }
-
 func (b *Brief) sums(out *strings.Builder) {
 	if len(b.Dropped) > 0 {
 		fmt.Fprintf(out, "dropped: %s\n", dropped(b.Dropped))

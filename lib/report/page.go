@@ -15,6 +15,7 @@ import (
 
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
+	"tri/lib/base/ndjson"
 	"tri/lib/base/stats"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
@@ -141,10 +142,5 @@ func (p *Page) Print(w io.Writer) error {
 
 // WriteJSON writes the data of the charts, one record per chart.
 func (p *Page) WriteJSON(w io.Writer) error {
-	for _, c := range p.Charts {
-		if err := writeJSON(w, c); err != nil {
-			return err
-		}
-	}
-	return nil
+	return ndjson.Write(w, p.Charts...)
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -46,18 +45,6 @@ func (s *Story) Print(w io.Writer) error {
 	}
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return sysexit.With(sysexit.IO, fmt.Errorf("write story: %w", err))
-	}
-	return nil
-}
-
-// WriteJSON writes the story as one record.
-func (s *Story) WriteJSON(w io.Writer) error { return writeJSON(w, s) }
-
-func writeJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("write record: %w", err))
 	}
 	return nil
 }

@@ -88,7 +88,7 @@ func TestEveryMessageHasOneOutcome(t *testing.T) {
 			continue
 		}
 		var out bytes.Buffer
-		if err := s.WriteJSON(&out); err != nil {
+		if err := WriteJSON(&out, s); err != nil {
 			t.Fatal(err)
 		}
 		if err := ndjson.Check(bytes.TrimSpace(out.Bytes())); err != nil || s.Outcome == "" ||

@@ -65,7 +65,7 @@ func all(t *testing.T, h *durable.Home) map[string]Printer {
 func TestGolden(t *testing.T) {
 	for name, p := range all(t, build(t)) {
 		var text, records bytes.Buffer
-		if err := errors.Join(p.Print(&text), p.WriteJSON(&records)); err != nil {
+		if err := errors.Join(p.Print(&text), WriteJSON(&records, p)); err != nil {
 			t.Fatal(name, err)
 		}
 		for _, line := range bytes.Split(bytes.TrimSpace(records.Bytes()), []byte("\n")) {

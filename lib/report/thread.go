@@ -98,9 +98,6 @@ func (c *Conversation) said(h *durable.Home) error {
 	})
 }
 
-// WriteJSON writes the thread as one record.
-func (c *Conversation) WriteJSON(w io.Writer) error { return writeJSON(w, c) }
-
 // Print writes it as text.
 func (c *Conversation) Print(w io.Writer) error {
 	s := newSheet(w)

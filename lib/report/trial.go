@@ -199,9 +199,6 @@ func (t *Trial) Sums() []string {
 	}
 }
 
-// WriteJSON writes the trial as one record.
-func (t *Trial) WriteJSON(w io.Writer) error { return writeJSON(w, t) }
-
 // Print writes it as text.
 func (t *Trial) Print(w io.Writer) error {
 	s := newSheet(w)

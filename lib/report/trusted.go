@@ -28,9 +28,6 @@ func Trust(h *durable.Home, cfg *config.Config, now time.Time) (*Trusted, error)
 	return &Trusted{b.Report(now)}, nil
 }
 
-// WriteJSON writes the report as one record.
-func (t *Trusted) WriteJSON(w io.Writer) error { return writeJSON(w, t) }
-
 var preconditions = map[string]string{
 	"mention":       "we were mentioned",
 	"confidence":    "the investigator's confidence was high",

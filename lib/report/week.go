@@ -193,9 +193,6 @@ func (t *Tally) run(r *history.Run) {
 	}
 }
 
-// WriteJSON writes the report as one record.
-func (w *Week) WriteJSON(out io.Writer) error { return writeJSON(out, w) }
-
 // Print writes it as text.
 func (w *Week) Print(out io.Writer) error {
 	s := newSheet(out)

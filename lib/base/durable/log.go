@@ -2,7 +2,6 @@ package durable
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
 )
 
@@ -65,6 +65,24 @@ func (h *Home) OpenLog(name string) (*Log, error) {
 	return &Log{name: name, f: f, root: h.root}, nil
 }
 
+// Append durably appends records to a log below the home, a line of JSON each. Without records it does
+// nothing.
+func Append[T any](h *Home, name string, records ...T) error {
+	if len(records) == 0 {
+		return nil
+	}
+	var lines bytes.Buffer
+	if err := ndjson.Write(&lines, records...); err != nil {
+		return fmt.Errorf("append to %s: %w", name, err)
+	}
+	log, err := h.OpenLog(name)
+	if err != nil {
+		return err
+	}
+	_, err = log.Append(func(int64) ([]byte, error) { return lines.Bytes(), nil })
+	return errors.Join(err, log.Close())
+}
+
 // OpenLogFile opens a log at any path. Its folder must exist.
 func OpenLogFile(file string) (*Log, error) {
 	dir := filepath.Dir(file)
@@ -89,20 +107,6 @@ func (l *Log) Append(lines func(end int64) ([]byte, error)) (int64, error) {
 		return end, err
 	}
 	return end, l.Sync()
-}
-
-// AppendLine durably appends v to a log as a line of JSON.
-func (h *Home) AppendLine(name string, v any) error {
-	line, err := json.Marshal(v)
-	if err != nil {
-		return sysexit.With(sysexit.Software, fmt.Errorf("append to %q: %w", name, err))
-	}
-	log, err := h.OpenLog(name)
-	if err != nil {
-		return err
-	}
-	_, err = log.Append(func(int64) ([]byte, error) { return append(line, '\n'), nil })
-	return errors.Join(err, log.Close())
 }
 
 // AppendThen is Append followed by a call of then, still under the log's lock. The log gets no

@@ -2,7 +2,6 @@ package approve
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
+	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/term"
 	"tri/lib/base/text"
@@ -98,7 +98,7 @@ func (t *Terminal) List(all bool) error {
 		return t.wrote(printList(t.Out, shown, t.Now()))
 	}
 	for _, it := range shown {
-		if err := t.record(it); err != nil {
+		if err := ndjson.Write(t.Out, it); err != nil {
 			return err
 		}
 	}
@@ -112,7 +112,7 @@ func (t *Terminal) Show(name string) error {
 		return err
 	}
 	if t.JSON {
-		return t.record(t.View(it))
+		return ndjson.Write(t.Out, t.View(it))
 	}
 	return t.wrote(t.View(it).Print(t.Out, t.Now()))
 }
@@ -377,15 +377,9 @@ func (t *Terminal) said(r Said, err error, done string) error {
 		t.Say("%s", lesson)
 	}
 	if t.JSON {
-		return t.record(r.Record)
+		return ndjson.Write(t.Out, r.Record)
 	}
 	return nil
-}
-
-func (t *Terminal) record(v any) error {
-	enc := json.NewEncoder(t.Out)
-	enc.SetEscapeHTML(false)
-	return t.wrote(enc.Encode(v))
 }
 
 func (t *Terminal) wrote(err error) error {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/agent/supervise"
+	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/term"
 	"tri/lib/base/text"
@@ -64,11 +64,7 @@ func (b *Box) record(r *Run) error {
 	if _, stopped := r.status(b.Now()); stopped {
 		shown.State.Status = run.Stalled
 	}
-	line, err := json.Marshal(shown)
-	if err != nil {
-		return fmt.Errorf("write run %s: %w", r.Meta.RunName, err)
-	}
-	return write(b.Out, append(line, '\n'))
+	return ndjson.Write(b.Out, shown)
 }
 
 // tokensOf and costOf format usage, "" if it is unknown.

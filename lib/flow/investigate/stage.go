@@ -101,14 +101,7 @@ func (s *Stage) one(ctx context.Context, t *thread.Thread) error {
 	if err != nil {
 		return err
 	}
-	line, err := json.Marshal(answer{t.Key, t.OriginalMessageID, ret})
-	if err != nil {
-		return sysexit.With(sysexit.Software, fmt.Errorf("write return: %w", err))
-	}
-	if _, err := s.Out.Write(append(line, '\n')); err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("write return: %w", err))
-	}
-	return nil
+	return ndjson.Write(s.Out, answer{t.Key, t.OriginalMessageID, ret})
 }
 
 // runDir returns a folder for one run.

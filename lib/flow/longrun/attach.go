@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"time"
 
+	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/term"
 	"tri/lib/base/text"
@@ -89,7 +90,7 @@ func (c *Commands) reportGone(id string) error {
 
 // logAccess records who looked at a run.
 func (m *Manager) logAccess(id, by string, write bool) error {
-	return m.Home.AppendLine(m.folder(id)+"/attached.ndjson",
+	return durable.Append(m.Home, m.folder(id)+"/attached.ndjson",
 		map[string]any{"at": text.Timestamp(m.Now()), "by": by, "write": write})
 }
 

@@ -3,7 +3,6 @@ package longrun
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -63,7 +62,7 @@ func (c *Commands) Start(t *thread.Thread, rubric string) error {
 		return err
 	}
 	c.Say("tri-escalate attach %s shows it live", id)
-	return c.print(e)
+	return ndjson.Write(c.Out, e)
 }
 
 // Thread returns the thread that a person names: by key one that tri-dispatch knows, otherwise the one in
@@ -107,7 +106,7 @@ func (c *Commands) Show() error {
 	}
 	if !term.Is(c.Out) {
 		for _, e := range all {
-			if err := c.print(e); err != nil {
+			if err := ndjson.Write(c.Out, e); err != nil {
 				return err
 			}
 		}
@@ -139,7 +138,7 @@ func (c *Commands) Ended(ctx context.Context, names []string, wait bool) error {
 	told := 0
 	err := c.Poll(ctx, ids, wait, func(x *run.Result) error {
 		told++
-		return c.print(x)
+		return ndjson.Write(c.Out, x)
 	})
 	if err == nil && told == 0 {
 		err = sysexit.With(sysexit.No, errors.New("none has ended"))
@@ -157,7 +156,7 @@ func (c *Commands) End(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return c.print(x)
+	return ndjson.Write(c.Out, x)
 }
 
 // Watch attaches to a run.
@@ -167,15 +166,4 @@ func (c *Commands) Watch(ctx context.Context, name string, write bool) error {
 		return err
 	}
 	return c.attach(ctx, id, write)
-}
-
-func (c *Commands) print(v any) error {
-	line, err := json.Marshal(v)
-	if err == nil {
-		_, err = c.Out.Write(append(line, '\n'))
-	}
-	if err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("write record: %w", err))
-	}
-	return nil
 }

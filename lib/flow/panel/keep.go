@@ -2,7 +2,6 @@ package panel
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
+	"tri/lib/base/ndjson"
 	"tri/lib/base/secret"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/term"
@@ -51,14 +51,11 @@ func (k *Keeper) List() error {
 	if err != nil {
 		return err
 	}
+	if k.JSON {
+		return ndjson.Write(k.Out, all...)
+	}
 	rows := [][]string{{"NAME", "ROLE", "ACTIVE", "LENSES", "MODEL"}}
 	for _, p := range all {
-		if k.JSON {
-			if err := json.NewEncoder(k.Out).Encode(p); err != nil {
-				return err
-			}
-			continue
-		}
 		var lenses []string
 		for _, l := range p.Lenses {
 			lenses = append(lenses, l.Name)
@@ -69,9 +66,6 @@ func (k *Keeper) List() error {
 		}
 		rows = append(rows, []string{p.Name, p.Role, map[bool]string{true: "yes", false: "no"}[p.Active],
 			strings.Join(lenses, " "), model})
-	}
-	if k.JSON {
-		return nil
 	}
 	return term.Columns(k.Out, rows, term.Width(k.Out))
 }
@@ -89,7 +83,7 @@ func (k *Keeper) Show(word string, effective bool) error {
 	if err != nil {
 		return err
 	}
-	return json.NewEncoder(k.Out).Encode(src)
+	return ndjson.Write(k.Out, src)
 }
 
 func (k *Keeper) write(p *persona.Persona) error {

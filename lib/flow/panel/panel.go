@@ -83,23 +83,12 @@ func (j *Judge) Each(ctx context.Context, in stream.Input) error {
 		if d.ConsensusResult == nil || *d.ConsensusResult != discussion.Approved {
 			bad++
 		}
-		return j.write(d)
+		return ndjson.Write(j.Out, d)
 	})
 	if err == nil && bad > 0 {
 		err = sysexit.With(sysexit.No, fmt.Errorf("%d of %d not approved", bad, stats.Records))
 	}
 	return err
-}
-
-func (j *Judge) write(d *discussion.Discussion) error {
-	line, err := json.Marshal(d)
-	if err != nil {
-		return sysexit.With(sysexit.Software, fmt.Errorf("write discussion: %w", err))
-	}
-	if _, err := j.Out.Write(append(line, '\n')); err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("write discussion: %w", err))
-	}
-	return nil
 }
 
 // record is a subject as it is read.
@@ -215,7 +204,7 @@ func (j *Judge) One(ctx context.Context, s lens.Subject) (*discussion.Discussion
 		d.Proposal.QuestionSHA256 = s.Question
 	}
 	d.EndedAt = text.Timestamp(j.Now())
-	return &d, j.Home.AppendLine(discussion.LogName, &d) // its lock is held: it is the only one
+	return &d, durable.Append(j.Home, discussion.LogName, &d) // its lock is held: it is the only one
 }
 
 // talk asks what is due until the discussion has ended.

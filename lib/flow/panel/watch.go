@@ -15,6 +15,7 @@ import (
 	"tri/lib/base/durable"
 	"tri/lib/base/forge"
 	"tri/lib/base/httpapi"
+	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
 	"tri/lib/judge/roadmap"
@@ -110,7 +111,7 @@ func (w *Watch) look(ctx context.Context) error {
 		}
 		d, err := w.One(ctx, s)
 		if err == nil {
-			err = w.write(d)
+			err = ndjson.Write(w.Out, d)
 		}
 		if err != nil {
 			return err

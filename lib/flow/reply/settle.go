@@ -1,12 +1,11 @@
 package reply
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 
-	"tri/lib/base/sysexit"
+	"tri/lib/base/durable"
+	"tri/lib/base/ndjson"
 	"tri/lib/base/text"
 	"tri/lib/record/decision"
 	"tri/lib/record/outbox"
@@ -70,28 +69,14 @@ func (p *poster) cut(j *job, e *outbox.Entry) {
 // record writes the line of a reply.
 func (p *poster) record(j *job) error {
 	r := p.reply(j)
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(r); err != nil {
-		return fmt.Errorf("record reply %q: %w", j.id, err)
-	}
-	log, err := p.Home.OpenLog(LogName)
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	if _, err := log.Append(func(int64) ([]byte, error) { return buf.Bytes(), nil }); err != nil {
+	if err := durable.Append(p.Home, LogName, r); err != nil {
 		return err
 	}
 	j.line, p.lines[j.id] = true, true
 	if err := p.fault("line"); err != nil {
 		return err
 	}
-	if _, err := p.Out.Write(buf.Bytes()); err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("write: %w", err))
-	}
-	return nil
+	return ndjson.Write(p.Out, r)
 }
 
 // reply returns the line of a draft whose parts are all posted, or of which one was refused or dropped.

@@ -77,12 +77,8 @@ func (s *Stage) one(ctx context.Context, rec ndjson.Record) (ok bool, err error)
 		return false, err
 	}
 	id.Verdict = v
-	line, err := json.Marshal(id)
-	if err != nil {
-		return false, sysexit.With(sysexit.Software, fmt.Errorf("write verdict: %w", err))
-	}
-	if _, err := s.Out.Write(append(line, '\n')); err != nil {
-		return false, sysexit.With(sysexit.IO, fmt.Errorf("write verdict: %w", err))
+	if err := ndjson.Write(s.Out, id); err != nil {
+		return false, err
 	}
 	return v.Verdict == verdict.Pass, nil
 }

@@ -81,5 +81,5 @@ func (l *Log) append(r Line) error {
 	if l == nil {
 		return nil
 	}
-	return l.Home.AppendLine(LogName, r)
+	return durable.Append(l.Home, LogName, r)
 }

@@ -95,30 +95,10 @@ type Done struct {
 }
 
 // Ask appends signals durably. Any number of programs may call it.
-func Ask(h *durable.Home, signals ...Signal) error { return add(h, LogName, signals) }
+func Ask(h *durable.Home, signals ...Signal) error { return durable.Append(h, LogName, signals...) }
 
 // Tell appends outcomes. Only tri-reply does.
-func Tell(h *durable.Home, done ...Done) error { return add(h, DoneName, done) }
-
-func add[T any](h *durable.Home, name string, records []T) error {
-	if len(records) == 0 {
-		return nil
-	}
-	var lines bytes.Buffer
-	enc := json.NewEncoder(&lines)
-	enc.SetEscapeHTML(false)
-	for _, r := range records {
-		if err := enc.Encode(r); err != nil {
-			return fmt.Errorf("append to %s: %w", name, err)
-		}
-	}
-	log, err := h.OpenLog(name)
-	if err != nil {
-		return err
-	}
-	_, err = log.Append(func(int64) ([]byte, error) { return lines.Bytes(), nil })
-	return errors.Join(err, log.Close())
-}
+func Tell(h *durable.Home, done ...Done) error { return durable.Append(h, DoneName, done...) }
 
 // Asked calls fn for each signal from a byte offset and returns the offset after the last.
 func Asked(h *durable.Home, from int64, fn func(Signal) error) (int64, error) {

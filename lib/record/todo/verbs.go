@@ -1,13 +1,13 @@
 package todo
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 	"time"
 
 	"tri/lib/base/durable"
+	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/term"
 	"tri/lib/base/text"
@@ -104,14 +104,7 @@ func (d *Command) find(word string) (found Entry, err error) {
 
 func (d *Command) show(entries []Entry) error {
 	if d.JSON {
-		enc := json.NewEncoder(d.Out)
-		enc.SetEscapeHTML(false)
-		for _, e := range entries {
-			if err := enc.Encode(e); err != nil {
-				return sysexit.With(sysexit.IO, err)
-			}
-		}
-		return nil
+		return ndjson.Write(d.Out, entries...)
 	}
 	missed, err := (&List{Entries: entries}).Missed(d.Home, d.Now())
 	if err != nil {

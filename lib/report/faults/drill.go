@@ -102,12 +102,7 @@ func (d *Drill) one(good Record, of string, line int64) error {
 		}
 		d.Say("%s: it has no place for %s%s", of, strings.Join(passed, " "), why)
 	}
-	for _, r := range all {
-		if err := d.write(r); err != nil {
-			return err
-		}
-	}
-	return nil
+	return ndjson.Write(d.Out, all...)
 }
 
 // Good returns the record of the return without a fault.
@@ -154,17 +149,6 @@ func copied(r *draft.Return) *draft.Return {
 		ret.ProposedTriageFile = &file
 	}
 	return &ret
-}
-
-func (d *Drill) write(r Record) error {
-	line, err := json.Marshal(r)
-	if err != nil {
-		return sysexit.With(sysexit.Software, fmt.Errorf("write return: %w", err))
-	}
-	if _, err := d.Out.Write(append(line, '\n')); err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("write return: %w", err))
-	}
-	return nil
 }
 
 // subject is a return into which a fault is planted.

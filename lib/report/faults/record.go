@@ -27,5 +27,5 @@ func (s *Score) Keep(dir string) error {
 		return err
 	}
 	defer h.Close()
-	return h.AppendLine(File, s)
+	return durable.Append(h, File, s)
 }

@@ -1,12 +1,12 @@
 package fsck
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 
+	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/term"
 	"tri/lib/base/text"
@@ -25,12 +25,8 @@ func (r *Report) err() error {
 
 // WriteJSON writes one record per part; it returns the same error as Print.
 func (r *Report) WriteJSON(w io.Writer) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	for _, f := range r.Findings {
-		if err := enc.Encode(f); err != nil {
-			return written(err)
-		}
+	if err := ndjson.Write(w, r.Findings...); err != nil {
+		return err
 	}
 	return r.err()
 }

@@ -5,7 +5,6 @@ package health
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +16,7 @@ import (
 
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
+	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/term"
 	"tri/lib/base/text"
@@ -225,12 +225,5 @@ func inCell(s string) string {
 
 // WriteJSON writes one record per check.
 func WriteJSON(w io.Writer, checks []Check) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	for _, c := range checks {
-		if err := enc.Encode(c); err != nil {
-			return sysexit.With(sysexit.IO, fmt.Errorf("write checks: %w", err))
-		}
-	}
-	return nil
+	return ndjson.Write(w, checks...)
 }

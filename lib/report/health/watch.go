@@ -2,13 +2,13 @@ package health
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 	"time"
 
+	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
 )
@@ -138,9 +138,7 @@ func (n News) Print(w io.Writer) error {
 
 // WriteJSON writes the news as one record.
 func (n News) WriteJSON(w io.Writer) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	return wrote(0, enc.Encode(n))
+	return ndjson.Write(w, n)
 }
 
 func wrote(_ int, err error) error {

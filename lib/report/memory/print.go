@@ -3,12 +3,12 @@ package memory
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 
+	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/term"
 	"tri/lib/base/text"
@@ -83,14 +83,7 @@ func write[T any](p *Printer, all []T, print func(io.Writer, []T) error) error {
 	if !p.JSON {
 		return print(p.Out, all)
 	}
-	out := json.NewEncoder(p.Out)
-	out.SetEscapeHTML(false)
-	for _, s := range all {
-		if err := out.Encode(s); err != nil {
-			return sysexit.With(sysexit.IO, fmt.Errorf("write records: %w", err))
-		}
-	}
-	return nil
+	return ndjson.Write(p.Out, all...)
 }
 
 func list(w io.Writer, all []Shown) error {

@@ -3,7 +3,6 @@ package sample
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -173,9 +172,6 @@ func (r *reader) keys() (key func() (string, error), done func() error, err erro
 		return strings.ToLower(string(c)), err
 	}, done, err
 }
-
-// WriteJSON writes the estimate as one record.
-func (e Estimate) WriteJSON(w io.Writer) error { return written(json.NewEncoder(w).Encode(e)) }
 
 // Print writes the estimate as text.
 func (e Estimate) Print(w io.Writer) error {

@@ -3,7 +3,6 @@ package sample
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"tri/lib/base/ndjson"
 	"tri/lib/base/stream"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
@@ -161,12 +161,10 @@ func (d *Diff) say(reasons []string) string {
 
 // WriteJSON writes one record per change, newest first.
 func (d *Diff) WriteJSON(w io.Writer) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	for _, c := range slices.Backward(d.Changes) {
-		if err := enc.Encode(c); err != nil {
-			return written(err)
-		}
+	newest := slices.Clone(d.Changes)
+	slices.Reverse(newest)
+	if err := ndjson.Write(w, newest...); err != nil {
+		return err
 	}
 	return d.status()
 }

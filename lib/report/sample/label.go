@@ -85,7 +85,7 @@ func (ls *Labels) add(l Label) {
 
 // keep makes a label durable before it counts.
 func (ls *Labels) keep(h *durable.Home, l Label) error {
-	if err := h.AppendLine(File, l); err != nil {
+	if err := durable.Append(h, File, l); err != nil {
 		return err
 	}
 	ls.add(l)

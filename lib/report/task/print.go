@@ -2,7 +2,6 @@ package task
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/term"
 	"tri/lib/base/text"
@@ -228,18 +228,11 @@ func (v *View) Tail(ctx context.Context, name string, once bool, fn func(Progres
 func PrintSteps(w io.Writer, asJSON bool) func(Progress) error {
 	return func(p Progress) error {
 		if asJSON {
-			return WriteJSON(w, p)
+			return ndjson.Write(w, p)
 		}
 		_, err := io.WriteString(w, p.line())
 		return wrote(err)
 	}
-}
-
-// WriteJSON writes a record as one line.
-func WriteJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	return wrote(enc.Encode(v))
 }
 
 func wrote(err error) error {
