@@ -125,31 +125,25 @@ func (b *Brief) threads(h *durable.Home, cfg *config.Config, _, from time.Time) 
 
 // alerts collects the alerts of threads, open or closed, since a time.
 func (b *Brief) alerts(h *durable.Home, _ *config.Config, _, from time.Time) error {
-	for folder, err := range thread.Folders(h) {
+	for file, err := range thread.Files(h) {
 		if err != nil {
 			return err
 		}
-		names, err := h.List(folder)
+		info, err := h.Root().Lstat(file)
+		if err != nil || info.ModTime().Before(from) {
+			continue // not written since, or moved meanwhile
+		}
+		t, err := thread.LoadFile(h, file)
 		if err != nil {
 			return err
 		}
-		for _, name := range names {
-			info, err := h.Root().Lstat(folder + "/" + name)
-			if err != nil || info.ModTime().Before(from) {
-				continue // not written since, or moved meanwhile
-			}
-			t, err := thread.LoadFile(h, folder+"/"+name)
-			if err != nil {
-				return err
-			}
-			if t == nil {
-				continue
-			}
-			for _, n := range t.Alerts {
-				if !text.ParseTime(n.At).Before(from) {
-					b.Alerts = append(b.Alerts,
-						Item{Key: t.Key, Chat: t.ChatName, Who: t.OriginalSenderName, Text: n.Text, At: n.At})
-				}
+		if t == nil {
+			continue
+		}
+		for _, n := range t.Alerts {
+			if !text.ParseTime(n.At).Before(from) {
+				b.Alerts = append(b.Alerts,
+					Item{Key: t.Key, Chat: t.ChatName, Who: t.OriginalSenderName, Text: n.Text, At: n.At})
 			}
 		}
 	}

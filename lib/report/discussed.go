@@ -74,10 +74,8 @@ func (all Discussions) Print(w io.Writer) error {
 	for i := range all {
 		all[i].print(&b)
 	}
-	if _, err := io.WriteString(w, b.String()); err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("write discussion: %w", err))
-	}
-	return nil
+	_, err := io.WriteString(w, b.String())
+	return sysexit.With(sysexit.IO, err)
 }
 
 func (d *Discussed) print(b *strings.Builder) {

@@ -83,10 +83,7 @@ func (b *Brief) Print(w io.Writer) error {
 			text.Line(cmp.Or(it.Question, it.Text), maxText), text.Line(it.Note, 30))
 	})
 	b.sums(out)
-	if err := term.Print(w, out.String()); err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("write brief: %w", err))
-	}
-	return nil
+	return sysexit.With(sysexit.IO, term.Print(w, out.String()))
 }
 
 func (b *Brief) sums(out *strings.Builder) {

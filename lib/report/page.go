@@ -43,7 +43,7 @@ type Page struct {
 type Figure struct{ Name, Value, Note string }
 
 //go:embed page.css
-var pageStyle string
+var pageStyle template.CSS
 
 //go:embed page.html
 var pageText string
@@ -67,14 +67,10 @@ func HTML(h *durable.Home, cfg *config.Config, now, from time.Time, missed Misse
 		return nil, err
 	}
 	from = f.since(from)
-	sum := sha256.Sum256([]byte(pageStyle))
 	p := &Page{
 		Title: "tri: " + from.UTC().Format("2 Jan") + " to " + now.UTC().Format("2 Jan 2006"),
 		At:    clock(stampJSON(now)), From: clock(stampJSON(from)),
-		Style: template.CSS(pageStyle), // this project's own file
-		Policy: "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
-			"'; base-uri 'none'; form-action 'none'",
-		Broken: f.talk.Broken,
+		Style: pageStyle, Policy: pagePolicy(), Broken: f.talk.Broken,
 	}
 	others, err := others(h, f.whole, from)
 	if err != nil {
@@ -130,14 +126,24 @@ func share(s stats.Share) string {
 
 // Print writes the page.
 func (p *Page) Print(w io.Writer) error {
+	return printPage(w, pageTemplate, p)
+}
+
+// pagePolicy is the content security policy of a page with pageStyle.
+func pagePolicy() string {
+	sum := sha256.Sum256([]byte(pageStyle))
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+		"'; base-uri 'none'; form-action 'none'"
+}
+
+// printPage writes a page, or nothing if its template fails.
+func printPage(w io.Writer, page *template.Template, data any) error {
 	var b bytes.Buffer
-	if err := pageTemplate.Execute(&b, p); err != nil {
+	if err := page.Execute(&b, data); err != nil {
 		return sysexit.With(sysexit.Software, fmt.Errorf("write page: %w", err))
 	}
-	if _, err := w.Write(b.Bytes()); err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("write page: %w", err))
-	}
-	return nil
+	_, err := w.Write(b.Bytes())
+	return sysexit.With(sysexit.IO, err)
 }
 
 // WriteJSON writes the data of the charts, one record per chart.

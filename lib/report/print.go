@@ -43,10 +43,8 @@ func (s *Story) Print(w io.Writer) error {
 	for _, trouble := range s.Troubles {
 		fmt.Fprintf(&b, "trouble: %s\n", text.Line(trouble, 0))
 	}
-	if _, err := io.WriteString(w, b.String()); err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("write story: %w", err))
-	}
-	return nil
+	_, err := io.WriteString(w, b.String())
+	return sysexit.With(sysexit.IO, err)
 }
 
 func (e *Seen) scenes(b *strings.Builder) {

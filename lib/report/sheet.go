@@ -27,10 +27,8 @@ func newSheet(w io.Writer) *sheet { return &sheet{colour: term.Colors(w)} }
 
 // send writes the sheet.
 func (s *sheet) send(w io.Writer) error {
-	if _, err := io.WriteString(w, s.String()); err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("write report: %w", err))
-	}
-	return nil
+	_, err := io.WriteString(w, s.String())
+	return sysexit.With(sysexit.IO, err)
 }
 
 func (s *sheet) printf(format string, args ...any) { fmt.Fprintf(s, format, args...) }

@@ -1,11 +1,8 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/base64"
 	"fmt"
 	"html/template"
 	"io"
@@ -59,22 +56,16 @@ type Asked struct {
 // ReadTrial reads the threads of a home, open and closed, in the order in which they were asked.
 func ReadTrial(h *durable.Home, now time.Time) (*Trial, error) {
 	t := &Trial{At: stampJSON(now)}
-	for folder, err := range thread.Folders(h) {
+	for file, err := range thread.Files(h) {
 		if err != nil {
 			return nil, err
 		}
-		names, err := h.List(folder)
+		th, err := thread.LoadFile(h, file)
 		if err != nil {
 			return nil, err
 		}
-		for _, name := range names {
-			th, err := thread.LoadFile(h, folder+"/"+name)
-			if err != nil {
-				return nil, err
-			}
-			if th != nil && len(th.Messages) > 0 {
-				t.add(th)
-			}
+		if th != nil && len(th.Messages) > 0 {
+			t.add(th)
 		}
 	}
 	if len(t.Asked) == 0 {
@@ -278,10 +269,7 @@ func parts(draft string) []part {
 
 // Page returns the trial as an HTML page: no scripts, no external resources.
 func (t *Trial) Page() Printer {
-	sum := sha256.Sum256([]byte(pageStyle))
-	t.Style = template.CSS(pageStyle) // this project's own file
-	t.Policy = "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
-		"'; base-uri 'none'; form-action 'none'"
+	t.Style, t.Policy = pageStyle, pagePolicy()
 	return trialPage{t}
 }
 
@@ -289,12 +277,5 @@ type trialPage struct{ *Trial }
 
 // Print writes the page.
 func (p trialPage) Print(w io.Writer) error {
-	var b bytes.Buffer
-	if err := trialTemplate.Execute(&b, p.Trial); err != nil {
-		return sysexit.With(sysexit.Software, fmt.Errorf("write page: %w", err))
-	}
-	if _, err := w.Write(b.Bytes()); err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("write page: %w", err))
-	}
-	return nil
+	return printPage(w, trialTemplate, p.Trial)
 }

@@ -95,7 +95,7 @@ func (t *Terminal) List(all bool) error {
 		return errQuiet
 	}
 	if !t.JSON {
-		return t.wrote(printList(t.Out, shown, t.Now()))
+		return sysexit.With(sysexit.IO, printList(t.Out, shown, t.Now()))
 	}
 	for _, it := range shown {
 		if err := ndjson.Write(t.Out, it); err != nil {
@@ -114,7 +114,7 @@ func (t *Terminal) Show(name string) error {
 	if t.JSON {
 		return ndjson.Write(t.Out, t.View(it))
 	}
-	return t.wrote(t.View(it).Print(t.Out, t.Now()))
+	return sysexit.With(sysexit.IO, t.View(it).Print(t.Out, t.Now()))
 }
 
 // Approve shows the text to be posted, asks for confirmation, and approves it.
@@ -269,10 +269,10 @@ func (t *Terminal) ask(it *Item, text string, sentences []verdict.Sentence) erro
 	p.quote(text)
 	p.sentences(sentences)
 	if err := term.Print(t.Err, p.String()); err != nil {
-		return t.wrote(err)
+		return sysexit.With(sysexit.IO, err)
 	}
 	if _, err := fmt.Fprint(t.Err, "\nPost it? [y/N] "); err != nil {
-		return t.wrote(err)
+		return sysexit.With(sysexit.IO, err)
 	}
 	answer, err := bufio.NewReader(io.LimitReader(t.In, 100)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -378,13 +378,6 @@ func (t *Terminal) said(r Said, err error, done string) error {
 	}
 	if t.JSON {
 		return ndjson.Write(t.Out, r.Record)
-	}
-	return nil
-}
-
-func (t *Terminal) wrote(err error) error {
-	if err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("write: %w", err))
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 
 	"tri/lib/base/durable"
 	"tri/lib/record/journal"
@@ -151,22 +150,16 @@ func restore(h *durable.Home, key string, t thread.Thread) (int, error) {
 
 func removeUnknown(h *durable.Home, threads map[string]thread.Thread) (int, error) {
 	removed := 0
-	for folder, err := range thread.Folders(h) {
+	for file, err := range thread.Files(h) {
 		if err != nil {
 			return removed, err
 		}
-		names, err := h.List(folder)
-		if err != nil {
-			return removed, err
+		if _, known := threads[thread.KeyOf(file)]; known {
+			continue
 		}
-		for _, name := range names {
-			if _, known := threads[name[:len(name)-len(path.Ext(name))]]; known {
-				continue
-			}
-			removed++
-			if err := h.Remove(folder + "/" + name); err != nil {
-				return removed, err
-			}
+		removed++
+		if err := h.Remove(file); err != nil {
+			return removed, err
 		}
 	}
 	return removed, nil

@@ -177,12 +177,9 @@ func TestLostThreads(t *testing.T) {
 // files are the threads' files, open and closed.
 func (b *bench) files() string {
 	var all strings.Builder
-	for folder := range thread.Folders(b.home) {
-		names, _ := b.home.List(folder)
-		for _, name := range names {
-			text, _ := b.home.ReadFile(folder + "/" + name)
-			fmt.Fprintf(&all, "%s/%s\n%s", folder, name, text)
-		}
+	for file := range thread.Files(b.home) {
+		text, _ := b.home.ReadFile(file)
+		fmt.Fprintf(&all, "%s\n%s", file, text)
 	}
 	return all.String()
 }

@@ -6,11 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
 	"tri/lib/record/budget"
 	"tri/lib/record/run"
 
+	"tri/lib/base/ndjson"
 	"tri/lib/base/stream"
-	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
 	"tri/lib/judge/intent"
 	"tri/lib/record/decision"
@@ -105,7 +106,7 @@ func (d *Dispatcher) take(ins ...thread.Input) error {
 	if err := d.store.append(b); err != nil {
 		return err
 	}
-	if err := d.print(b.moves); err != nil {
+	if err := ndjson.Write(d.Out, b.moves...); err != nil {
 		return err
 	}
 	var ts []*thread.Thread
@@ -121,24 +122,6 @@ func (d *Dispatcher) take(ins ...thread.Input) error {
 	}
 	if d.store.since >= maxSince {
 		return d.store.saveMark()
-	}
-	return nil
-}
-
-func (d *Dispatcher) print(moves []thread.Move) error {
-	var buf []byte
-	for _, m := range moves {
-		b, err := json.Marshal(m)
-		if err != nil {
-			return fmt.Errorf("write move: %w", err)
-		}
-		buf = append(append(buf, b...), '\n')
-	}
-	if len(buf) == 0 {
-		return nil
-	}
-	if _, err := d.Out.Write(buf); err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("write moves: %w", err))
 	}
 	return nil
 }

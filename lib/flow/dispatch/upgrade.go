@@ -132,24 +132,18 @@ func snapshots(h *durable.Home, at string, count *thread.Count) ([]thread.Input,
 	var ins []thread.Input
 	*count = thread.Count{}
 	seen := map[string]bool{}
-	for folder, err := range thread.Folders(h) {
+	for file, err := range thread.Files(h) {
 		if err != nil {
 			return nil, err
 		}
-		names, err := h.List(folder)
+		t, err := thread.LoadFile(h, file)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("take over the home of an earlier version: %w", err)
 		}
-		for _, name := range names {
-			t, err := thread.LoadFile(h, folder+"/"+name)
-			if err != nil {
-				return nil, fmt.Errorf("take over the home of an earlier version: %w", err)
-			}
-			if t != nil && !seen[t.Key] { // open/ comes first
-				seen[t.Key] = true
-				count.Add(t.Key)
-				ins = append(ins, thread.Input{At: at, Key: t.Key, Thread: t})
-			}
+		if t != nil && !seen[t.Key] { // open/ comes first
+			seen[t.Key] = true
+			count.Add(t.Key)
+			ins = append(ins, thread.Input{At: at, Key: t.Key, Thread: t})
 		}
 	}
 	return ins, nil

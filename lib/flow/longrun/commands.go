@@ -118,10 +118,7 @@ func (c *Commands) Show() error {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", e.RunID, e.Status, term.Age(at, c.Now()), e.Key,
 			text.Visible(e.Doing))
 	}
-	if err := w.Flush(); err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("write list: %w", err))
-	}
-	return nil
+	return sysexit.With(sysexit.IO, w.Flush())
 }
 
 // Ended prints those runs that have ended, of the named ones or of all. If none has, the error carries

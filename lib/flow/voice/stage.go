@@ -47,10 +47,8 @@ func (s *Stage) Each(ctx context.Context, in stream.Input) error {
 		if err != nil {
 			return err
 		}
-		if _, err := s.Out.Write(line); err != nil {
-			return sysexit.With(sysexit.IO, fmt.Errorf("write return: %w", err))
-		}
-		return nil
+		_, err = s.Out.Write(line)
+		return sysexit.With(sysexit.IO, err)
 	})
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"path"
 	"slices"
 	"strings"
 
@@ -68,41 +69,45 @@ func Open(h *durable.Home) iter.Seq2[*Thread, error] {
 // CountFiles counts the threads that have a file, open or closed.
 func CountFiles(h *durable.Home) (c Count, err error) {
 	seen := map[string]bool{}
-	for folder, err := range Folders(h) {
+	for file, err := range Files(h) {
 		if err != nil {
 			return c, err
 		}
-		names, err := h.List(folder)
-		if err != nil {
-			return c, err
-		}
-		for _, name := range names {
-			if key := strings.TrimSuffix(name, ".json"); !seen[key] {
-				seen[key] = true
-				c.Add(key)
-			}
+		if key := KeyOf(file); !seen[key] {
+			seen[key] = true
+			c.Add(key)
 		}
 	}
 	return c, nil
 }
 
-// Folders yields the folders that hold threads.
-func Folders(h *durable.Home) iter.Seq2[string, error] {
+// Files yields the paths of the files of all threads, those of open ones first.
+func Files(h *durable.Home) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
+		folders := []string{"open"}
 		shards, err := h.List("closed")
-		if err != nil || !yield("open", nil) {
-			if err != nil {
-				yield("", err)
-			}
+		if err != nil && !yield("", err) {
 			return
 		}
 		for _, s := range shards {
-			if !yield("closed/"+s, nil) {
+			folders = append(folders, "closed/"+s)
+		}
+		for _, folder := range folders {
+			names, err := h.List(folder)
+			if err != nil && !yield("", err) {
 				return
+			}
+			for _, name := range names {
+				if !yield(folder+"/"+name, nil) {
+					return
+				}
 			}
 		}
 	}
 }
+
+// KeyOf returns the key of the thread that has a file.
+func KeyOf(file string) string { return strings.TrimSuffix(path.Base(file), ".json") }
 
 var statuses = []string{Investigating, AwaitingValidation, PendingUser, BouncedRound1, Escalated, Closed}
 

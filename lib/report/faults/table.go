@@ -41,10 +41,8 @@ func (s *Score) Table(w io.Writer) error {
 		fmt.Fprintf(&b, "missed: %s in %s (%s: %s)\n", m.Fault, text.Visible(m.Of), text.Visible(m.Where),
 			text.Line(m.What, 80))
 	}
-	if _, err := io.WriteString(w, b.String()); err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("write score: %w", err))
-	}
-	return nil
+	_, err := io.WriteString(w, b.String())
+	return sysexit.With(sysexit.IO, err)
 }
 
 // share formats a share with its 95% interval, in percent.

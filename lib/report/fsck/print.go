@@ -60,7 +60,7 @@ func (r *Report) Print(w io.Writer) error {
 		}
 	}
 	if _, err := io.WriteString(w, b.String()); err != nil {
-		return written(err)
+		return sysexit.With(sysexit.IO, err)
 	}
 	return r.err()
 }
@@ -70,11 +70,4 @@ func paint(s, code string, colour bool) string {
 		return s
 	}
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
-}
-
-func written(err error) error {
-	if err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("write report: %w", err))
-	}
-	return nil
 }

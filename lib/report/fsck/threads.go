@@ -122,24 +122,12 @@ func (t *threads) compare(part int, gone map[string]bool, f *Finding) error {
 
 // unknown reports thread files that the journal does not contain.
 func (t *threads) unknown(part int, f *Finding) error {
-	folders := []string{"open"}
-	shards, err := t.home.List("closed")
-	if err != nil {
-		return err
-	}
-	for _, s := range shards {
-		folders = append(folders, "closed/"+s)
-	}
-	for _, folder := range folders {
-		names, err := t.home.List(folder)
+	for file, err := range thread.Files(t.home) {
 		if err != nil {
 			return err
 		}
-		for _, name := range names {
-			key := name[:len(name)-len(path.Ext(name))]
-			if _, known := t.parts[part][key]; !known && t.mine(part, key) {
-				f.bad(folder+"/"+name, errors.New("the journal has no such thread"))
-			}
+		if _, known := t.parts[part][thread.KeyOf(file)]; !known && t.mine(part, thread.KeyOf(file)) {
+			f.bad(file, errors.New("the journal has no such thread"))
 		}
 	}
 	return nil

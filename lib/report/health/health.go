@@ -193,10 +193,7 @@ func Print(w io.Writer, checks []Check) error {
 	if err == nil {
 		_, err = io.WriteString(w, colored(page.String(), term.Colors(w)))
 	}
-	if err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("write checks: %w", err))
-	}
-	return nil
+	return sysexit.With(sysexit.IO, err)
 }
 
 // colored colours the status at the start of each line: ok green, warn yellow, fail red.

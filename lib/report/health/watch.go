@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"tri/lib/base/ndjson"
@@ -133,19 +132,13 @@ func (n News) Print(w io.Writer) error {
 	if n.Fix != "" {
 		line += " → " + n.Fix
 	}
-	return wrote(fmt.Fprintln(w, text.Visible(strings.Join(strings.Fields(line), " "))))
+	_, err := fmt.Fprintln(w, text.Line(line, 0))
+	return sysexit.With(sysexit.IO, err)
 }
 
 // WriteJSON writes the news as one record.
 func (n News) WriteJSON(w io.Writer) error {
 	return ndjson.Write(w, n)
-}
-
-func wrote(_ int, err error) error {
-	if err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("write news: %w", err))
-	}
-	return nil
 }
 
 // keep keeps the home open from one look to the next, unless its path now leads to another folder.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tri/lib/base/durable"
+	"tri/lib/base/sysexit"
 	"tri/lib/base/term"
 	"tri/lib/base/text"
 )
@@ -128,7 +129,7 @@ func rows(body string) (out []string) {
 
 func (r *reader) print(s string) error {
 	_, err := io.WriteString(r.Out, s)
-	return written(err)
+	return sysexit.With(sysexit.IO, err)
 }
 
 // answers are the keys and their meanings.
@@ -176,5 +177,5 @@ func (r *reader) keys() (key func() (string, error), done func() error, err erro
 // Print writes the estimate as text.
 func (e Estimate) Print(w io.Writer) error {
 	_, err := fmt.Fprintln(w, e)
-	return written(err)
+	return sysexit.With(sysexit.IO, err)
 }

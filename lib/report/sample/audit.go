@@ -129,10 +129,3 @@ func joined(reasons gjson.Result) string {
 }
 
 func dropped(class string) bool { return class == event.Ambient || class == event.Ack }
-
-func written(err error) error {
-	if err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("write report: %w", err))
-	}
-	return nil
-}

@@ -135,7 +135,7 @@ func (d *Diff) Print(w io.Writer) error {
 		fmt.Fprintf(&b, "\nand %d older; --limit 0 shows all\n", rest)
 	}
 	if _, err := io.WriteString(w, b.String()); err != nil {
-		return written(err)
+		return sysexit.With(sysexit.IO, err)
 	}
 	return d.status()
 }

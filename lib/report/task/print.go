@@ -21,7 +21,7 @@ func (v *View) PrintIDs(w io.Writer) error {
 	tasks, err := v.All(false)
 	for _, t := range tasks {
 		_, failed := io.WriteString(w, t.ID()+"\n")
-		err = errors.Join(err, wrote(failed))
+		err = errors.Join(err, sysexit.With(sysexit.IO, failed))
 	}
 	return err
 }
@@ -52,7 +52,7 @@ func PrintList(w io.Writer, tasks []*Task, now time.Time) error {
 	if term.Is(w) {
 		width = term.Width(w)
 	}
-	return wrote(term.Columns(w, rows, width))
+	return sysexit.With(sysexit.IO, term.Columns(w, rows, width))
 }
 
 // Print writes a task as text.
@@ -96,7 +96,7 @@ func (t *Task) Print(w io.Writer, now time.Time) error {
 		b.WriteString("\n" + indented(*t.Result))
 	}
 	_, err := io.WriteString(w, b.String())
-	return wrote(err)
+	return sysexit.With(sysexit.IO, err)
 }
 
 func indented(s string) string {
@@ -231,13 +231,6 @@ func PrintSteps(w io.Writer, asJSON bool) func(Progress) error {
 			return ndjson.Write(w, p)
 		}
 		_, err := io.WriteString(w, p.line())
-		return wrote(err)
+		return sysexit.With(sysexit.IO, err)
 	}
-}
-
-func wrote(err error) error {
-	if err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("write: %w", err))
-	}
-	return nil
 }

@@ -102,16 +102,13 @@ func (v *View) All(closed bool) ([]*Task, error) {
 		add(t, err)
 	}
 	if closed {
-		for folder, err := range thread.Folders(v.Home) {
-			names, listed := v.Home.List(folder)
-			if errs = append(errs, err, listed); folder == "open" {
+		for file, err := range thread.Files(v.Home) {
+			if errs = append(errs, err); err != nil || strings.HasPrefix(file, "open/") {
 				continue
 			}
-			for _, name := range names {
-				t, err := thread.LoadFile(v.Home, folder+"/"+name)
-				if t == nil || !slices.ContainsFunc(tasks, func(o *Task) bool { return o.TaskID == t.Key }) {
-					add(t, err)
-				}
+			t, err := thread.LoadFile(v.Home, file)
+			if t == nil || !slices.ContainsFunc(tasks, func(o *Task) bool { return o.TaskID == t.Key }) {
+				add(t, err)
 			}
 		}
 	}
