@@ -21,6 +21,7 @@ import (
 	"tri/lib/record/outbox"
 	"tri/lib/record/run"
 	"tri/lib/record/thread"
+	"tri/lib/report/history"
 )
 
 // Brief is the daily report for an operator.
@@ -228,7 +229,7 @@ func (b *Brief) posts(h *durable.Home, _ *config.Config, _, _ time.Time) error {
 }
 
 func (b *Brief) replies(h *durable.Home, _ *config.Config, _, from time.Time) error {
-	return recent(h, repliesLog, "posted_at", from, func(line []byte) error {
+	return history.Recent(h, repliesLog, "posted_at", from, func(line []byte) error {
 		var r outbox.Reply
 		err := json.Unmarshal(line, &r)
 		if err != nil {
@@ -271,7 +272,7 @@ func asked(h *durable.Home, r *outbox.Reply) (string, error) {
 func (b *Brief) failures(h *durable.Home, _ *config.Config, _, from time.Time) error {
 	r := journal.NewReader(h)
 	defer r.Close()
-	return recent(h, dispatchLog, "at", from, func(line []byte) error {
+	return history.Recent(h, dispatchLog, "at", from, func(line []byte) error {
 		if log := gjson.GetBytes(line, "ref.log").String(); !strings.HasPrefix(log, "runs/") &&
 			!gjson.GetBytes(line, "run").Exists() && !gjson.GetBytes(line, "spent").Exists() {
 			return nil
@@ -295,7 +296,7 @@ func (b *Brief) failures(h *durable.Home, _ *config.Config, _, from time.Time) e
 // journal counts.
 func (b *Brief) classified(h *durable.Home, _ *config.Config, _, from time.Time) error {
 	if !h.Exists(classifiedLog) {
-		return recent(h, dispatchLog, "at", from, func(line []byte) error {
+		return history.Recent(h, dispatchLog, "at", from, func(line []byte) error {
 			if e := gjson.GetBytes(line, "event.classification"); e.Exists() {
 				b.Messages++
 				if e.Str == event.Actionable {
@@ -305,7 +306,7 @@ func (b *Brief) classified(h *durable.Home, _ *config.Config, _, from time.Time)
 			return nil
 		})
 	}
-	return recent(h, classifiedLog, "classified_at", from, func(line []byte) error {
+	return history.Recent(h, classifiedLog, "classified_at", from, func(line []byte) error {
 		got := gjson.GetManyBytes(line, "classification", "reasons.0")
 		b.Messages++
 		if got[0].String() == event.Actionable {
@@ -319,7 +320,7 @@ func (b *Brief) classified(h *durable.Home, _ *config.Config, _, from time.Time)
 
 // canaries collects the missed canaries.
 func (b *Brief) canaries(h *durable.Home, _ *config.Config, _, from time.Time) error {
-	return recent(h, autoreply.CanaryFile, "at", from, func(line []byte) error {
+	return history.Recent(h, autoreply.CanaryFile, "at", from, func(line []byte) error {
 		var c autoreply.Canary
 		if err := json.Unmarshal(line, &c); err != nil {
 			return fmt.Errorf("read %s: %w", autoreply.CanaryFile, err)
@@ -337,7 +338,7 @@ func (b *Brief) spend(h *durable.Home, cfg *config.Config, now, _ time.Time) err
 	}
 	day := now.UTC().Format(time.DateOnly)
 	seen := map[string]bool{}
-	return recent(h, spendLog, "at", now.Add(-48*time.Hour), func(line []byte) error {
+	return history.Recent(h, spendLog, "at", now.Add(-48*time.Hour), func(line []byte) error {
 		var e budget.Entry
 		if err := json.Unmarshal(line, &e); err != nil {
 			return fmt.Errorf("read %s: %w", spendLog, err)

@@ -12,7 +12,6 @@ import (
 	"tri/lib/base/ndjson"
 	"tri/lib/base/text"
 	"tri/lib/record/event"
-	"tri/lib/report/history"
 )
 
 // The logs of a home, each written by one stage.
@@ -60,11 +59,6 @@ func scan(h *durable.Home, name string, from int64, needle []byte, fn func(line 
 
 // quoted returns a text as it is encoded in lines of the logs.
 func quoted(s string) []byte { return ndjson.AppendString(nil, s) }
-
-// recent calls fn for the lines of a log whose time is not before from.
-func recent(h *durable.Home, name, field string, from time.Time, fn func(line []byte) error) error {
-	return history.Recent(h, name, field, from, fn)
-}
 
 // classified returns when an event was classified, and whether it is actionable. Both fields follow
 // the content, which may be long, so the line is scanned once.

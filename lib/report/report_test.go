@@ -312,7 +312,7 @@ func TestSince(t *testing.T) {
 			t.Errorf("line %d stands at %d, found %d, %v", i, offsets[i], off, err)
 		}
 		first := ""
-		if err := recent(h, "log", "at", noon.Add(time.Duration(i)*time.Minute), func(line []byte) error {
+		if err := history.Recent(h, "log", "at", noon.Add(time.Duration(i)*time.Minute), func(line []byte) error {
 			if first == "" {
 				first = string(line[:30])
 			}

@@ -97,8 +97,8 @@ func Set(list string) map[string]bool {
 	return set
 }
 
-// Sections returns the lines of a word list by section, which "[name]" begins. Blank lines and comments,
-// which begin with '#', are left out.
+// Sections returns the lines of a word list by section, which "[name]" begins; those before the first are
+// of "". Blank lines and comments, which begin with '#', are left out.
 func Sections(list string) map[string][]string {
 	sections, name := map[string][]string{}, ""
 	for line := range strings.Lines(list) {

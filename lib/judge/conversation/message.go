@@ -84,15 +84,15 @@ func (r *reader) read(rec *ndjson.Record, m *message) error {
 func (r *reader) field(f *ndjson.Member, m *message) (err error) {
 	switch string(f.Key) {
 	case "platform":
-		r.raw.platform, err = text(f)
+		r.raw.platform, err = required(f)
 	case "chat_id":
-		r.raw.chat, err = text(f)
+		r.raw.chat, err = required(f)
 	case "message_id":
-		r.raw.id, err = text(f)
+		r.raw.id, err = required(f)
 	case "content":
-		r.raw.content, err = text(f)
+		r.raw.content, err = required(f)
 	case "create_time":
-		r.raw.created, err = text(f)
+		r.raw.created, err = required(f)
 	case "thread_id":
 		r.raw.thread, err = optional(f)
 	case "thread_inferred":
@@ -115,7 +115,7 @@ func (r *reader) field(f *ndjson.Member, m *message) (err error) {
 	return err
 }
 
-func text(f *ndjson.Member) ([]byte, error) {
+func required(f *ndjson.Member) ([]byte, error) {
 	text, ok := ndjson.Text(nil, f.Value)
 	if !ok {
 		return nil, fmt.Errorf("%s is not a string", f.Key)
@@ -130,7 +130,7 @@ func optional(f *ndjson.Member) ([]byte, error) {
 	if string(f.Value) == "null" {
 		return nil, nil
 	}
-	return text(f)
+	return required(f)
 }
 
 func (r *reader) sender(raw []byte, m *message) error {
@@ -144,7 +144,7 @@ func (r *reader) sender(raw []byte, m *message) error {
 		f := &r.scan.Members[i]
 		switch string(f.Key) {
 		case "id":
-			id, err := text(f)
+			id, err := required(f)
 			if err != nil {
 				return fmt.Errorf("sender.%w", err)
 			}

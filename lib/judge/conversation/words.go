@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"unicode"
 	"unicode/utf8"
+
+	"tri/lib/base/text"
 )
 
 // maxWords is the maximum number of words used of one message.
@@ -124,9 +126,8 @@ func (r *reader) readPiece(p []byte, m *message) {
 	}
 	m.words = append(m.words, word{hash: r.name(p), calls: calls, says: len(r.fold) >= 4})
 	if m.length <= 3 {
-		sign := signs[string(r.fold)]
-		m.question = m.question || sign == asks
-		m.greeting = m.greeting || sign == greets && m.length <= 2
+		m.question = m.question || asking[string(r.fold)]
+		m.greeting = m.greeting || greeting[string(r.fold)] && m.length <= 2
 	}
 	if p[0] >= utf8.RuneSelf {
 		r.readPairs(m)
@@ -179,35 +180,12 @@ func (r *reader) readPairs(m *message) {
 	}
 }
 
-type sign uint8
-
-const (
-	_ sign = iota
-	asks
-	greets
+// Words that begin a question, or are a greeting. The packs of tri-classify know many more, but here they have
+// little weight, and this program does not link them.
+var (
+	asking = text.Set(`how what why where who which anyone anybody someone can does is do
+		apa gimana bagaimana kenapa mengapa ada cómo como qué por alguien alguém
+		wie warum wieso weiß kann comment pourquoi quelqu'un как почему кто что можно`)
+	greeting = text.Set(`hi hello hey hola greetings howdy morning halo permisi oi olá
+		hallo moin bonjour salut привет مرحبا नमस्ते`)
 )
-
-// signs are words that begin a question or greeting. The packs of tri-classify know many more, but here
-// they have little weight, and this program does not link them.
-var signs = map[string]sign{}
-
-func init() {
-	for _, w := range []string{
-		// en
-		"how", "what", "why", "where", "who", "which", "anyone", "anybody", "someone", "can",
-		"does", "is", "do",
-		"apa", "gimana", "bagaimana", "kenapa", "mengapa", "ada", // id
-		"cómo", "como", "qué", "por", "alguien", "alguém", // es, pt
-		"wie", "warum", "wieso", "weiß", "kann", // de
-		"comment", "pourquoi", "quelqu'un", // fr
-		"как", "почему", "кто", "что", "можно", // ru
-	} {
-		signs[w] = asks
-	}
-	for _, w := range []string{
-		"hi", "hello", "hey", "hola", "greetings", "howdy", "morning", "halo", "permisi", "oi", "olá",
-		"hallo", "moin", "bonjour", "salut", "привет", "مرحبا", "नमस्ते",
-	} {
-		signs[w] = greets
-	}
-}

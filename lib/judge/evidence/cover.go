@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tri/lib/base/lazyregexp"
+	"tri/lib/base/text"
 )
 
 // Scope is how many lines on each side of a place show what it is part of.
@@ -241,10 +242,7 @@ func (c Coverage) String() string {
 }
 
 // anglo are function words found in almost every English sentence and not in other languages.
-var anglo = map[string]bool{
-	"the": true, "is": true, "are": true, "of": true, "and": true, "it": true, "that": true, "by": true,
-	"when": true, "with": true, "its": true, "has": true, "which": true, "from": true, "this": true,
-}
+var anglo = text.Set("the is are of and it that by when with its has which from this")
 
 // Part is one sentence of a text, and its coverage.
 type Part struct {

@@ -4,14 +4,13 @@ import (
 	"strings"
 
 	"tri/lib/base/lazyregexp"
+	"tri/lib/base/text"
 )
 
 var lettered = lazyregexp.New(`[\p{L}\p{N}][\p{L}\p{N}\p{M}']*`)
 
 // oneOf are words before a unit that mean one of it: a minute, per second.
-var oneOf = map[string]bool{"a": true, "an": true, "per": true, "each": true, "every": true, "setiap": true,
-	"tiap": true, "un": true, "une": true, "una": true, "ein": true, "eine": true, "einer": true,
-	"um": true, "uma": true}
+var oneOf = text.Set("a an per each every setiap tiap un une una ein eine einer um uma")
 
 // spelled lists the quantities that prose spells out: thirty seconds, half an hour.
 func spelled(text string) []quantity {

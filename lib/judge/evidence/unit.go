@@ -40,18 +40,13 @@ func init() {
 	add(duration, day, "d day days hari 天 日 日間 일 día días dia dias tag tage tagen jour jours ngày день дня дней วัน يوم أيام दिन")
 	add(duration, 7*day, "w week weeks minggu pekan 周 週 週間 주 semana semanas woche wochen semaine semaines tuần неделя недели недель")
 	add(duration, 30*day, "month months bulan mes meses mês monat monate mois tháng 个月 ヶ月 개월")
-	add(duration, 365*day, "year years tahun año años ano anos jahr jahre an ans năm 年 년")
+	add(duration, 365*day, "year years tahun año años ano anos jahr jahre ans năm 年 년")
 	add(size, 1, "B byte bytes octet octets bita 字节 バイト 바이트")
 	add(size, 1<<10, "kb kib Ki kilobyte kilobytes kibibyte kibibytes")
 	add(size, 1<<20, "mb mib Mi megabyte megabytes mebibyte mebibytes")
 	add(size, 1<<30, "gb gib Gi gigabyte gigabytes gibibyte gibibytes")
 	add(size, 1<<40, "tb tib Ti terabyte terabytes")
 	add(ratio, 0.01, "% percent pct persen prozent パーセント")
-	for _, n := range []string{"an", "ans", "mes", "jam"} {
-		if n == "an" {
-			delete(units, n) // the English article
-		}
-	}
 }
 
 // unitOf returns the unit named by a word; ok is false if there is none.

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"tri/lib/base/lazyregexp"
+	"tri/lib/base/text"
 	"tri/lib/judge/questiontype"
 )
 
@@ -350,11 +351,5 @@ func selfContained(said []string) bool {
 }
 
 // back are words that point to what was said before.
-var back = func() map[string]bool {
-	m := map[string]bool{}
-	for _, w := range strings.Fields(`this that these those it its they them he she him her same one ones again there then else so
-instead still both either das es dies diese dieser eso esto lo ça cela ce itu ini isso isto`) {
-		m[w] = true
-	}
-	return m
-}()
+var back = text.Set(`this that these those it its they them he she him her same one ones again there then else so
+	instead still both either das es dies diese dieser eso esto lo ça cela ce itu ini isso isto`)

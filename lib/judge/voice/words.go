@@ -3,6 +3,8 @@ package voice
 import (
 	"strings"
 	"sync"
+
+	"tri/lib/base/text"
 )
 
 // Language is the only language whose words the lists below hold. A draft in another one is cut into
@@ -53,11 +55,5 @@ var numerals = map[string]string{
 }
 
 func set(words string) func() map[string]bool {
-	return sync.OnceValue(func() map[string]bool {
-		all := map[string]bool{}
-		for _, w := range strings.Fields(words) {
-			all[w] = true
-		}
-		return all
-	})
+	return sync.OnceValue(func() map[string]bool { return text.Set(words) })
 }

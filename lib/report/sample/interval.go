@@ -2,6 +2,8 @@ package sample
 
 import (
 	"math"
+	"sort"
+
 	"tri/lib/base/stats"
 )
 
@@ -12,21 +14,9 @@ import (
 func interval(x, m, n int) (low, high int) {
 	low, high = x, n-(m-x) // the bounds that the sample itself implies
 	// The probability of x or more grows with K, that of x or fewer falls.
-	low = firstWhere(low, high, func(k int) bool { return upper(x, m, k, n) >= 0.025 })
-	high = firstWhere(low, high+1, func(k int) bool { return k > n-(m-x) || lower(x, m, k, n) < 0.025 }) - 1
-	return low, max(low, high)
-}
-
-// firstWhere returns the first k of [low, high] for which ok is true; ok must be monotonic.
-func firstWhere(low, high int, ok func(int) bool) int {
-	for low < high {
-		if mid := (low + high) / 2; ok(mid) {
-			high = mid
-		} else {
-			low = mid + 1
-		}
-	}
-	return low
+	low += sort.Search(high-low, func(i int) bool { return upper(x, m, low+i, n) >= 0.025 })
+	past := sort.Search(high-low+1, func(i int) bool { return lower(x, m, low+i, n) < 0.025 })
+	return low, low + max(0, past-1)
 }
 
 // upper returns the probability of x or more misses in a sample of m if k of n are misses.
