@@ -59,10 +59,7 @@ func list(c *cli.Call, d *desk) error {
 	if !c.Bool("json") {
 		return errors.Join(task.PrintList(c.Out, tasks, d.Now()), err)
 	}
-	for _, t := range tasks {
-		err = errors.Join(err, ndjson.Write(c.Out, t))
-	}
-	return err
+	return errors.Join(err, ndjson.Write(c.Out, tasks...))
 }
 
 func todos(c *cli.Call, d *desk) error {

@@ -97,12 +97,7 @@ func (t *Terminal) List(all bool) error {
 	if !t.JSON {
 		return sysexit.With(sysexit.IO, printList(t.Out, shown, t.Now()))
 	}
-	for _, it := range shown {
-		if err := ndjson.Write(t.Out, it); err != nil {
-			return err
-		}
-	}
-	return nil
+	return ndjson.Write(t.Out, shown...)
 }
 
 // Show prints everything that a decision on an item depends on.

@@ -180,8 +180,8 @@ func (r *reader) readPairs(m *message) {
 	}
 }
 
-// Words that begin a question, or are a greeting. The packs of tri-classify know many more, but here they have
-// little weight, and this program does not link them.
+// Words that begin a question, or are a greeting. The packs of tri-classify know many more, but here they
+// have little weight, and this program does not link them.
 var (
 	asking = text.Set(`how what why where who which anyone anybody someone can does is do
 		apa gimana bagaimana kenapa mengapa ada cómo como qué por alguien alguém
