@@ -163,6 +163,23 @@ func TestConversations(t *testing.T) {
 	}
 }
 
+// TestSameName: two people of one name are two.
+func TestSameName(t *testing.T) {
+	var in []byte
+	for i, m := range [][3]string{
+		{"U1", "Alex", "how do I set the timeout of the proxy in the gateway?"},
+		{"U9", "Bea", "lunch at noon in the kitchen"},
+		{"U2", "Alex", "the printer on floor three needs new toner"},
+	} {
+		in = fmt.Appendf(in, `{"platform":"slack","chat_id":"c","message_id":"%d","create_time":%q,"content":%q,`+
+			`"sender":{"id":%q,"name":%q},"thread_id":null}`+"\n", i,
+			time.Unix(1e9+int64(i)*240, 0).UTC().Format(time.RFC3339), m[2], m[0], m[1])
+	}
+	if out := string(thread(t, in)); strings.Contains(out, samePerson) {
+		t.Error(out)
+	}
+}
+
 // TestSplice holds the bytes of a record: nothing but the thread changes.
 func TestSplice(t *testing.T) {
 	for _, tt := range []struct{ in, root, want string }{

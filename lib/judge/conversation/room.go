@@ -58,14 +58,13 @@ func (r *room) rootOf(id uint64) string {
 	return r.before[id]
 }
 
-// author finds the author of a message, by id or by name.
+// author finds the author of a message, by id, or by name among those who were named and have not spoken.
 func (r *room) author(m *message) *person {
 	p := r.people[m.author]
-	if p == nil && m.alias != 0 {
-		p = r.people[m.alias]
-	}
 	if p == nil {
-		p = &person{}
+		if p = r.people[m.alias]; p == nil || p.said > 0 {
+			p = &person{}
+		}
 	}
 	r.people[m.author] = p
 	if m.alias != 0 && r.people[m.alias] == nil {
