@@ -3,6 +3,7 @@
 package sandboxtest
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,9 +11,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"tri/lib/base/text"
 
 	"golang.org/x/sys/unix"
+
+	"tri/lib/base/text"
 )
 
 var build = sync.OnceValues(func() (string, error) {
@@ -34,13 +36,30 @@ var build = sync.OnceValues(func() (string, error) {
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
 		return "", err
 	}
-	cmd := exec.Command("go", "build", "-o", filepath.Join(dir, "tri-sandbox"), "tri/cmd/tri-sandbox")
+	program := filepath.Join(dir, "tri-sandbox")
+	if bin := os.Getenv("TRI_BIN"); bin != "" { // where make has just built it
+		return dir, refresh(program, filepath.Join(bin, "tri-sandbox"))
+	}
+	cmd := exec.Command("go", "build", "-o", program, "tri/cmd/tri-sandbox")
 	cmd.Dir = strings.TrimSpace(string(module))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w\n%s", err, out)
 	}
 	return dir, nil
 })
+
+// refresh makes a program the same as another. A test that starts it meanwhile finds one of the two.
+func refresh(program, from string) error {
+	is, _ := os.ReadFile(program)
+	want, err := os.ReadFile(from)
+	if err != nil || bytes.Equal(is, want) {
+		return err
+	}
+	if err := os.WriteFile(program+".new", want, 0o755); err != nil {
+		return err
+	}
+	return os.Rename(program+".new", program)
+}
 
 // Path puts a folder with tri-sandbox first on PATH for a test, and returns it. Without bubblewrap
 // it skips the test.
