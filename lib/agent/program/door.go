@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tri/lib/agent"
@@ -67,6 +68,7 @@ type door struct {
 	to        *url.URL
 	at        string // the address given to the program
 	log       string // file with a line for each refused request; "" if none
+	refused   atomic.Int64
 	server    http.Server
 	conns     chan net.Conn
 	ended     chan struct{}
@@ -205,8 +207,11 @@ func (d *door) knows(r *http.Request) bool {
 	return found
 }
 
+// maxRefused bounds the log of refused requests, in lines.
+const maxRefused = 1000
+
 func (d *door) refuse(r *http.Request, why string) {
-	if d.log == "" {
+	if d.refused.Add(1) > maxRefused || d.log == "" {
 		return
 	}
 	err := sandbox.AppendRecord(d.log, map[string]string{

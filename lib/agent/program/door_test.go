@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -118,6 +119,21 @@ func TestDoor(t *testing.T) {
 	if res, err := http.Get(at + "/v1/models"); err == nil {
 		_ = res.Body.Close()
 		t.Error("the door is open after the run")
+	}
+}
+
+// A program that asks for what is refused without end does not fill the disk.
+func TestDoorRefusesQuietly(t *testing.T) {
+	d := &door{to: &url.URL{Scheme: "http", Host: "model.test"}, log: filepath.Join(t.TempDir(), proc.RefusedLog)}
+	h := d.handler()
+	for range maxRefused + 50 {
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/files", nil)); w.Code != http.StatusForbidden {
+			t.Fatal(w.Code)
+		}
+	}
+	if log, err := os.ReadFile(d.log); err != nil || strings.Count(string(log), "\n") != maxRefused {
+		t.Errorf("%d lines, %v", strings.Count(string(log), "\n"), err)
 	}
 }
 
