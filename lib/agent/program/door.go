@@ -143,6 +143,9 @@ func (r *running) closeDoors() {
 // asks matches the paths of model requests: a completion, a token count, or the list of models.
 var asks = regexp.MustCompile(`^(?:/v\d[a-z0-9]*)?/(?:messages(?:/count_tokens)?|chat/completions|responses|models(?:/[\w.:@-]+)*)$`)
 
+// maxOpen is how many requests are forwarded at once: their bodies are in our memory.
+const maxOpen = 16
+
 // handler forwards requests to the model, with the key in place of the token.
 func (d *door) handler() http.Handler {
 	forward := &httputil.ReverseProxy{
@@ -169,6 +172,7 @@ func (d *door) handler() http.Handler {
 		},
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug),
 	}
+	slots := make(chan struct{}, maxOpen)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := strings.TrimPrefix(r.URL.Path, strings.TrimSuffix(d.to.Path, "/"))
 		switch {
@@ -180,6 +184,12 @@ func (d *door) handler() http.Handler {
 			http.Error(w, "tri: no request to a model", http.StatusNotFound)
 			d.refuse(r, "no request to a model")
 		default:
+			select {
+			case slots <- struct{}{}:
+				defer func() { <-slots }()
+			case <-r.Context().Done():
+				return
+			}
 			if why := within(w, r); why != "" {
 				status := http.StatusForbidden
 				if r.Header.Get("Upgrade") != "" {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"tri/lib/agent"
@@ -135,6 +136,43 @@ func TestDoorRefusesQuietly(t *testing.T) {
 	if log, err := os.ReadFile(d.log); err != nil || strings.Count(string(log), "\n") != maxRefused {
 		t.Errorf("%d lines, %v", strings.Count(string(log), "\n"), err)
 	}
+}
+
+// unfinished is a request's body that ends when it is let go.
+type unfinished struct {
+	read *sync.WaitGroup
+	let  chan struct{}
+}
+
+func (u unfinished) Read([]byte) (int, error) {
+	u.read.Done()
+	<-u.let
+	return 0, io.ErrUnexpectedEOF
+}
+
+// The bodies of requests are in our memory: of more than maxOpen, a further one waits.
+func TestDoorReadsSome(t *testing.T) {
+	d := &door{word: "w", to: &url.URL{Scheme: "http", Host: "model.test"}}
+	h, body := d.handler(), unfinished{new(sync.WaitGroup), make(chan struct{})}
+	ask := func(ctx context.Context, body io.Reader) {
+		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/v1/messages", body)
+		r.Header.Set(XAPIKey, "w")
+		h.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	var all sync.WaitGroup
+	body.read.Add(maxOpen)
+	for range maxOpen {
+		all.Go(func() { ask(t.Context(), body) })
+	}
+	body.read.Wait()
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	further := strings.NewReader("{}")
+	if ask(gone, further); further.Len() == 0 {
+		t.Error("a further body is read")
+	}
+	close(body.let)
+	all.Wait()
 }
 
 // Through the door goes no request by which the provider would use a network for the program.
