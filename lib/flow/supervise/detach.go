@@ -53,7 +53,8 @@ func Detach(ctx context.Context, h *durable.Home, argv []string) (*Status, error
 			return nil, sysexit.With(sysexit.Unavailable,
 				fmt.Errorf("the pipeline did not start: %w: %s", err, logSince(h, from)))
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return nil, sysexit.Hint(fmt.Errorf("the pipeline is still being started: %w", ctx.Err()),
+				"tri-supervise status shows it, tri down ends it")
 		case <-tick.C:
 		}
 		if st, alive, err := Load(h); err == nil && alive && st.PID == cmd.Process.Pid && st.hasStarted() {

@@ -258,6 +258,21 @@ func TestSecondIsRefused(t *testing.T) {
 	}
 }
 
+// TestInterrupted: who interrupts the start of a pipeline learns that it goes on.
+func TestInterrupted(t *testing.T) {
+	h, err := durable.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = Detach(ctx, h, []string{"-test.run=^$"})
+	if !errors.Is(err, context.Canceled) || !strings.Contains(strings.Join(sysexit.Hints(err), ""), "tri down") {
+		t.Errorf("%v, hints %q", err, sysexit.Hints(err))
+	}
+}
+
 func TestRestart(t *testing.T) {
 	c := newCrew(t, sh("one", "sleep 900"))
 	was := c.until(0, "up", isUp)
