@@ -43,17 +43,7 @@ type block struct {
 	Content   string `json:"content,omitempty"`
 	IsError   bool   `json:"is_error,omitempty"`
 
-	CacheControl *cacheControl `json:"cache_control,omitempty"`
-}
-
-type cacheControl struct {
-	Type string `json:"type"`
-}
-
-type anthropicTool struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	InputSchema json.RawMessage `json:"input_schema"`
+	CacheControl map[string]string `json:"cache_control,omitempty"`
 }
 
 type anthropicMessage struct {
@@ -66,12 +56,13 @@ func (a anthropic) body(q question) any {
 		Model     string             `json:"model"`
 		MaxTokens int                `json:"max_tokens"`
 		System    string             `json:"system"`
-		Tools     []anthropicTool    `json:"tools,omitempty"`
+		Tools     []map[string]any   `json:"tools,omitempty"`
 		Messages  []anthropicMessage `json:"messages"`
 	}
 	body.Model, body.MaxTokens, body.System = q.model, q.most, system
 	for _, t := range q.tools {
-		body.Tools = append(body.Tools, anthropicTool{t.name, t.description, t.schema})
+		body.Tools = append(body.Tools, map[string]any{"name": t.name, "description": t.description,
+			"input_schema": t.schema})
 	}
 	for i, m := range q.messages {
 		body.Messages = append(body.Messages, a.message(m, i == len(q.messages)-1))
@@ -100,7 +91,7 @@ func (anthropic) message(m message, last bool) anthropicMessage {
 		blocks = append(blocks, block{Type: "tool_use", ID: c.ID, Name: c.Name, Input: c.Input})
 	}
 	if last {
-		blocks[len(blocks)-1].CacheControl = &cacheControl{"ephemeral"}
+		blocks[len(blocks)-1].CacheControl = map[string]string{"type": "ephemeral"}
 	}
 	return anthropicMessage{m.Role, blocks}
 }

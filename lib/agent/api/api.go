@@ -9,6 +9,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -121,13 +122,7 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 
 // cost returns the price of usage, in USD.
 func cost(p *config.Prices, u usage) float64 {
-	read, write := p.Input, p.Input
-	if p.CacheRead != nil {
-		read = *p.CacheRead
-	}
-	if p.CacheWrite != nil {
-		write = *p.CacheWrite
-	}
+	read, write := *cmp.Or(p.CacheRead, &p.Input), *cmp.Or(p.CacheWrite, &p.Input)
 	return (float64(u.input)*p.Input + float64(u.cacheRead)*read + float64(u.cacheWrite)*write +
 		float64(u.output)*p.Output) / 1e6
 }

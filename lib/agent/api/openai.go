@@ -38,32 +38,21 @@ type openaiCall struct {
 	} `json:"function"`
 }
 
-type openaiTool struct {
-	Type     string         `json:"type"`
-	Function openaiFunction `json:"function"`
-}
-
-type openaiFunction struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	Parameters  json.RawMessage `json:"parameters"`
-}
-
 func (o openai) body(q question) any {
 	var body struct {
-		Model               string          `json:"model"`
-		MaxTokens           int             `json:"max_tokens,omitempty"`
-		MaxCompletionTokens int             `json:"max_completion_tokens,omitempty"`
-		Tools               []openaiTool    `json:"tools,omitempty"`
-		Messages            []openaiMessage `json:"messages"`
+		Model               string           `json:"model"`
+		MaxTokens           int              `json:"max_tokens,omitempty"`
+		MaxCompletionTokens int              `json:"max_completion_tokens,omitempty"`
+		Tools               []map[string]any `json:"tools,omitempty"`
+		Messages            []openaiMessage  `json:"messages"`
 	}
 	body.Model, body.MaxTokens = q.model, q.most
 	if o.ours {
 		body.MaxTokens, body.MaxCompletionTokens = 0, q.most
 	}
 	for _, t := range q.tools {
-		body.Tools = append(body.Tools, openaiTool{"function",
-			openaiFunction{t.name, t.description, t.schema}})
+		body.Tools = append(body.Tools, map[string]any{"type": "function", "function": map[string]any{
+			"name": t.name, "description": t.description, "parameters": t.schema}})
 	}
 	body.Messages = append(body.Messages, words("system", system))
 	for _, m := range q.messages {

@@ -44,14 +44,19 @@ func reading(tree *codebase.Tree, repo evidence.Repo, abilities []string) ([]too
 	return tools, nil
 }
 
-// input parses a tool's input strictly: an invented member must not be silently ignored.
-func input[T any](raw json.RawMessage) (v T, err error) {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&v); err != nil {
-		return v, fmt.Errorf("input: %w", err)
+// with returns the call of a tool that is given a T. The input is read strictly: an invented member must not
+// be silently ignored.
+func with[T any](do func(context.Context, T) (string, error)) func(context.Context, json.RawMessage) (string,
+	error) {
+	return func(ctx context.Context, raw json.RawMessage) (string, error) {
+		var in T
+		dec := json.NewDecoder(bytes.NewReader(raw))
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(&in); err != nil {
+			return "", fmt.Errorf("input: %w", err)
+		}
+		return do(ctx, in)
 	}
-	return v, nil
 }
 
 func readTool(tree *codebase.Tree) tool {
@@ -61,16 +66,12 @@ func readTool(tree *codebase.Tree) tool {
 		schema: json.RawMessage(`{"type":"object","additionalProperties":false,"required":["path"],"properties":{
 			"path":{"type":"string"},"from":{"type":"integer","minimum":1,"description":"the first line; default 1"},
 			"lines":{"type":"integer","minimum":1,"description":"how many lines"}}}`),
-		call: func(_ context.Context, raw json.RawMessage) (string, error) {
-			in, err := input[struct {
-				Path        string
-				From, Lines int
-			}](raw)
-			if err != nil {
-				return "", err
-			}
+		call: with(func(_ context.Context, in struct {
+			Path        string
+			From, Lines int
+		}) (string, error) {
 			return tree.Lines(in.Path, in.From, in.Lines)
-		},
+		}),
 	}
 }
 
@@ -86,14 +87,10 @@ func logTool(tree *codebase.Tree, repo evidence.Repo) tool {
 			"path":{"type":"string","description":"default all"},
 			"from":{"type":"integer","minimum":1,"description":"the first line, as HEAD numbers them"},
 			"to":{"type":"integer","minimum":1,"description":"the last line; default the first"}}}`),
-		call: func(ctx context.Context, raw json.RawMessage) (string, error) {
-			in, err := input[struct {
-				Path     string
-				From, To int
-			}](raw)
-			if err != nil {
-				return "", err
-			}
+		call: with(func(ctx context.Context, in struct {
+			Path     string
+			From, To int
+		}) (string, error) {
 			name, err := tree.Name(in.Path)
 			if err != nil {
 				return "", err
@@ -105,7 +102,7 @@ func logTool(tree *codebase.Tree, repo evidence.Repo) tool {
 				in.To = in.From
 			}
 			return lines(repo.Changed(ctx, name, max(in.From, 1), in.To, maxCommits))
-		},
+		}),
 	}
 }
 
@@ -116,17 +113,13 @@ func grepTool(tree *codebase.Tree) tool {
 		schema: json.RawMessage(`{"type":"object","additionalProperties":false,"required":["pattern"],"properties":{
 			"pattern":{"type":"string"},"path":{"type":"string","description":"a file or folder; default all"},
 			"glob":{"type":"string","description":"only files whose name matches, as *.go or src/**/*.ts"},"ignore_case":{"type":"boolean"}}}`),
-		call: func(ctx context.Context, raw json.RawMessage) (string, error) {
-			in, err := input[struct {
-				Pattern, Path, Glob string
-				IgnoreCase          bool `json:"ignore_case"`
-			}](raw)
-			if err != nil {
-				return "", err
-			}
+		call: with(func(ctx context.Context, in struct {
+			Pattern, Path, Glob string
+			IgnoreCase          bool `json:"ignore_case"`
+		}) (string, error) {
 			return lines(tree.Grep(ctx, codebase.Query{Pattern: in.Pattern, Path: in.Path, Glob: in.Glob,
 				IgnoreCase: in.IgnoreCase}))
-		},
+		}),
 	}
 }
 
@@ -136,13 +129,9 @@ func globTool(tree *codebase.Tree) tool {
 		description: "Names of files that match a pattern, as *.go or src/**/*.ts.",
 		schema: json.RawMessage(`{"type":"object","additionalProperties":false,"required":["pattern"],"properties":{
 			"pattern":{"type":"string"},"path":{"type":"string","description":"the folder to look below; default all"}}}`),
-		call: func(ctx context.Context, raw json.RawMessage) (string, error) {
-			in, err := input[struct{ Pattern, Path string }](raw)
-			if err != nil {
-				return "", err
-			}
+		call: with(func(ctx context.Context, in struct{ Pattern, Path string }) (string, error) {
 			return lines(tree.Glob(ctx, in.Pattern, in.Path))
-		},
+		}),
 	}
 }
 
@@ -150,13 +139,9 @@ func listTool(tree *codebase.Tree) tool {
 	return tool{
 		name: "list", on: "path", description: "What a folder has; folders end in /.",
 		schema: json.RawMessage(`{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","description":"default the root"}}}`),
-		call: func(_ context.Context, raw json.RawMessage) (string, error) {
-			in, err := input[struct{ Path string }](raw)
-			if err != nil {
-				return "", err
-			}
+		call: with(func(_ context.Context, in struct{ Path string }) (string, error) {
 			return lines(tree.List(in.Path))
-		},
+		}),
 	}
 }
 
