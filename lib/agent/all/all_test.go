@@ -81,7 +81,7 @@ func TestSchemaNamesThemAll(t *testing.T) {
 	for _, key := range []string{"investigator", "validator"} {
 		got, want := schema.Properties[key].Properties["agent"].Enum, names()
 		if key == "validator" {
-			want = append(want, None)
+			want = append(want[1:], None) // search cannot judge
 		}
 		if slices.Sort(got); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
 			t.Errorf("%s: %q, want %q", key, got, want)
