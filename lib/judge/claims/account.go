@@ -42,7 +42,7 @@ func Account(own *evidence.Text, src safety.Sources, found []evidence.Finding,
 			s.State = verdict.About
 		case p.Altered:
 			s.Ref, s.Note = 0, "this block of code is in no cited file"
-		case p.Empty, places && asked.Has(p.Missing):
+		case p.Empty && (places || len(p.Apart) == 0), places && asked.Has(p.Missing):
 			s.State, s.Ref = verdict.Unstated, 0
 		case !p.English && len(p.Lost) == 0 && places:
 			s.State, s.Ref = verdict.Unstated, 0
@@ -67,9 +67,17 @@ func Account(own *evidence.Text, src safety.Sources, found []evidence.Finding,
 					text.Visible("not in the lines: "+strings.Join(lacking, ", "))
 			}
 		}
-		if s.State != verdict.Unstated && s.State != verdict.Contradicted && len(p.Apart) > 0 && !places {
+		// What was said around the question is a source, but no line.
+		apart := slices.DeleteFunc(slices.Clone(p.Apart), func(w string) bool {
+			return slices.ContainsFunc(src.Texts[1:], evidence.Token{Kind: evidence.Name, Text: w}.In)
+		})
+		switch {
+		case s.State == verdict.Unstated || s.State == verdict.Contradicted || places:
+		case len(apart) > 0:
 			s.Undecided = append(s.Undecided, verdict.Named)
-			s.Note = text.Visible("not in the lines: " + strings.Join(p.Apart, ", "))
+			s.Note = text.Visible("not in the lines: " + strings.Join(apart, ", "))
+		case len(p.Apart) > 0:
+			s.State, s.Ref = verdict.Unbacked, 0
 		}
 		all = append(all, s)
 	}

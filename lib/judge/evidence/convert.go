@@ -17,7 +17,7 @@ func (q quantity) same(e quantity) bool {
 			e.version == "" && len(e.values) > 0 && q.version == strconv.FormatFloat(e.values[0], 'g', -1, 64)
 	}
 	for _, a := range q.values {
-		for _, b := range e.values {
+		for _, b := range slices.Concat(e.values, e.next) {
 			if e.total != 0 && b != e.total && q.unit.dim != noDim {
 				continue // the factors of 10 * 1024 * 1024 are not 10 KB
 			}

@@ -50,7 +50,8 @@ var meta = strings.Fields("stand stands here comment comments quote quoted quote
 
 // Cover measures how much of a claim is in the cited lines own and their surroundings near.
 func (t *Text) Cover(own, near []*Text) Coverage {
-	return cover(t.text, t.terms, t.content, t.tokens, own, near)
+	whole := sentence{text: t.text, terms: t.terms, content: t.content, nums: t.nums}
+	return cover(&whole, t.tokens, own, near)
 }
 
 // everywhere are figures that any program contains, and writes in many ways: that lines do not have them
@@ -87,8 +88,8 @@ func (n *tally) about(c Coverage) bool {
 	return enough && n.cited >= leastWeight && n.cited >= leastCited*n.total
 }
 
-// cover weighs words and figures.
-func cover(text string, terms, content []term, tokens []Token, own, near []*Text) Coverage {
+// cover weighs the words and figures of s. A word of a number, such as thirty, is there if the number is.
+func cover(s *sentence, tokens []Token, own, near []*Text) Coverage {
 	var c Coverage
 	var n tally
 	add := func(what string, weight float64, tells bool, in func(*Text) bool) {
@@ -108,14 +109,17 @@ func cover(text string, terms, content []term, tokens []Token, own, near []*Text
 		}
 	}
 	said := 0.0
-	marked := strings.ToLower(strings.Join(ticked.FindAllString(text, -1), " "))
-	for _, w := range content {
+	marked := strings.ToLower(strings.Join(ticked.FindAllString(s.text, -1), " "))
+	for _, w := range s.content {
 		if slices.Contains(meta, w.text) {
 			continue
 		}
 		says := weight(w, marked)
 		said += max(says, commonWeight)
-		add(w.text, says, says == 1, func(t *Text) bool { return has(t.terms, w) })
+		q := s.number(w)
+		add(w.text, says, says == 1, func(t *Text) bool {
+			return has(t.terms, w) || q != nil && q.in(t.nums)
+		})
 	}
 	for _, tok := range tokens {
 		there := func(t *Text) bool { return t.Where(tok) != "" }
@@ -133,19 +137,19 @@ func cover(text string, terms, content []term, tokens []Token, own, near []*Text
 			c.Beside = append(c.Beside, tok.Text) // though its parts may be there
 		}
 	}
-	for _, m := range turning.FindAllStringSubmatch(text, -1) {
+	for _, m := range turning.FindAllStringSubmatch(s.text, -1) {
 		if w := strings.ToLower(m[1] + m[2] + m[3]); !slices.ContainsFunc(own, func(t *Text) bool {
 			return hasWord(strings.ToLower(t.text), w)
 		}) {
 			c.Beside = append(c.Beside, w)
 		}
 	}
-	c.Empty = said <= 1 && len(tokens) == 0
+	c.Empty = said <= 1 && len(tokens) == 0 && c.Strange == 0
 	if n.total > 0 {
 		c.Share = n.all / n.total
 		c.About = n.about(c) && len(c.Lost) == 0
 	}
-	if !c.About && len(c.Lost) == 0 && foreign(terms) {
+	if !c.About && len(c.Lost) == 0 && foreign(s.terms) {
 		// its words cannot be in the lines
 		c.About = n.hits >= leastOwn && n.cited > 0 && c.Share >= leastNamed
 		c.byNames(tokens, append(slices.Clone(own), near...))
@@ -171,31 +175,57 @@ func (t Token) among(own, near []*Text) bool {
 }
 
 // apart lists what some sentences name that neither the cited lines nor the heads of the declarations around
-// them contain: names, counts in words, and units beside numbers that have none there. Code cannot decide it.
-func apart(all []sentence, tokens []Token, exact, own []*Text) (out []string) {
+// them contain: names, literals, numbers and units. Code cannot decide it.
+func apart(all []sentence, tokens []Token, own []*Text) (out []string) {
 	for _, t := range tokens {
-		if t.Kind != Number && t.Kind != Path && !t.among(exact, nil) {
+		if t.Kind != Number && t.Kind != Path && !t.among(own, nil) {
 			out = append(out, t.Text)
 		}
 	}
-	in := func(same func(e *Text, n quantity) bool) bool {
-		return slices.ContainsFunc(own, func(e *Text) bool {
-			return slices.ContainsFunc(e.nums, func(n quantity) bool { return same(e, n) })
-		})
+	add := func(what string, in func(*Text) bool) {
+		if !slices.ContainsFunc(own, in) {
+			out = append(out, what)
+		}
 	}
 	for _, s := range all {
+		for _, m := range literal.FindAllStringSubmatch(s.text, -1) {
+			w := term{text: strings.ToLower(m[2])}
+			if w.stem = stem(w.text); m[1] != "" || weight(w, "") == 1 {
+				add(m[1]+m[2], func(e *Text) bool { return hasWord(e.text, m[1]+m[2]) })
+			}
+		}
+		for _, w := range s.terms {
+			if u := units[w.text]; len(w.text) > 3 && (u.dim == duration || u.dim == size) &&
+				!slices.Contains(singular, w.text) && s.number(w) == nil {
+				add(w.text, func(e *Text) bool { return e.tells(u) })
+			}
+		}
 		for _, q := range s.nums {
-			count := q.unit.dim == noDim &&
-				(q.soft && q.values[0] >= 2 || slices.Contains(everywhere, q.text))
-			if count && !in(func(_ *Text, n quantity) bool { return q.same(n) }) ||
-				q.unit.dim != noDim && (!q.soft || q.values[0] >= 2) && !in(func(e *Text, n quantity) bool {
-					return q.same(n) && (n.unit.dim == q.unit.dim || e.tells(q.unit))
-				}) {
-				out = append(out, q.text)
+			if q.version == "" && (!q.soft || q.values[0] >= 2) {
+				add(q.text, func(e *Text) bool {
+					return slices.ContainsFunc(e.nums, func(n quantity) bool {
+						n.next = nil
+						return q.same(n) &&
+							(q.unit.dim == noDim || n.unit.dim == q.unit.dim || e.tells(q.unit))
+					})
+				})
 			}
 		}
 	}
 	return out
+}
+
+// literal matches a word in quotes, and one in capitals such as SIGKILL.
+var literal = lazyregexp.New(`["']([\w.:/-]*\w)["']|\b([A-Z]{4,})\b`)
+
+// number returns the number in s that w is a word of, or nil.
+func (s *sentence) number(w term) *quantity {
+	for i, q := range s.nums {
+		if q.at <= w.at && w.end <= q.end {
+			return &s.nums[i]
+		}
+	}
+	return nil
 }
 
 // tells reports whether a text names a unit.
@@ -264,30 +294,24 @@ var spoken = lazyregexp.New(`[\p{L}\p{N}]`)
 // file, and not compared otherwise.
 func (t *Text) Account(found []Finding) []Part {
 	var out []Part
-	var cited, around []*Text
+	var cited, around, exact []*Text
 	for _, f := range found {
 		if f.backs() {
 			cited, around = append(cited, f.Places...), append(around, f.Around...)
+			exact = append(exact, f.named()...)
 		}
 	}
-	var exact, named []*Text
-	for _, f := range found {
-		if f.backs() {
-			exact, named = append(exact, f.named()...), append(named, f.heads()...)
-		}
-	}
-	named = append(named, cited...)
 	for i := range t.sentences {
 		s, tokens := &t.sentences[i], t.tokensIn(i)
 		p := Part{Text: s.raw, Ref: -1, Negates: len(s.negations()) > 0, Bound: !s.plainly()}
 		p.English = slices.ContainsFunc(s.terms, func(w term) bool { return anglo[w.text] })
 		against := func(k int, own, near []*Text) {
-			if c := cover(s.text, s.terms, s.content, tokens, own, near); c.About && !p.About ||
+			if c := cover(s, tokens, own, near); c.About && !p.About ||
 				c.About == p.About && c.Share > p.Share {
 				p.Coverage, p.Ref = c, k
 			}
 		}
-		p.Coverage = cover(s.text, s.terms, s.content, tokens, nil, nil)
+		p.Coverage = cover(s, tokens, nil, nil)
 		for k, f := range found {
 			if f.backs() {
 				against(k, f.Places, f.Around)
@@ -303,7 +327,7 @@ func (t *Text) Account(found []Finding) []Part {
 		p.Denied = !p.Negates && p.About && slices.ContainsFunc(covering, (*Text).negates)
 		p.Contrary = s.contrary(cited)
 		if p.Apart = nil; len(cited) > 0 {
-			p.Apart = apart(t.sentences[i:i+1], tokens, exact, named)
+			p.Apart = apart(t.sentences[i:i+1], tokens, exact)
 		}
 		out = append(out, p)
 	}
@@ -340,8 +364,7 @@ func (t *Text) Restates(found []Finding) bool {
 		}
 		for i, s := range t.sentences {
 			says := func(own ...*Text) bool {
-				return cover(s.text, s.terms, s.content, t.tokensIn(i), append(own, f.Places...),
-					f.Around).About
+				return cover(&t.sentences[i], t.tokensIn(i), append(own, f.Places...), f.Around).About
 			}
 			if f.Result == Supports && says(f.Claim) ||
 				f.Result != Supports && f.Claim.negates() == (len(s.negations()) > 0) && says() &&

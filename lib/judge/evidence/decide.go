@@ -151,6 +151,9 @@ func (s *sentence) deniedAct() (act, bool) {
 		switch {
 		case l.is("stop", w.text) || l.is("light", w.text):
 		case a.verb.text == "":
+			if !whole(s.text, w.at, w.end) {
+				return act{}, false // writeErr does not say write
+			}
 			a.verb = w
 		default:
 			a.object = w
@@ -167,9 +170,10 @@ func (s *sentence) affirms(a act) bool {
 		return false
 	}
 	for i, w := range s.terms {
-		if w.stem != a.verb.stem || !slices.ContainsFunc(s.terms[:i], func(b term) bool {
-			return has(a.subject, b) && !commonStems()[b.stem]
-		}) {
+		if w.stem != a.verb.stem || !whole(s.text, w.at, w.end) ||
+			!slices.ContainsFunc(s.terms[:i], func(b term) bool {
+				return has(a.subject, b) && !commonStems()[b.stem]
+			}) {
 			continue
 		}
 		rest := content(s.terms[i+1 : min(i+1+reach, len(s.terms))])

@@ -16,6 +16,7 @@ import (
 type quantity struct {
 	text    string
 	at, end int
+	next    []float64 // the last value below, or the first above, one that code compares with
 	values  []float64 // all readings of the digits: 0o600 is 600 and 384; for a product also its factors
 	total   float64   // of a product
 	exact   bool      // 64K: the prefix is explicit, so no other unit fits
@@ -54,7 +55,7 @@ func quantities(text string, code bool) []quantity {
 		q := read1(text, i, j)
 		if code && q.unit.dim == noDim && q.version == "" {
 			q.unit = hinted(text, i, q.end)
-			q.values = append(q.values, beside(text[:i], q.values)...)
+			q.next = beside(text[:i], q.values)
 		}
 		if j = q.end; j == i {
 			j++

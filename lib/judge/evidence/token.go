@@ -51,7 +51,7 @@ var products = []string{
 	"rabbitmq", "devops", "nodejs", "powershell",
 	"bigquery", "whatsapp", "clickhouse", "influxdb", "mariadb", "bitbucket", "vscode", "webassembly",
 	"autocomplete", "deepl",
-	"kib", "mib", "gib", "tib", "mbit", "gbit", "mhz", "ghz", "kbps", "mbps", "json", "yaml", "opentelemetry",
+	"mbit", "gbit", "mhz", "ghz", "kbps", "mbps", "json", "yaml", "opentelemetry",
 	"symlinks", "pytest", "numpy", "e.g", "i.e", "a.k.a",
 }
 
@@ -178,7 +178,7 @@ func kindOf(w string, code bool) string {
 		return Flag
 	case code:
 		return Name
-	case slices.Contains(products, strings.ToLower(w)):
+	case units[strings.ToLower(w)].dim == size, slices.Contains(products, strings.ToLower(w)):
 		return ""
 	case standard.MatchString(w) && w != "utf-8" && !strings.EqualFold(w, "utf8"):
 		return Name
