@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"tri/lib/base/config"
@@ -308,6 +309,14 @@ func (b *Book) append(make func() (*Entry, error)) error {
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
 func (e *Entry) work() string { return cmp.Or(e.Work, Investigate) }
+
+// person returns who asked as platform:id, since ids of two platforms may be equal.
+func (e *Entry) person() string {
+	if platform, _, ok := strings.Cut(e.Key, "."); ok && e.Person != "" {
+		return platform + ":" + e.Person
+	}
+	return e.Person
+}
 
 // Investigates reports whether the run is an investigation. Limits on investigations do not count
 // validations and canaries.

@@ -41,6 +41,7 @@ func TestEveryLimitHolds(t *testing.T) {
 		{config.Budget{PerThread: runs}, "runs of the thread", Run{Key: "other"}},
 		{config.Budget{PerPerson: tokens}, "tokens of the person", Run{Person: "ben"}},
 		{config.Budget{PerPerson: runs}, "runs of the person", Run{Person: "ben"}},
+		{config.Budget{PerPerson: runs}, "runs of the person", Run{Key: "slack.c.1"}}, // another platform's ana
 		{config.Budget{PerAgent: []config.AgentLimits{{Agent: "claude", USD: 1}}}, "usd of the agent",
 			Run{Agent: "codex"}},
 		{config.Budget{PerAgent: []config.AgentLimits{{Agent: "claude", Runs: 2}}}, "runs of the agent",

@@ -77,7 +77,7 @@ func (s *Sums) Add(e *Entry) {
 }
 
 func (s *Sums) each(e *Entry, fn func(*Sum)) {
-	for _, at := range []scope{{what: Day}, {Thread, e.Key}, {Person, e.Person}, {Agent, e.Agent}} {
+	for _, at := range []scope{{what: Day}, {Thread, e.Key}, {Person, e.person()}, {Agent, e.Agent}} {
 		if s.of[at] == nil {
 			s.of[at] = new(Sum)
 		}
@@ -118,7 +118,7 @@ func limits(b *config.Budget, e *Entry) []Limit {
 	}
 	if e.work() != Canary { // a canary has no asker
 		all = append(all,
-			Limit{scope{Person, e.Person}, number(b.InvestigationsPerPersonPerDay), b.PerPerson},
+			Limit{scope{Person, e.person()}, number(b.InvestigationsPerPersonPerDay), b.PerPerson},
 			Limit{scope{Thread, e.Key}, 0, b.PerThread})
 	}
 	return all
