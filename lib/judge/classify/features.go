@@ -63,14 +63,9 @@ const (
 	ruledAsk
 	ruled
 	asksSelf
-	ownMild
-	ownOfYou
 	ownHelped
-	wasHelped
-	askedBack
 	toAHelper
 	toOneAsking
-	toALikeOne
 	isAnswer
 	isHelping
 	givesMore
@@ -81,7 +76,6 @@ const (
 	newOfMe
 	hasGreeted
 	hasNoted
-	afterQuestion
 	since1
 	featureCount
 )
@@ -151,14 +145,9 @@ var features = [featureCount]struct {
 	ruledAsk:       {1, "placed-question", "the rules place it as a question of its writer's own"},
 	ruled:          {1, "placed", "the rules that place it say so"},
 	asksSelf:       {1, "asks-for-self", "it is a question of its writer's own"},
-	ownMild:        {1, "mild-opening", "its writer began with a question that was hardly about themselves"},
-	ownOfYou:       {1, "being-helped-of-you", "its writer is being helped, and speaks of the one it is to"},
 	ownHelped:      {1, "being-answered", "its writer is being answered"},
-	wasHelped:      {1, "was-answered", "its writer was answered before"},
-	askedBack:      {1, "was-asked", "its writer was asked something"},
 	toAHelper:      {1, "to-helper", "it is to a person who mostly helps"},
 	toOneAsking:    {1, "to-one-asking", "it is to a person who asks"},
-	toALikeOne:     {1, "to-newer", "it is to a person who helps no more than its writer"},
 	isAnswer:       {1, "answers", "it answers a person who asked"},
 	isHelping:      {1, "helping", "its writer is helping a person"},
 	givesMore:      {1, "helps-more", "its writer helps more than they ask"},
@@ -169,7 +158,6 @@ var features = [featureCount]struct {
 	newOfMe:        {1, "newcomer-of-me", "its writer is new and speaks of themselves"},
 	hasGreeted:     {1, "greeted", "its writer greeted just now"},
 	hasNoted:       {1, "took-note", "its writer took note of an answer"},
-	afterQuestion:  {1, "after-others-question", "another person asked just before"},
 	since1:         {1, "asked-just-now", "its writer asked a minute ago"},
 }
 

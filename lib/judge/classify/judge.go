@@ -63,6 +63,7 @@ type verdict struct {
 
 	heard
 	role, worth int32   // points of its own words: for being helped; for being actionable
+	acks        int32   // and for only acknowledging
 	traced      *Traced // their numbers, if they are traced
 	helper      bool    // the configuration lists its writer as a helper
 	unlisted    bool    // the configuration lists no helpers

@@ -173,16 +173,11 @@ func (t *turn) aroundAddressee(m *marks, a *part) {
 
 // ruling notes what the rules know of the conversation, before they place the message.
 func (t *turn) ruling(m *marks) {
-	v, p, r := t.verdict, t.writer, t.room
+	v, p := t.verdict, t.writer
 	m.when(asksSelf, t.asksForSelf())
-	m.when(ownMild, t.own && p.mild)
-	m.when(ownOfYou, t.own && v.second && !v.first)
 	m.when(ownHelped, t.own && p.helpers.n > 0)
-	m.when(wasHelped, p.helpers.n > 0)
-	m.when(askedBack, p.wanted)
 	m.when(toAHelper, t.toHelper())
 	m.when(toOneAsking, t.named)
-	m.when(toALikeOne, t.toAsker())
 	m.when(isAnswer, t.answers())
 	m.when(isHelping, t.helping)
 	m.when(givesMore, p.breadth > p.asks)
@@ -193,6 +188,5 @@ func (t *turn) ruling(m *marks) {
 	m.when(newOfMe, t.newcomer && v.first && t.nto == 0)
 	m.when(hasGreeted, t.greeted())
 	m.when(hasNoted, p.noted != 0)
-	m.when(afterQuestion, r.asked && r.last != t.me)
 	m.when(since1, p.opened != 0 && t.event.time-p.opened <= 60)
 }

@@ -13,25 +13,28 @@ var builtIn string
 // model holds the weights of the decider, in hundredths of a logit.
 type model struct {
 	start  weight
-	values []weight // by number of a feature's value
-	words  []int16  // by word of the lexicon: to being helped
+	values []weight     // by number of a feature's value
+	words  []wordWeight // by word of the lexicon
 }
 
-// weight is what a value adds to being helped, and to being actionable.
-type weight struct{ role, worth int16 }
+// weight is what a value adds to being helped, to being actionable, and to only acknowledging.
+type weight struct{ role, worth, ack int16 }
 
-// readModel reads lines "name, value, role, worth", separated by tabs; the value of words is the word. Words
-// that no pack has are passed over, and the worth of all.
+// wordWeight is that of a word, which adds nothing to being actionable.
+type wordWeight struct{ role, ack int16 }
+
+// readModel reads lines "name, value, role, worth, ack", separated by tabs; the value of words is the word,
+// or nothing for all that no pack has. Others that no pack has are passed over, and the worth of words.
 func readModel(text string, lex *lexicon) (*model, error) {
-	m := &model{values: make([]weight, featureAt[featureCount]), words: make([]int16, len(lex.words))}
+	m := &model{values: make([]weight, featureAt[featureCount]), words: make([]wordWeight, len(lex.words))}
 	numbers := map[string]feature{}
 	for n, f := range features {
 		numbers[f.name] = feature(n)
 	}
 	for n, line := range strings.Split(strings.TrimSpace(text), "\n") {
 		part := strings.Split(line, "\t")
-		var w [2]int64
-		ok := len(part) == 4
+		var w [3]int64
+		ok := len(part) == 5
 		for i := range w {
 			if ok {
 				var err error
@@ -40,7 +43,7 @@ func readModel(text string, lex *lexicon) (*model, error) {
 			}
 		}
 		if !ok {
-			return nil, fmt.Errorf("model:%d: want a name, a value and two numbers", n+1)
+			return nil, fmt.Errorf("model:%d: want a name, a value and three numbers", n+1)
 		}
 		to := &m.start
 		if part[0] != "start" {
@@ -49,8 +52,8 @@ func readModel(text string, lex *lexicon) (*model, error) {
 			case !known:
 				return nil, fmt.Errorf("model:%d: no feature %q", n+1, part[0])
 			case f == ofWords:
-				if id := lex.lookup([]byte(part[1])); id != unknown {
-					m.words[id] = int16(w[0])
+				if id := lex.lookup([]byte(part[1])); id != unknown || part[1] == "" {
+					m.words[id] = wordWeight{int16(w[0]), int16(w[2])}
 				}
 				continue
 			default:
@@ -61,7 +64,7 @@ func readModel(text string, lex *lexicon) (*model, error) {
 				to = &m.values[int(featureAt[f])+i]
 			}
 		}
-		*to = weight{int16(w[0]), int16(w[1])}
+		*to = weight{int16(w[0]), int16(w[1]), int16(w[2])}
 	}
 	return m, nil
 }
@@ -73,16 +76,17 @@ const maxRead = 60
 func (c *Classifier) weighWords(t *reading, v *verdict) {
 	var m marks
 	m.aloud(v)
-	role, worth := int32(c.model.start.role), int32(c.model.start.worth)
+	role, worth, acks := int32(c.model.start.role), int32(c.model.start.worth), int32(c.model.start.ack)
 	for _, n := range m.at[:m.n] {
-		role += int32(c.model.values[n].role)
-		worth += int32(c.model.values[n].worth)
+		w := c.model.values[n]
+		role, worth, acks = role+int32(w.role), worth+int32(w.worth), acks+int32(w.ack)
 	}
 	words := t.words[:min(len(t.words), maxRead)]
 	for i := range words {
-		role += int32(c.model.words[words[i].id])
+		w := c.model.words[words[i].id]
+		role, acks = role+int32(w.role), acks+int32(w.ack)
 	}
-	v.role, v.worth = role, worth
+	v.role, v.worth, v.acks = role, worth, acks
 	if c.trace != nil {
 		v.traced = &Traced{Aloud: m.numbers()}
 		for i := range words { // behind the features' values

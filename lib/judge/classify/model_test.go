@@ -3,26 +3,28 @@ package classify
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"tri/lib/base/stream"
+	"tri/lib/record/event"
 )
 
 func TestReadModel(t *testing.T) {
 	lex := classifier(t, Options{}).lex
-	m, err := readModel("start\t-\t1\t2\nquestion-mark\t0\t3\t4\nwords\twhy\t5\t6\n"+
-		"words\tno pack has it\t7\t8\n", lex)
-	if err != nil || m.start != (weight{1, 2}) || m.values[featureAt[marked]] != (weight{3, 4}) ||
-		m.words[lex.lookup([]byte("why"))] != 5 || m.words[unknown] != 0 {
+	m, err := readModel("start\t-\t1\t2\t3\nquestion-mark\t0\t3\t4\t5\nwords\twhy\t5\t6\t7\n"+
+		"words\tno pack has it\t7\t8\t9\nwords\t\t-1\t0\t-2\n", lex)
+	if err != nil || m.start != (weight{1, 2, 3}) || m.values[featureAt[marked]] != (weight{3, 4, 5}) ||
+		m.words[lex.lookup([]byte("why"))] != (wordWeight{5, 7}) || m.words[unknown] != (wordWeight{-1, -2}) {
 		t.Errorf("%+v, %v", m, err)
 	}
 	for text, want := range map[string]string{
-		"start\t-\t1":                   "model:1: want a name, a value and two numbers",
-		"start\t-\t1\t2\nmark\t0\t1\t1": `model:2: no feature "mark"`,
-		"question-mark\t1\t1\t1":        `model:1: question-mark has no value "1"`,
-		"question-mark\t0\t1\t99999":    "model:1: want a name, a value and two numbers",
+		"start\t-\t1\t2":                      "model:1: want a name, a value and three numbers",
+		"start\t-\t1\t2\t3\nmark\t0\t1\t1\t1": `model:2: no feature "mark"`,
+		"question-mark\t1\t1\t1\t1":           `model:1: question-mark has no value "1"`,
+		"question-mark\t0\t1\t1\t99999":       "model:1: want a name, a value and three numbers",
 	} {
 		if _, err := readModel(text, lex); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", text, err, want)
@@ -62,5 +64,29 @@ func TestSum(t *testing.T) {
 	}
 	if sums < 50 {
 		t.Errorf("%d sums", sums)
+	}
+}
+
+// TestWordsAcknowledge: a statement whose words have points for it is an acknowledgement, in a known room.
+func TestWordsAcknowledge(t *testing.T) {
+	c := classifier(t, Options{Model: "start\t-\t0\t100\t-100\nwords\tsense\t0\t0\t200\n" +
+		"words\t\t0\t0\t-300\n"})
+	var in strings.Builder
+	for i := range 60 {
+		l := utterance{seq: int64(200 * i), at: int64(1000 + 10*i), id: strconv.Itoa(i), from: "u",
+			text: "it is red"}
+		if said := map[int]string{0: "there is sense in it", 56: "there is sense in it, it fails",
+			57: "there is sense in it", 58: "is there sense in it?",
+			59: "there is sense in zyx"}[i]; said != "" {
+			l.text = said
+		}
+		in.WriteString(l.event())
+	}
+	out := run(t, c, in.String())
+	for i, want := range map[int]bool{0: false, 56: false, 57: true, 58: false, 59: false} {
+		if e := out[i]; e.IsAckOrEmoji != want || slices.Contains(e.Reasons, "sign:acknowledges") != want ||
+			i > 0 && (e.Classification == event.Actionable) == want {
+			t.Errorf("%d: %+v", i, e)
+		}
 	}
 }

@@ -57,7 +57,6 @@ type person struct {
 	opened   int64 // last question, Unix seconds
 	toRoom   bool  // asked the room, no one by name
 	unsure   bool  // only reported something, as a newcomer
-	mild     bool  // by a question that mentions neither them nor a problem
 	greeted  int64 // last greeting, 0 for never
 	last     int64 // last message from or to them
 	lastSaid int32 // the room's count at that time

@@ -265,9 +265,7 @@ func (t *turn) opens() {
 		p.helpers, p.partner = people4{}, nobody
 	}
 	p.asking, p.opened, p.last, p.toRoom = true, at, at, t.nto == 0
-	v := t.verdict
-	p.unsure, p.mild = false, t.asks && !v.first && !v.problem && !(v.phrase && t.nto == 0 && v.mark)
-	p.noted, p.thanked = 0, 0
+	p.unsure, p.noted, p.thanked = false, 0, 0
 	t.begins(t.event.thread)
 	if t.event.inferred && t.event.reply {
 		t.begins(t.event.root) // the platform's thread, in case people answer there

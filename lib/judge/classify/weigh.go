@@ -6,10 +6,15 @@ import "math"
 // far as names and times say it; the model weighs that against the words and the parts that people take.
 // Messages in platforms' own threads have not been labelled, nor has a room's beginning: these, and messages
 // other than statements and questions, are left to the rules. Threads inferred by tri-thread count as none.
+// A statement without a problem or code whose words have points for it is an acknowledgement.
 func (t *turn) weigh(with *model) {
 	t.marks.when(ruled, t.wanted)
 	t.marks.when(ruledAsk, t.wanted && t.asks)
 	if t.settled() || !t.room.known() {
+		return
+	}
+	if v := t.verdict; v.acks > 0 && !t.asks && !v.problem && !v.code {
+		t.ack, t.wanted, t.because, t.sure = true, false, uint16(whySign+isAck), confident(v.acks)
 		return
 	}
 	t.weighed, t.points = true, t.verdict.worth

@@ -36,8 +36,10 @@ const (
 	ridgeRole  = 8
 	ridgeWorth = 20
 	ridgeRules = 200
-	slackMuch  = 2  // how much a message of Slack counts, against one of IRC
-	rounds     = 30 // of coordinate descent
+	ridgeAck   = 4
+	slackMuch  = 2   // how much a message of Slack counts, against one of IRC
+	ackLogit   = 0.5 // from which a message only acknowledges
+	rounds     = 30  // of coordinate descent
 )
 
 // example is a labelled message.
@@ -61,12 +63,12 @@ type fitRoom struct {
 type fitting struct {
 	rooms      []fitRoom
 	classifier *classify.Classifier
-	roles      map[string]weights   // of the part that people take, by the communities left out
+	heard      map[string]weights   // of words, by what they tell of and the communities left out
 	traced     map[string][]example // by room and model
 }
 
 func fitPart(out io.Writer, in inputs) error {
-	f := &fitting{roles: map[string]weights{}, traced: map[string][]example{}}
+	f := &fitting{heard: map[string]weights{}, traced: map[string][]example{}}
 	if err := f.read(in); err != nil {
 		return err
 	}
@@ -222,27 +224,32 @@ type weights struct {
 	by    []float64
 }
 
-// role fits, without some communities, what words say of the part that their writer takes.
-func (f *fitting) role(but ...string) (weights, error) {
+// words fits, without some communities, what a message's own words tell: of the part that its writer takes,
+// or that it only acknowledges.
+func (f *fitting) words(ack bool, but ...string) (weights, error) {
 	slices.Sort(but)
-	key := strings.Join(slices.Compact(but), " ")
-	if w, ok := f.roles[key]; ok {
+	key := fmt.Sprint(ack, slices.Compact(but))
+	if w, ok := f.heard[key]; ok {
 		return w, nil
 	}
 	var s rows
 	for _, r := range f.rooms {
-		all, err := f.trace(r, "start\t-\t0\t0\n")
+		all, err := f.trace(r, "start\t-\t0\t0\t0\n")
 		if err != nil {
 			return weights{}, err
 		}
 		for _, e := range all {
 			if !slices.Contains(but, r.community) {
-				s.add(r, slices.Concat(e.Words, e.Aloud), e.helped)
+				s.add(r, slices.Concat(e.Words, e.Aloud), ack && e.want.ack || !ack && e.helped)
 			}
 		}
 	}
-	f.roles[key] = s.fit(func(uint32) float64 { return ridgeRole })
-	return f.roles[key], nil
+	ridge := float64(ridgeRole)
+	if ack {
+		ridge = ridgeAck
+	}
+	f.heard[key] = s.fit(func(uint32) float64 { return ridge })
+	return f.heard[key], nil
 }
 
 // model fits without a community. The parts that people of a community take are computed by weights fitted
@@ -253,11 +260,11 @@ func (f *fitting) model(but string) (string, error) {
 		if r.community == but {
 			continue
 		}
-		role, err := f.role(but, r.community)
+		role, err := f.words(false, but, r.community)
 		if err != nil {
 			return "", err
 		}
-		all, err := f.trace(r, f.text(role, weights{}))
+		all, err := f.trace(r, f.text(role, weights{}, weights{}))
 		if err != nil {
 			return "", err
 		}
@@ -272,25 +279,29 @@ func (f *fitting) model(but string) (string, error) {
 		return ridgeWorth
 	})
 	worth.start -= *operating
-	role, err := f.role(but)
-	return f.text(role, worth), err
+	role, err := f.words(false, but)
+	if err != nil {
+		return "", err
+	}
+	ack, err := f.words(true, but)
+	ack.start -= ackLogit
+	return f.text(role, worth, ack), err
 }
 
 // text writes weights as classify reads them, in hundredths of a logit.
-func (f *fitting) text(role, worth weights) string {
+func (f *fitting) text(role, worth, ack weights) string {
 	points := func(x float64) int { return int(math.Round(100 * x)) }
+	at := func(w weights, n int) int {
+		if n < len(w.by) {
+			return points(w.by[n])
+		}
+		return 0
+	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "start\t-\t%d\t%d\n", points(role.start), points(worth.start))
-	for n := range max(len(role.by), len(worth.by)) {
-		x, y := 0, 0
-		if n < len(role.by) {
-			x = points(role.by[n])
-		}
-		if n < len(worth.by) {
-			y = points(worth.by[n])
-		}
-		if x != 0 || y != 0 {
-			fmt.Fprintf(&b, "%s\t%d\t%d\n", f.classifier.Feature(uint32(n)), x, y)
+	fmt.Fprintf(&b, "start\t-\t%d\t%d\t%d\n", points(role.start), points(worth.start), points(ack.start))
+	for n := range max(len(role.by), len(worth.by), len(ack.by)) {
+		if x, y, z := at(role, n), at(worth, n), at(ack, n); x != 0 || y != 0 || z != 0 {
+			fmt.Fprintf(&b, "%s\t%d\t%d\t%d\n", f.classifier.Feature(uint32(n)), x, y, z)
 		}
 	}
 	return b.String()
