@@ -13,6 +13,7 @@ import (
 
 	"tri/lib/chat"
 	"tri/lib/chat/mattermost/mattermosttest"
+	"tri/lib/chat/session"
 )
 
 // TestPostErrors: how each response to a post is classified.
@@ -190,6 +191,38 @@ func TestRemovedAmongMany(t *testing.T) {
 	for _, want := range []chat.Proof{chat.Unprovable, chat.Absent} {
 		if _, proof, err := c.Find(t.Context(), p); proof != want || err != nil {
 			t.Errorf("asked %d times: proof %v, %v", asked, proof, err)
+		}
+	}
+}
+
+// TestUnwatchedReaction: what people do to their own messages in a private chat is not kept.
+func TestUnwatchedReaction(t *testing.T) {
+	self, ana, room := strings.Repeat("a", 26), strings.Repeat("b", 26), strings.Repeat("c", 26)
+	author := ""
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /api/v4/users/{id}", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, `{"id":%q,"username":"x"}`, strings.ReplaceAll(r.PathValue("id"), "me", self))
+	})
+	mux.HandleFunc("GET /api/v4/posts/{id}", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"id":%q,"user_id":%q,"channel_id":%q}`, room, author, room)
+	})
+	mux.HandleFunc("GET /api/v4/channels/{id}", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"id":%q,"type":"D"}`, room)
+	})
+	s := httptest.NewServer(mux)
+	defer s.Close()
+	c, err := New(Options{URL: s.URL, Token: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := frame{Event: "reaction_added"}
+	f.Data = fmt.Appendf(nil, `{"reaction":"{\"user_id\":\"%s\",\"post_id\":\"%s\"}"}`, ana, room)
+	for by, want := range map[string]int{ana: 0, self: 1} {
+		var b session.Batch
+		author = by
+		err := c.listening(chat.Resume{}, chat.Discard{}).reaction(t.Context(), f, &b)
+		if err != nil || len(b.Actions) != want {
+			t.Errorf("to a message of %s: %+v, %v", by, b.Actions, err)
 		}
 	}
 }

@@ -244,6 +244,10 @@ func (l *listening) reaction(ctx context.Context, f frame, b *session.Batch) err
 		return err
 	case p.UserID != self.ID && p.UserID != r.UserID:
 		return nil
+	case p.UserID != self.ID:
+		if ok, err := l.accepts(ctx, &p); err != nil || !ok {
+			return err
+		}
 	}
 	u, err := l.person(ctx, r.UserID)
 	if err != nil {

@@ -202,3 +202,24 @@ func TestMemoryFits(t *testing.T) {
 		t.Errorf("%d bytes, %d messages", len(saved), len(again))
 	}
 }
+
+// TestUnwatchedReaction: what people do to their own messages in a chat that is not watched is not kept.
+func TestUnwatchedReaction(t *testing.T) {
+	w := newWorld(t)
+	o := w.options()
+	o.Chats = nil
+	l, _, _ := w.hears(o)
+	self, err := l.me(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for author, want := range map[string]int{"U0ANA": 0, self.User: 1} {
+		var g session.Batch
+		in := fmt.Sprintf(`{"event":{"type":"reaction_added","user":"U0ANA","reaction":"+1","item":{"type":"message",
+			"channel":"G0PRIV","ts":"1355517523.000005"},"item_user":%q,"event_ts":"1355517523.000005"}}`, author)
+		err := l.parse(t.Context(), envelope{"events_api", gjson.Parse(in)}, &g)
+		if err != nil || len(g.Actions) != want {
+			t.Errorf("to a message of %s: %+v, %v", author, g.Actions, err)
+		}
+	}
+}

@@ -93,9 +93,14 @@ func (l *listening) parse(ctx context.Context, d envelope, g *session.Batch) err
 		if err != nil {
 			return err
 		}
-		if a, ok := reaction(inner, self); ok {
-			g.Actions = append(g.Actions, a)
+		a, ok := reaction(inner, self)
+		if ok && str(inner, "item_user") != self.User { // a person's own message
+			_, ok, err = l.watches(ctx, a.ChatID)
 		}
+		if err != nil || !ok {
+			return err
+		}
+		g.Actions = append(g.Actions, a)
 	case kind == "channel_rename" || kind == "channel_shared" || kind == "channel_unshared":
 		l.rooms.Forget(cmp.Or(str(inner, "channel.id"), str(inner, "channel")))
 	}

@@ -316,7 +316,7 @@ func (l *listening) actions(u *update) (all []event.Action) {
 			Sender: event.Sender{ID: id(c.From.ID), Type: kind(&c.From), Name: c.From.name()}, Name: name,
 			Value: value,
 		})
-	case r != nil && r.User != nil:
+	case r != nil && r.User != nil && l.watches(&r.Chat):
 		for _, side := range []struct {
 			has, had []emoji
 			removed  bool

@@ -158,7 +158,8 @@ func TestActions(t *testing.T) {
 		{"update_id":1,"callback_query":{"id":"c9","from":{"id":5,"username":"ana"},"data":"approve:abc:1","message":{"message_id":3,"chat":{"id":-5}}}},
 		{"update_id":2,"message_reaction":{"chat":{"id":-5},"message_id":3,"date":1700000000,"user":{"id":5},"old_reaction":[{"type":"emoji","emoji":"👀"}],"new_reaction":[{"type":"emoji","emoji":"👍"},{"type":"custom_emoji"}]}},
 		{"update_id":3,"message_reaction":{"chat":{"id":-5},"message_id":3,"old_reaction":[],"new_reaction":[{"type":"emoji","emoji":"👍"}]}},
-		{"update_id":4,"callback_query":{"id":"","data":"x"}}]`), &us); err != nil {
+		{"update_id":4,"callback_query":{"id":"","data":"x"}},
+		{"update_id":5,"message_reaction":{"chat":{"id":5,"type":"private"},"message_id":3,"date":1700000000,"user":{"id":5},"old_reaction":[],"new_reaction":[{"type":"emoji","emoji":"👍"}]}}]`), &us); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
