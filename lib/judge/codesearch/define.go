@@ -59,7 +59,8 @@ func (x *Index) definitions(name string) []Definition {
 		}
 	}
 	if exact := slices.DeleteFunc(slices.Clone(all), func(d Definition) bool {
-		return d.Name != name
+		private := d.Kind == declaration.Field || d.Kind == declaration.Setting
+		return d.Name != name && !(private && d.Name == "#"+name)
 	}); len(exact) > 0 {
 		all = exact
 	}
@@ -346,7 +347,7 @@ func (x *Index) naming(name string, limit int) []entry {
 func (x *Index) spelled(name string) string {
 	var letters []byte
 	for _, part := range strings.FieldsFunc(name, func(r rune) bool {
-		return r == ' ' || r == '_' || r == '-'
+		return r == ' ' || r == '_' || r == '-' || r == '#'
 	}) {
 		letters = append(letters, strings.ToLower(part)...)
 	}

@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"tri/lib/base/lazyregexp"
 )
 
 // Kind says what is declared, as a sentence names it.
@@ -121,12 +123,19 @@ func oneLine(value string) string {
 	return value
 }
 
+// What Javadoc marks, and what it links.
+var (
+	markup = lazyregexp.New(`</?\w+/?>`)
+	linked = lazyregexp.New(`\{@\w+ #?([^{}]*)\}`)
+)
+
 // firstSentence returns the first sentence of a comment, without its marks.
 func firstSentence(comment string) string {
 	text := strings.TrimLeft(strings.Join(strings.Fields(comment), " "), ": ")
-	if before, _, ok := strings.Cut(" "+text, " @"); ok {
+	if before, _, ok := strings.Cut(" "+text, " @"); ok && !strings.HasSuffix(before, "{") {
 		text = strings.TrimSpace(before) // tags of JSDoc and Javadoc
 	}
+	text = strings.TrimSpace(linked.ReplaceAllString(markup.ReplaceAllString(text, ""), "$1"))
 	for i := 0; i+1 < len(text); i++ {
 		if text[i] == '.' && text[i+1] == ' ' && i > 2 && text[i-1] != '.' && text[i-2] != '.' {
 			text = text[:i+1]

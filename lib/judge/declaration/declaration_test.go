@@ -43,6 +43,11 @@ class Color(Enum):
     RED = "red"  # = not this
     BLUE = "blue"
 
+class Retries(Setting):
+    name = "max_retries"
+    cli = ["--max-retries"]
+    default = 4
+
 class Session(Base):
     """Keeps cookies. And more."""
 
@@ -51,6 +56,8 @@ class Session(Base):
     def __init__(self, size=10,
                  name: str = "a,b"):
         self.size = size
+        if size > 99:
+            self.size = 99
         self.open = False
 
     async def send(self, url) -> Response:
@@ -85,6 +92,13 @@ export class Queue {
 
 export function run(fn: () => void, count = 2): number {
   return count;
+}
+
+export type Colour = "red" |
+  "blue" | null;
+
+function both(a: number): null | { x: string } {
+  return copy<"data">(a);
 }
 
 const defaults = {
@@ -124,6 +138,19 @@ impl<'a> Walk<'a> {
     }
 
     fn check(&self, c: char) -> io::Result<bool> { Ok(c == '{') }
+
+    const ROOT: Walk<'a> = Walk(0);
+
+    fn new(deep: bool) -> Walk {
+        if deep {
+            Walk {
+                depth: 9,
+            };
+        }
+        Walk {
+            depth: 1,
+        }
+    }
 }
 `,
 	"a.java": `public class Pool extends Base {
@@ -148,6 +175,8 @@ impl<'a> Walk<'a> {
         OPEN, // yes
         CLOSED;
     }
+
+    public enum Mood { GOOD(1), BAD }
 }
 `,
 }
@@ -160,26 +189,32 @@ func TestRead(t *testing.T) {
 			"19 function New : (*Pool, error)", "20 setting New.Size = 4", "22 setting New.Size = 8",
 			"27 method Pool.open : error"},
 		"a.py": {"1 constant LIMIT = 30", "3 type Color [RED BLUE]", `4 constant Color.RED = "red"`,
-			`5 constant Color.BLUE = "blue"`, "7 type Session", "10 field Session.retries = 3 : int",
-			"12 method Session.__init__", "12 parameter Session.__init__.size = 10",
-			`13 parameter Session.__init__.name = "a,b"`, "14 setting Session.__init__.size = size",
-			"15 setting Session.__init__.open = False", "17 method Session.send : Response",
-			"20 method Session._get"},
-		"a.ts": {"2 type Options", `3 field Options.mode : "fast" | "slow"`, "4 field Options.limit : number",
+			`5 constant Color.BLUE = "blue"`, "7 type Retries", `8 field Retries.name = "max_retries"`,
+			"8 field Retries.max_retries = 4", `9 field Retries.cli = ["--max-retries"]`,
+			"10 field Retries.default = 4", "12 type Session", "15 field Session.retries = 3 : int",
+			"17 method Session.__init__", "17 parameter Session.__init__.size = 10",
+			`18 parameter Session.__init__.name = "a,b"`, "19 setting Session.__init__.size = size",
+			"22 setting Session.__init__.open = False", "24 method Session.send : Response",
+			"27 method Session._get"},
+		"a.ts": {"2 type Options", `3 field Options.mode : "fast" | "slow" [fast slow]`, "4 field Options.limit : number",
 			"7 type Kind [One Two]", "8 field Kind.One = 1", "9 constant Kind.Two",
-			"12 type Queue", "13 field Queue.size = 7", "14 method Queue.constructor",
+			"12 type Queue", "13 field Queue.#size = 7", "14 method Queue.constructor",
 			"14 parameter Queue.constructor.options = {}", "15 setting Queue.constructor.timeout = 250",
 			"18 method Queue.add : Promise<number>", "24 function run : number", "24 parameter run.count = 2",
-			"28 variable defaults", "29 setting defaults.retries = 3", "30 setting defaults.name = 'x{'"},
+			`28 type Colour : "red" | "blue" | null [red blue null]`,
+			"31 function both : null | { x: string }", "35 variable defaults", "36 setting defaults.retries = 3",
+			"37 setting defaults.name = 'x{'"},
 		"a.rs": {"2 constant MAX_OPEN = 10 : usize", "4 type Mode [Fast Slow]", "5 constant Mode.Fast",
 			"6 constant Mode.Slow", "9 type Walk", "10 field Walk.depth : usize",
 			"11 field Walk.name : &'a str", "15 method Walk.default : Walk<'a>",
 			"17 setting Walk.default.depth = 3", `18 setting Walk.default.name = "}"`,
-			"25 method Walk.open : io::Result<bool>", "32 method Walk.check : io::Result<bool>"},
+			"25 method Walk.open : io::Result<bool>", "32 method Walk.check : io::Result<bool>",
+			"34 constant Walk.ROOT = Walk(0) : Walk<'a>", "36 method Walk.new : Walk",
+			"43 setting Walk.new.depth = 1"},
 		"a.java": {"1 type Pool", "2 constant Pool.MAX = 10 : int", "3 field Pool.timeout = 30 : long",
 			"5 method Pool.Pool", "6 setting Pool.Pool.size = 4",
 			"14 method Pool.open : Connection", "19 type Pool.State [OPEN CLOSED]", "20 constant State.OPEN",
-			"21 constant State.CLOSED"},
+			"21 constant State.CLOSED", "24 type Pool.Mood [GOOD BAD]"},
 	} {
 		var got []string
 		for _, d := range Read(name, []byte(sources[name])) {
@@ -205,7 +240,7 @@ func TestLinesAndComments(t *testing.T) {
 	for _, tt := range []struct{ file, name, doc, lines string }{
 		{"a.go", "MaxRetries", "MaxRetries is how often a charge is tried again.", "3-4"},
 		{"a.go", "New", "New makes a pool.", "18-25"},
-		{"a.py", "Session", "Keeps cookies.", "7-22"},
+		{"a.py", "Session", "Keeps cookies.", "12-29"},
 		{"a.ts", "Options", "Options of a queue.", "1-5"},
 		{"a.rs", "open", "Opens it.", "24-30"},
 		{"a.java", "open", "Opens one.", "9-17"},
@@ -227,8 +262,9 @@ func TestUses(t *testing.T) {
 	for _, tt := range []struct{ file, name, want string }{
 		{"a.go", "open", "[{24 New 19 true }]"},
 		{"a.py", "send", "[]"},
-		{"a.py", "_get", "[{18 Session.send 17 true }]"},
+		{"a.py", "_get", "[{25 Session.send 24 true }]"},
 		{"a.ts", "run", "[{19 Queue.add 18 true }]"},
+		{"a.ts", "copy", "[{32 both 31 true }]"},
 		{"a.rs", "check", "[{29 Walk.open 25 true }]"},
 		{"a.java", "open", "[]"},
 		{"a.txt", "open", "[]"},

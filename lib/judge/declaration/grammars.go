@@ -19,13 +19,13 @@ var grammars = func() map[string]*grammar {
 
 func form(kind Kind, in, pattern string, holds bool) head {
 	return head{kind, in,
-		lazyregexp.New(strings.NewReplacer("NAME", `(?P<name>[A-Za-z_$][\w$]*)`, "VALUE",
-			`(?P<value>\S(?s:.*?))`, "PARAMS", `(?P<params>(?s:.*?))`).Replace(pattern)), holds}
+		lazyregexp.New(strings.NewReplacer("NAME", `(?P<name>#?[A-Za-z_$][\w$]*)`, "VALUE",
+			`(?P<value>\S(?s:.*?))`, "RESULT", `(?:[^{]|\{[^{}]*\})+?`, "PARAMS", `(?P<params>(?s:.*?))`).Replace(pattern)), holds}
 }
 
 const (
 	rustPub = `^(?:pub(?:\([^)]*\))?\s+)?`
-	jsMods  = `^(?:(?:public|private|protected|static|async|get|set|override|readonly|declare|abstract|accessor)\s+|[*#])*`
+	jsMods  = `^(?:(?:public|private|protected|static|async|get|set|override|readonly|declare|abstract|accessor)\s+|\*)*`
 	jsBegin = `^(?:export\s+)?(?:default\s+)?(?:declare\s+)?(?:abstract\s+)?`
 	java    = `^(?:(?:@\w+(?:\([^)]*\))?|public|private|protected|static|final|abstract|synchronized|native|default|volatile|transient|sealed|non-sealed|strictfp)\s+)*`
 	anyBody = "function method setting"
@@ -79,7 +79,7 @@ var languages = map[string]*grammar{
 		form(Constant, "type", java+`static\s+final\s+(?P<type>[\w<>\[\],.? ]+?)\s+NAME\s*=\s*VALUE;`,
 			false),
 		form(Method, "type",
-			java+`(?:<[^(]*?>\s+)?(?P<type>[\w$<>\[\],.?& ]+?)\s+NAME\s*\(PARAMS\)[^;={]*[{;]?\s*$`,
+			java+`(?:<[^(]*?>\s+)?(?P<type>[\w$<>\[\],.?& ]+?)\s+NAME\s*\(PARAMS\)[^;={]*(?:\{[^{}]*\}|[{;])?\s*$`,
 			true),
 		form(Method, "type", `^(?:(?:public|private|protected)\s+)?NAME\s*\(PARAMS\)[^;={]*\{`, true),
 		form(Field, "type", java+`(?P<type>[\w$<>\[\],.? ]+?)\s+NAME\s*=\s*VALUE;`, false),
@@ -89,7 +89,7 @@ var languages = map[string]*grammar{
 	}},
 	".js .mjs .cjs .jsx .ts .tsx .mts .cts": {comment: "//", quoting: withBacktick, heads: []head{
 		form(Function, "file type "+anyBody,
-			jsBegin+`(?:async\s+)?function\s*\*?\s*NAME\s*(?:<[^(]*>)?\(PARAMS\)\s*(?::\s*(?P<type>[^{]+?))?\s*\{?\s*$`, true),
+			jsBegin+`(?:async\s+)?function\s*\*?\s*NAME\s*(?:<[^(]*>)?\(PARAMS\)\s*(?::\s*(?P<type>RESULT))?\s*\{?\s*$`, true),
 		form(Type, "file type", jsBegin+`(?:const\s+)?(?:class|interface|enum|namespace)\s+NAME`, true),
 		form(Type, "file type", jsBegin+`type\s+NAME(?:<[^=]*>)?\s*=\s*(?P<type>[^;]*);?\s*$`, false),
 		form(Function, "file",
@@ -103,12 +103,12 @@ var languages = map[string]*grammar{
 		form(Function, "file",
 			`^(?:module\.)?(?P<owner>[\w$.]+)\.NAME\s*=\s*(?:async\s+)?function\b[^(]*\(PARAMS\)`, true),
 		form(Method, "type variable",
-			jsMods+`NAME\s*(?:<[^(]*>)?\??\(PARAMS\)\s*(?::\s*(?P<type>[^{]+?))?\s*[{;]?\s*$`, true),
-		form(Field, "type", jsMods+`#?NAME[?!]?\s*:\s*(?P<type>[^=;]+?)\s*[;,]?\s*$`, false),
-		form(Field, "type", jsMods+`#?NAME[?!]?\s*(?::\s*(?P<type>[^=;]+?))?\s*=\s*VALUE[;,]?\s*$`,
+			jsMods+`NAME\s*(?:<[^(]*>)?\??\(PARAMS\)\s*(?::\s*(?P<type>RESULT))?\s*(?:\{[^{}]*\}|[{;])?\s*$`, true),
+		form(Field, "type", jsMods+`NAME[?!]?\s*:\s*(?P<type>[^=;]+?)\s*[;,]?\s*$`, false),
+		form(Field, "type", jsMods+`NAME[?!]?\s*(?::\s*(?P<type>[^=;]+?))?\s*=\s*VALUE[;,]?\s*$`,
 			false),
 		form(Constant, "type", `^(?P<name>[A-Z]\w*)\s*,?\s*$`, false),
 		form(Setting, "variable", `^['"]?NAME['"]?\s*:\s*VALUE,?\s*$`, false),
-		form(Setting, anyBody, `^this\.#?NAME\s*=\s*(?P<value>[^=\s](?s:.*?));?\s*$`, false),
+		form(Setting, anyBody, `^this\.NAME\s*=\s*(?P<value>[^=\s](?s:.*?));?\s*$`, false),
 	}},
 }

@@ -72,7 +72,76 @@ func (g *grammar) read(text []byte) []Declaration {
 		}
 	}
 	s.leave(-1, len(s.masked))
+	s.instances()
+	s.registered()
 	return s.all
+}
+
+// instances adds the constants that a type has of itself to its values.
+func (s *scan) instances() {
+	for _, d := range s.all {
+		if d.Kind == Constant && d.Owner != "" && (d.Type == d.Owner || d.Type == "Self") {
+			for i := range s.all {
+				if of := &s.all[i]; of.Kind == Type && of.Name == d.Owner {
+					of.Members = append(of.Members, d.Name)
+				}
+			}
+		}
+	}
+}
+
+// registered adds the settings that classes declare by two fields, name = "retries" and default = 3.
+func (s *scan) registered() {
+	for _, d := range s.all {
+		if d.Kind != Field || d.Name != "name" || !quotedName.MatchString(d.Value) {
+			continue
+		}
+		for _, v := range s.all {
+			if v.Kind == Field && v.Name == "default" && v.Owner == d.Owner && v.Line > d.Line {
+				s.all = append(s.all, Declaration{Kind: Field, Name: strings.Trim(d.Value, `"'`), Owner: d.Owner,
+					Line: d.Line, Start: d.Start, End: v.End, Value: v.Value})
+				break
+			}
+		}
+	}
+}
+
+var quotedName = lazyregexp.New(`^["'][a-z]\w+["']$`)
+
+// Opener returns the line around line n, counted from 1, which is less indented and behind line head; 0 if
+// none is.
+func Opener(lines []string, n, head int) int {
+	indentation := func(n int) int {
+		return len(lines[n-1]) - len(strings.TrimLeft(lines[n-1], " \t"))
+	}
+	for k := n - 1; k > max(head, 0); k-- {
+		if indentation(k) < indentation(n) && strings.TrimSpace(lines[k-1]) != "" {
+			return k
+		}
+	}
+	return 0
+}
+
+// Condition begins a line whose block runs under a condition.
+var Condition = lazyregexp.New(
+	`^\s*(?:\} ?)?(?:if|else|elif|case|default|except|catch|switch|match)\b|=> \{?$`)
+
+// conditional reports whether a setting on line i, counted from 0, is not made whenever its function runs.
+func (s *scan) conditional(i int) bool {
+	head := 0
+	if at := s.around[len(s.around)-1].at; at >= 0 {
+		head = s.all[at].Line
+	}
+	lines := make([]string, i+1)
+	for k := head; k <= i; k++ {
+		lines[k] = string(s.masked[k])
+	}
+	for n := Opener(lines, i+1, head); n > 0; n = Opener(lines, n, head) {
+		if Condition.MatchString(lines[n-1]) {
+			return true
+		}
+	}
+	return false
 }
 
 // leave closes what ends before line i, counted from 0, where the depth is depth.
@@ -125,11 +194,15 @@ func (s *scan) head(i, depth int) int {
 		d := Declaration{Kind: h.kind, Name: group("name"), Owner: owner, Line: i + 1,
 			Start: i + 1, End: i + n,
 			Value: oneLine(group("value")), Type: oneLine(group("type"))}
-		if statements[d.Name] || h.kind == Setting && !makes(owner, outer) {
+		if statements[d.Name] && h.kind != Function || h.kind == Setting && (!makes(owner, outer) || s.conditional(i)) {
 			continue
 		}
 		if modifiers.MatchString(d.Type) {
 			d.Type = "" // a constructor
+		}
+		d.Members = alternatives(group("type") + group("value"))
+		if h.kind == Type && enumeration.Match(masked) {
+			d.Members = enumerated(string(masked))
 		}
 		if o := group("owner"); o != "" {
 			d.Owner = o
@@ -164,10 +237,34 @@ func (s *scan) head(i, depth int) int {
 	return i + 1
 }
 
+// alternatives returns the texts of a union of texts.
+func alternatives(union string) (all []string) {
+	for _, m := range alternative.FindAllString(unions.FindString(union), -1) {
+		all = append(all, strings.Trim(m, `"'`))
+	}
+	return all
+}
+
+// enumerated returns the values of an enumeration that ends on its line.
+func enumerated(head string) (all []string) {
+	_, body, _ := strings.Cut(head, "{")
+	body, _, _ = strings.Cut(body, ";")
+	if values, _, ok := strings.Cut(body, "}"); ok {
+		for _, m := range listed.FindAllStringSubmatch(arguments.ReplaceAllString(values, ""), -1) {
+			all = append(all, m[1])
+		}
+	}
+	return all
+}
+
 var (
+	unions      = lazyregexp.New(`^(?:(?:\w+\.)?Literal\[[^\[\]]*\]|\s*\|?\s*(?:"[^"]*"|'[^']*')(?:\s*\|\s*(?:"[^"]*"|'[^']*'|null|undefined))+)\s*$`)
+	alternative = lazyregexp.New(`"[^"]*"|'[^']*'|\b(?:null|undefined)\b`)
+	listed      = lazyregexp.New(`(?:^|,)\s*([A-Za-z_]\w*)`)
+	arguments   = lazyregexp.New(`\([^)]*\)`)
 	enumeration = lazyregexp.New(`\benum\b|^class\s+\w+\([^)]*(?:Enum|Flag)\b`)
 	modifiers   = lazyregexp.New(`^(?:public|private|protected|static|\s)+$`)
-	makers      = lazyregexp.New(`^(?:__init__|constructor|init|builder|(?:_?[dD]efault|[nN]ew|with_|DEFAULT|from)\w*)$`)
+	makers      = lazyregexp.New(`^(?:__init__|constructor|init|builder|(?:_?[dD]efault|[nN]ew|[cC]reate|with_|DEFAULT|from)\w*)$`)
 )
 
 // makes reports whether a function or variable of that name makes a value of the type around it, so that
@@ -207,8 +304,11 @@ func (s *scan) continues(i int, masked []byte) bool {
 	if bytes.Contains(masked, []byte("\nwhere")) || bytes.Contains(masked, []byte(" where\n")) {
 		return true
 	}
+	if joined.Match(masked) {
+		return true
+	}
 	next := bytes.TrimSpace(s.masked[i])
-	return slices.ContainsFunc([]string{"where", "throws", "{", "->", "extends ", "implements "},
+	return slices.ContainsFunc([]string{"where", "throws", "{", "->", "|", "extends ", "implements "},
 		func(w string) bool { return bytes.HasPrefix(next, []byte(w)) })
 }
 
@@ -316,7 +416,7 @@ func init() {
 }
 
 func (g *grammar) uses(text []byte, what string) []Use {
-	pattern, err := regexp.Compile(`(?:^|[^\w$])` + regexp.QuoteMeta(what) + `(\s*\(|[^\w$]|$)`)
+	pattern, err := regexp.Compile(`(?:^|[^\w$#])` + regexp.QuoteMeta(what) + `(\s*(?:(?:::)?<[^;()]*>)?\(|[^\w$]|$)`)
 	if err != nil {
 		return nil
 	}
@@ -335,5 +435,8 @@ func (g *grammar) uses(text []byte, what string) []Use {
 	}
 	return uses
 }
+
+// joined matches a type whose next alternative is on the next line.
+var joined = lazyregexp.New(`^(?:export\s+)?type\s.*[|=]\s*$`)
 
 var imports = lazyregexp.New(`^\s*(?:import|from|use|pub use|export \{|package|require)\b|\brequire\(`)
