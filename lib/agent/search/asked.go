@@ -33,9 +33,10 @@ var kinds = []struct {
 	asks
 	pattern *lazyregexp.Pattern
 }{
-	{asksError, lazyregexp.New(`(?i)\b(?:where|what)\b.*?["“](.+?)["”]`)},
+	{asksError, lazyregexp.New(`(?i)\b(?:where|what|when|why)\b.*?["“](.+?)["”]`)},
+	{asksError, lazyregexp.New(`(?i)\b(?:get|see|getting|seeing)\b.*?["“](.+?)["”].*\b(?:mean|why|when|come)\b`)},
 	{asksCallers, lazyregexp.New(`(?i)\b(?:what|who|which (?:functions?|methods?|code|places?|files?|callers?))(?: all| else| actually| in (?:the|this) (?:code|repo|codebase))? (?:calls?|uses?|invokes?|(?:is|are) (?:calling|using))\s+(.+)$`)},
-	{asksCallers, lazyregexp.New(`(?i)\b(?:where|from where)(?: all| else)? (?:is|are|do we|does (?:it|the code)) (.+?) (?:called|used|invoked)(?: from)?$`)},
+	{asksCallers, lazyregexp.New(`(?i)\b(?:where|from where)(?: all| else)?(?:'s| is| are| do we| does (?:it|the code)| gets?) (.+?) (?:(?:being |getting |get |actually )?(?:called|used|invoked))(?: from)?$`)},
 	{asksCallers, lazyregexp.New(`(?i)\bwhere(?: all| else)? do (?:we|you|they|i) (?:use|call|invoke) (.+)$`)},
 	{asksCallers, lazyregexp.New(`(?i)\b(?:callers?|usages?|uses) of (.+)$`)},
 	{asksReturns, lazyregexp.New(`(?i)\bwhat (?:does|do|will|would) (.+?) (?:return|give back|yield)(?: exactly)?$`)},
@@ -46,6 +47,7 @@ var kinds = []struct {
 	{asksError, lazyregexp.New(`(?i)\bwhere does (?:the )?(?:error |exception |message )+(.+?) (?:come|originate)(?: from)?$`)},
 	{asksError, lazyregexp.New(`(?i)\bwhen (?:is|are|do (?:i|we|you) get|would (?:i|we|you) get|will (?:i|we|you) get) (?:an? |the )?(?:error )?(.+?)(?: (?:returned|raised|thrown|reported))?$`)},
 	{asksError, lazyregexp.New(`(?i)\b(?:what|who|where)(?: is| does| do)?(?: it)? (?:raises?|throws?|reports?) (.+)$`)},
+	{asksError, lazyregexp.New(`(?i)\bwhen (?:do|does|can|could|would|will) (?:we |you |i |it |the code )?(?:get|see|throw|raise|return|report|hit)? ?(?:an? |the )?(?:error )?(.+?)(?: (?:happen|occur|appear|come up|be raised|be thrown|get (?:raised|thrown|returned)))?$`)},
 	{asksError, lazyregexp.New(`(?i)\bwhere is (.+?) (?:returned|raised|thrown)$`)},
 	{asksDefault, lazyregexp.New(`(?i)\b(?:what(?:'s| is)|which is) (?:the )?value of (.+)$`)},
 	{asksDefault, lazyregexp.New(`(?i)\b(?:which|what) value does (.+?) (?:have|get|take) (?:if|when|unless|by default)\b`)},
@@ -53,12 +55,14 @@ var kinds = []struct {
 	{asksDefault, lazyregexp.New(`(?i)\bhow (?:many|much|long|often) (.+?) (?:are|is) (?:\w+ )?by default$`)},
 	{asksValues, lazyregexp.New(`(?i)\b(?:what|which)(?: are| is)?(?: all)?(?: the)?(?: (?:possible|valid|allowed|supported|available|different|legal))* (?:values?|options?|choices|variants|members|constants|modes|kinds)(?: (?:of|for|can|does|do|may|are there|there are|are|has|have|exist|in|the|valid|allowed))+ (.+?)(?: (?:take|have|accept|be|has|allowed|supported|valid|contain))*$`)},
 	{asksValues, lazyregexp.New(`(?i)\bwhat can (.+?) be(?: set to)?$`)},
+	{asksValues, lazyregexp.New(`(?i)\b(?:what|which) (?:.+ )?can (?:i|we|you|one) (?:pass|give|assign|set) (?:to|for) (.+)$`)},
+	{asksValues, lazyregexp.New(`(?i)\b(?:what|which) (.+?) (?:are (?:there|supported|available|allowed|possible)|exist|do we (?:support|have|know)|can (?:i|we|you|one) (?:pick|choose|use|select))$`)},
 	{asksDefault, lazyregexp.New(`(?i)\b(?:what(?:'s| is)? |which )?(?:is )?(?:the )?default (?:value )?(?:of|for) (.+)$`)},
 	{asksDefault, lazyregexp.New(`(?i)\bwhat (?:does|do|is|are) (.+?) (?:default to|set to by default|by default|set to)$`)},
 	{asksDefault, lazyregexp.New(`(?i)\b(?:what(?:'s| is)|which is) (?:the )?(default .+)$`)},
 	{asksDefault, lazyregexp.New(`(?i)\bhow (?:long|many|big|large|high|often) is (.+?)(?: by default)?$`)},
-	{asksConfig, lazyregexp.New(`(?i)\bhow (?:do|can|could|would|should) (?:i|we|you|one) (?:configure|set|change|adjust|override|customi[sz]e|increase|decrease|raise|lower|specify|pass|tune|turn o(?:n|ff)|enable|disable) (.+)$`)},
-	{asksConfig, lazyregexp.New(`(?i)\bhow is (.+?) (?:configured|set|changed|enabled|disabled)$`)},
+	{asksConfig, lazyregexp.New(`(?i)\bhow (?:do|can|could|would|should) (?:i|we|you|one) (?:configure|set|change|adjust|override|customi[sz]e|increase|decrease|raise|lower|specify|pass|tune|turn o(?:n|ff)|enable|disable|limit) (.+)$`)},
+	{asksConfig, lazyregexp.New(`(?i)\bhow (?:is|are) (.+?) (?:configured|set|changed|enabled|disabled)$`)},
 	{asksWhat, lazyregexp.New(`(?i)\bwhat (?:does|do) (.+?) do$`)},
 	{asksWhat, lazyregexp.New(`(?i)\bwhat(?:'s| is| are) (.+?) (?:(?:good |used |there |meant )?for)$`)},
 	{asksWhat, lazyregexp.New(`(?i)\b(?:explain|tell|know|describe)s?(?: me)? what (.+?) (?:does|do|is for)$`)},
@@ -87,7 +91,7 @@ const foreignName = "`?([\\w.]+(?:\\(\\))?)`?(?: \\p{L}+){0,2}$"
 
 var (
 	askedIn  = lazyregexp.New(`(?i)\s+(?:in (?:the|this|our) (?:code|codebase|repo|repository|source|project|library)|in (?:go|python|rust|java|typescript|javascript)|at all|exactly|actually|here|please|anyway|again|then|now)$`)
-	articles = lazyregexp.New(`(?i)^(?:(?:the|an?|our|your|my|func|function|method|class|type|struct|enum|interface|trait|constant|const|variable|field|option|options|parameter|param|argument|flag|setting|error|exception|message|value of|value for|property|attribute)\s+)+`)
+	articles = lazyregexp.New(`(?i)^(?:(?:the|an?|our|your|my|func|function|method|class|type|struct|enum|interface|trait|constant|const|variable|field|option|options|parameter|param|argument|flag|setting|error|exception|message|value of|value for|property|attribute|number of|amount of)\s+)+`)
 	nouns    = lazyregexp.New(`(?i)\s+(?:function|method|class|type|struct|enum|interface|trait|constant|variable|field|option|parameter|param|argument|flag|setting|error|exception|property|attribute|value)s?$`)
 	spelling = lazyregexp.New(`^[\w$.:#-]+$`)
 )
@@ -135,6 +139,7 @@ func subjects(about string) (names []string, owner string) {
 		}
 	}
 	about = articles.ReplaceAllString(strings.Trim(about, `"'“”`), "")
+	whole := strings.TrimSpace(about)
 	about = strings.TrimSuffix(strings.TrimSpace(nouns.ReplaceAllString(about, "")), "()")
 	about = strings.Trim(about, "`\"'“”.,;*& ")
 	if before, _, ok := strings.Cut(about, "("); ok {
@@ -148,11 +153,25 @@ func subjects(about string) (names []string, owner string) {
 		parts := strings.Split(strings.Trim(about, "."), ".")
 		return []string{parts[len(parts)-1]}, parts[len(parts)-2]
 	}
+	names = []string{strings.TrimLeft(about, "-")}
 	if rest, ok := strings.CutPrefix(strings.ToLower(about), "default "); ok {
-		return []string{about, rest}, ""
+		names = append(names, about[len(about)-len(rest):])
 	}
-	return []string{strings.TrimLeft(about, "-")}, ""
+	if m := ofOwner.FindStringSubmatch(names[len(names)-1]); m != nil {
+		names, whole = append(names, nouns.ReplaceAllString(m[1], "")), m[1]
+		owner = strings.ReplaceAll(articles.ReplaceAllString(m[2], ""), " ", "")
+	}
+	if !slices.Contains(names, whole) && spelled.MatchString(whole) {
+		names = append(names, whole)
+	}
+	return names, owner
 }
+
+// spelled matches a name of several words.
+var spelled = lazyregexp.New(`^\w+(?: \w+){1,3}$`)
+
+// ofOwner splits a phrase into a name and what has it.
+var ofOwner = lazyregexp.New(`(?i)^(.+?) (?:other than|of|for|in|on|per|from) (.+)$`)
 
 // written reports whether a phrase is a name as code writes it, not a word of everyday: with a capital
 // inside, an underscore, or in backticks.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"tri/lib/base/lazyregexp"
 	"tri/lib/base/text"
@@ -15,7 +16,7 @@ import (
 
 const (
 	maxProofs  = 4  // places that one sentence names
-	maxCallers = 6  // functions that an answer lists
+	maxCallers = 8  // functions that an answer lists, each with a reference
 	maxProof   = 14 // lines of a quote
 	maxAbove   = 5  // of the comment above a declaration
 
@@ -77,7 +78,7 @@ func composeOf(x *codesearch.Index, question string) *composed {
 			of := slices.DeleteFunc(slices.Clone(all), func(d codesearch.Definition) bool {
 				return !ownedBy(d, owner)
 			})
-			if len(of) > 0 {
+			if len(of) > 0 || written(owner) && kind != asksConfig {
 				all = of
 			}
 		}
@@ -110,7 +111,7 @@ func merged(all []codesearch.Definition) (out []codesearch.Definition) {
 
 // ownedBy reports whether a definition belongs to an owner: its type, function, file or folder.
 func ownedBy(d codesearch.Definition, owner string) bool {
-	low := strings.ToLower(owner)
+	low := strings.ToLower(strings.ReplaceAll(owner, "-", ""))
 	return slices.Contains(strings.Split(strings.ToLower(d.Owner), "."), low) ||
 		slices.ContainsFunc(strings.Split(strings.ToLower(d.Path), "/"), func(part string) bool {
 			return part == low || strings.HasPrefix(part, low+".")
@@ -184,6 +185,9 @@ func join(all []string) string {
 	if len(all) < 2 {
 		return strings.Join(all, "")
 	}
+	if text := strings.Join(all, "; "); strings.Contains(text, "), only if `") {
+		return text
+	}
 	return strings.Join(all[:len(all)-1], ", ") + " and " + all[len(all)-1]
 }
 
@@ -235,11 +239,6 @@ func ends(line string) bool {
 // answerDefault says what a constant is, or what a field or parameter gets if nothing is given.
 func answerDefault(x *codesearch.Index, name string, all []codesearch.Definition, exact bool) *composed {
 	valued := only(all, plain)
-	if declared := only(all, declares); len(valued) == 0 && len(declared) == 1 {
-		if c := commented(declared[0]); c != nil {
-			return c
-		}
-	}
 	if len(valued) == 0 && !strings.HasPrefix(strings.ToLower(name), "default") {
 		more := x.Definitions("default " + name)
 		valued = only(more, func(d codesearch.Definition) bool { return !d.Aside && plain(d) && declares(d) })
@@ -252,6 +251,9 @@ func answerDefault(x *codesearch.Index, name string, all []codesearch.Definition
 	values := map[string]bool{}
 	for _, d := range valued {
 		values[d.Value] = true
+	}
+	if declared := only(all, declares); len(valued) == 0 && len(declared) == 1 {
+		return commented(declared[0])
 	}
 	switch {
 	case len(valued) == 0, len(values) > 1 && (len(valued) > maxProofs || !exact):
@@ -292,7 +294,7 @@ func commented(d codesearch.Definition) *composed {
 	return &composed{say: say + " (" + at(d) + ").", proofs: []proof{p}}
 }
 
-var literal = lazyregexp.New(`^(?:[-+*/ .\d_a-zA-Z]*\d[\w.]*(?: \* [\w.]+)?|\d+ ?<< ?\d+|\d[\w.]*|[rbu]?"[^"]*"|[rbu]?'[^']*'|(?i:true|false|nil|none|null|undefined)|(?:[\w]+(?:\.|::))*_?[A-Z][A-Z0-9_]+|(?:\w+(?:\.|::))*(?i:default)\w*(?:\(\))?|(?:\w+(?:\.|::))*[A-Z]\w+|\w+\.\w+\([\d", ]*\)|\w+\.\w+|\[\]|\{\}|(?:Some|Duration::from_\w+)\([\w"' ]*\))$`)
+var literal = lazyregexp.New(`^(?:[-+*/ .\d_a-zA-Z]*\d[\w.]*(?: \* [\w.]+)?|\d+ ?<< ?\d+|\d[\w.]*|[rbu]?"[^"]*"|[rbu]?'[^']*'|(?i:true|false|nil|none|null|undefined)|(?:[\w]+(?:\.|::))*_?[A-Z][A-Z0-9_]+|(?:\w+(?:\.|::))*(?i:default)\w*(?:\(\))?|(?:\w+(?:\.|::))*[A-Z]\w+|\w+\.\w+\([\d", ]*\)|\w+\.\w+|\[\]|\{\}|(?:Some\()?(?:Duration::from_\w+)?\(?[\w"' ]+\){1,2})$`)
 
 // plain reports whether a definition gives a value that says something by itself: a literal, a constant.
 func plain(d codesearch.Definition) bool {
@@ -312,11 +314,11 @@ func defaults(d codesearch.Definition) string {
 			d.Owner[strings.LastIndexByte(d.Owner, '.')+1:], d.Value)
 	case declaration.Setting:
 		if full := named(d); full == d.Name {
-			return fmt.Sprintf("`%s` is `%s` at first.", d.Name, d.Value)
+			return fmt.Sprintf("`%s` is `%s` by default.", d.Name, d.Value)
 		}
 		return fmt.Sprintf("`%s` sets `%s` to `%s`.", d.Owner, d.Name, d.Value)
 	case declaration.Field:
-		return fmt.Sprintf("`%s` is `%s` at first.", named(d), d.Value)
+		return fmt.Sprintf("`%s` is `%s` by default.", named(d), d.Value)
 	}
 	return fmt.Sprintf("`%s` is `%s`.", named(d), d.Value)
 }
@@ -342,10 +344,10 @@ func answerValues(x *codesearch.Index, name string, all []codesearch.Definition,
 	listed := only(all, func(d codesearch.Definition) bool { return len(d.Members) > 1 })
 	if len(listed) == 0 {
 		for _, d := range all {
-			if d.Type != "" && spelling.MatchString(d.Type) &&
+			if m := typeName.FindStringSubmatch(d.Type); m != nil &&
 				(d.Kind == declaration.Field || d.Kind == declaration.Parameter) {
-				listed = append(listed, only(x.Definitions(d.Type), func(o codesearch.Definition) bool {
-					return !o.Aside && o.Name == d.Type && len(o.Members) > 1
+				listed = append(listed, only(x.Definitions(m[1]), func(o codesearch.Definition) bool {
+					return !o.Aside && o.Name == m[1] && len(o.Members) > 1
 				})...)
 			}
 		}
@@ -362,18 +364,40 @@ func answerValues(x *codesearch.Index, name string, all []codesearch.Definition,
 	}
 	say := fmt.Sprintf("The values of `%s` are `%s`", d.Name, strings.Join(d.Members, "`, `"))
 	first, last := line(d, d.Members[0]), line(d, d.Members[len(d.Members)-1])
-	if first == 0 || last == 0 || last-first > 3*maxProof {
+	if first == 0 || last < first || last-d.Line > maxLeftOut {
 		return nil
 	}
+	p := proof{path: d.Path, start: d.Line, end: last, lines: d.Lines, claim: say}
+	if first-d.Line > 1 {
+		p.from, p.to = d.Line, first
+	}
 	return &composed{say: say + " (" + evidence.Place{Path: d.Path, Start: first, End: last}.String() + ").",
-		proofs: []proof{{path: d.Path, start: first, end: last, lines: d.Lines, claim: say}}}
+		proofs: []proof{p}}
 }
 
-// line returns the line at or behind a definition that begins with a name.
+// typeName matches a type that is a name, one of its kind, or nothing.
+var typeName = lazyregexp.New(`^[*&]?(?:(?:Option|Optional|null \|)[<\[ ])?(?:\w+(?:::|\.))*(\w+)[>\]]?$`)
+
+// line returns the line of a definition, or behind it, that declares a value; 0 if none does.
 func line(d codesearch.Definition, name string) int {
-	for n := d.Line; n <= len(d.Lines) && n < d.End+3*maxProof; n++ {
+	last := min(len(d.Lines), d.End+3*maxProof)
+	for n := d.Line; n <= last; n++ {
 		rest, ok := strings.CutPrefix(strings.Trim(strings.TrimSpace(d.Lines[n-1]), `"'|`), name)
-		if ok && (rest == "" || strings.ContainsAny(rest[:1], " \t,=(;{:\"'")) {
+		if ok && n <= d.End && (rest == "" || strings.ContainsAny(rest[:1], " \t,=(;{:\"'")) {
+			return n
+		}
+	}
+	for n := d.Line; n <= last; n++ {
+		text := d.Lines[n-1]
+		if n > d.End {
+			text, _, _ = strings.Cut(text, "=")
+		}
+		if strings.HasPrefix(strings.TrimSpace(text), "//") {
+			continue
+		}
+		if slices.Contains(strings.FieldsFunc(text, func(r rune) bool {
+			return r != '_' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		}), name) {
 			return n
 		}
 	}
@@ -382,7 +406,7 @@ func line(d codesearch.Definition, name string) int {
 
 // indonesianWords replace the words of the sentences of answerWhere and answerDefault.
 var indonesianWords = strings.NewReplacer(" is in ", " ada di ", " is ", " adalah ", " and ", " dan ",
-	" of ", " dari ", " defaults to ", " bernilai bawaan ", " sets ", " menetapkan ", " to ", " ke ", " at first", " pada awalnya",
+	" of ", " dari ", " defaults to ", " bernilai bawaan ", " sets ", " menetapkan ", " to ", " ke ", " by default", " secara bawaan",
 	" has, says its comment: ", ", menurut komentarnya: ")
 
 // spoken returns the sentence in the language of the question. What is in backticks or quotes stays.

@@ -83,9 +83,63 @@ def fetch_page(url, timeout_s=30):
         raise ValueError("the address is missing")
     return load(url)
 `,
+	"web/frames.py": `class Backlog(Setting):
+    name = "backlog"
+    cli = ["--backlog"]
+    default = 2048
+
+
+class Frame(object):
+    def __init__(self, cfg):
+        self.backlog = cfg.backlog
+        if self.backlog > MAX_BACKLOG:
+            self.backlog = MAX_BACKLOG
+
+    def parse(self, data):
+        if len(data) > 9:
+            raise FrameError("too long")
+        if data:
+            x = 1
+        elif self.closed:
+            x = 2
+        else:
+            raise FrameError("empty")
+        return parse_it(data, x)
+
+    def parse_it(self):
+` + strings.Repeat("        self.go()\n", 70) + `        parse_all(1)
+        parse_all(2)
+
+
+def parse_all(n):
+    pass
+
+
+class FrameError(Exception):
+    pass
+`,
+	"web/State.java": `public class State {
+    public enum Mood { GOOD, BAD, MIXED }
+
+    public static final String PROP_IDLE = "org.state.idleWaitTime";
+
+    /**
+     * <p>
+     * Sets it, i.e. <code>idle</code>. More.
+     */
+    void setIdleWaitTime(long n) { idle = n; }
+
+    /**
+     * <p>
+     * How many {@link State} threads run, as <code>int</code>.
+     */
+    void setThreadCount(int n) { count = n; }
+}
+`,
 	"web/lost.ts": "export interface LostError extends Error {}\n\n/** A connection is gone. */\n" +
 		"export const LostError: Ctor = createErrorClass(\n  (_super) => init);\n",
-	"web/queue.ts": "export class Queue {\n  concurrency = 4;\n\n  start(): boolean {\n    return true;\n  }\n}\n",
+	"web/queue.ts": "export class Queue {\n  concurrency = 4;\n\n  start(): boolean {\n    return true;\n  }\n}\n\n" +
+		"export type Colour = \"red\" |\n  \"blue\";\n",
 }
 
 // TestCompose asks questions of the common kinds. Each answer is one sentence, and code finds all of it in
@@ -108,7 +162,7 @@ func TestCompose(t *testing.T) {
 			"`LostError` is `createErrorClass( (_super) => init)` (web/lost.ts:4): \"A connection is gone\"."},
 		{"hey, where do we find the Pool struct", "`Pool` is in pool/pool.go:17."},
 		{"What is the default of MaxOpen?",
-			"`MaxOpen` is `DefaultMaxOpen` at first (pool/pool.go:25), and `DefaultMaxOpen` is `12` (pool/pool.go:28)."},
+			"`MaxOpen` is `DefaultMaxOpen` by default (pool/pool.go:25), and `DefaultMaxOpen` is `12` (pool/pool.go:28)."},
 		{"what's the default of timeout_s?",
 			"`timeout_s` of `fetch_page` defaults to `30` (web/client.py:4)."},
 		{"what is the retry limit set to?", "`RETRY_LIMIT` is `3` (web/client.py:1)."},
@@ -132,11 +186,24 @@ func TestCompose(t *testing.T) {
 		{"which values can Mode have?", "The values of `Mode` are `Newest`, `Oldest` (pool/pool.go:12-13)."},
 		{"who calls takeOne?", "`takeOne` is called in `run` (pool/pool.go:37)."},
 		{"what does ErrFull mean?",
-			"`ErrFull` is `errors.New(\"pool: full\")` (pool/pool.go:6): \"ErrFull is returned when every connection is in use\". It is given by `Pool.takeOne` (pool/pool.go:32)."},
+			"`ErrFull` is `errors.New(\"pool: full\")` (pool/pool.go:6): \"ErrFull is returned when every connection is in use\". It is given by `Pool.takeOne` (pool/pool.go:32), only if `p.MaxOpen == 0`."},
 		{"where does \"the address is missing\" come from?",
-			"\"the address is missing\" is in `fetch_page` (web/client.py:10)."},
+			"\"the address is missing\" comes from `fetch_page` (web/client.py:10), only if `not url`."},
 		{"how do I set MaxOpen?",
 			"By `MaxOpen`: \"MaxOpen is how many connections are open at once\" (pool/pool.go:19)."},
+		{"which values does Mood have?", "The values of `Mood` are `GOOD`, `BAD`, `MIXED` (web/State.java:2)."},
+		{"which colours are there?", "The values of `Colour` are `red`, `blue` (web/queue.ts:9-10)."},
+		{"what is the default of backlog?", "`backlog` is `2048` by default (web/frames.py:2)."},
+		{"how do I set the backlog per worker?",
+			"By the setting `backlog`, or the option `--backlog` (web/frames.py:2)."},
+		{"how do we change the idle wait time of the scheduler?",
+			"By the property `org.state.idleWaitTime` (web/State.java:4)."},
+		{"how is the thread count configured?",
+			"By `State.setThreadCount`: \"How many State threads run, as int\" (web/State.java:16)."},
+		{"where's parse_all being used?",
+			"`parse_all` is called in `Frame.parse_it` (web/frames.py:95, web/frames.py:96)."},
+		{"when does FrameError happen?",
+			"`FrameError` is in web/frames.py:103. It is given by `Frame.parse` (web/frames.py:15), only if `len(data) > 9`; `Frame.parse` (web/frames.py:21), unless `data` or `self.closed`."},
 		{"what does New return", "`New` returns `(*Pool, error)` (pool/pool.go:24)."},
 		{"what does fetch_page return?",
 			"`fetch_page` returns, says its comment: \"the text of the page\" (web/client.py:7)."},

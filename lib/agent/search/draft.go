@@ -39,7 +39,7 @@ var speech = map[string]phrases{
 		also:            "Also:",
 		missing:         "Nothing in the code is called `%s`.",
 		missingQuestion: "Nothing in the code is called %s. What is meant by it?",
-		close:           "No other file comes close for the words of the question, but a search does not understand what it finds.",
+		close:           "The first place defines a name of the question, but a search does not understand what it finds.",
 		loose:           "It is a search: several places share words with the question, and none was read for its meaning.",
 	},
 	"id": {
@@ -48,7 +48,7 @@ var speech = map[string]phrases{
 		also:            "Lihat juga:",
 		missing:         "Tidak ada yang bernama `%s` di kode.",
 		missingQuestion: "Tidak ada yang bernama %s di kode. Apa yang dimaksud?",
-		close:           "Tidak ada berkas lain yang mendekati kata-kata pertanyaan, tetapi pencarian tidak memahami isinya.",
+		close:           "Tempat pertama mendefinisikan nama dalam pertanyaan, tetapi pencarian tidak memahami isinya.",
 		loose:           "Ini hanya pencarian: beberapa tempat memuat kata yang sama, dan tidak ada yang dibaca maknanya.",
 	},
 }

@@ -8,7 +8,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"sync"
@@ -34,7 +33,6 @@ const (
 	vouched     = 0.75 // factor if a commit answers too: the question is then about this project
 	leastNamed  = 0.2  // of the question's weight, if a name occurs
 	ofReport    = 0.25 // factor for a report: most of its text is about no place
-	sure        = 0.55 // probability that the first place is right, for confidence medium
 )
 
 // Model is the model name that a search reports.
@@ -182,7 +180,7 @@ func answer(question string, found codesearch.Found, bar float64) *draft.Return 
 	}
 	say := speech[language(question)]
 	confidence, why := draft.Low, say.loose
-	if len(found.Missing) == 0 && probability(hits, found) >= sure {
+	if len(found.Missing) == 0 && found.Exact && best.Defines {
 		confidence, why = draft.Medium, say.close
 	}
 	reply, refs := reply(question, say, hits, found.Missing)
@@ -217,33 +215,6 @@ func enoughOf(h codesearch.Hit, found codesearch.Found, bar float64) bool {
 		return strength >= enough
 	}
 	return strength >= enoughAlone
-}
-
-// probability estimates how probably the first place is in a file that answers, from what was found. The
-// weights are those of a logistic regression on the tuned half of the questions in scripts/bench/judgement.
-func probability(hits []codesearch.Hit, found codesearch.Found) float64 {
-	named := 0.0
-	if found.Exact {
-		named = 1
-	}
-	same := 0.0
-	for _, h := range hits {
-		if h.Path == hits[0].Path {
-			same++
-		}
-	}
-	z := -4.6 + 0.4*found.Strength + 0.16*float64(hits[0].Count) + 0.4*named + 2*lead(hits) + 0.5*same
-	return 1 / (1 + math.Exp(-z))
-}
-
-// lead returns the ratio of the best score to the best one in another file, at most 2.
-func lead(hits []codesearch.Hit) float64 {
-	for _, h := range hits[1:] {
-		if h.Path != hits[0].Path {
-			return min(2, hits[0].Score/h.Score)
-		}
-	}
-	return 2
 }
 
 func place(h codesearch.Hit) string {

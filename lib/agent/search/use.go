@@ -94,24 +94,26 @@ func answerCallers(x *codesearch.Index, _ string, all []codesearch.Definition, e
 	}
 	var c composed
 	var said []string
-	seen := map[string]bool{}
 	others := ""
-	for _, u := range uses {
-		if seen[u.Path+u.In] {
-			continue
+	for i, u := range uses {
+		again := i > 0 && uses[i-1].Path == u.Path && uses[i-1].In == u.In
+		proofs := c.proofs
+		if last := len(proofs) - 1; again && u.Line-proofs[last].end < maxProof && proofs[last].to == 0 {
+			proofs[last].end = u.Line
+		} else {
+			proofs = append(proofs, within(u, again)...)
 		}
-		if len(said) == maxCallers {
+		if len(proofs) > maxCallers {
 			others = ", and in other places"
 			break
 		}
-		seen[u.Path+u.In] = true
+		c.proofs = proofs
 		place := evidence.Place{Path: u.Path, Start: u.Line, End: u.Line}.String()
-		p := within(u)
-		if p.start <= u.Head {
-			place = fmt.Sprintf("`%s` (%s)", u.In, place)
+		if again {
+			said[len(said)-1] = strings.TrimSuffix(said[len(said)-1], ")") + ", " + place + ")"
+		} else {
+			said = append(said, fmt.Sprintf("`%s` (%s)", u.In, place))
 		}
-		said = append(said, place)
-		c.proofs = append(c.proofs, p)
 	}
 	if len(said) == 0 {
 		return nil
@@ -142,17 +144,22 @@ func usesOf(x *codesearch.Index, d codesearch.Definition) []codesearch.Use {
 	})
 }
 
-// within returns the line of a use with the head of the function around it.
-func within(u codesearch.Use) proof {
+// within returns the line of a use with the head of the function around it, or without it.
+func within(u codesearch.Use, alone bool) []proof {
 	p := proof{path: u.Path, start: u.Line, end: u.Line, lines: u.Lines,
 		claim: "`" + strings.ReplaceAll(strings.TrimSpace(u.Lines[u.Line-1]), "`", "'") + "`"}
-	if u.Head > 0 && u.Head < u.Line && u.Line-u.Head < maxLeftOut {
-		p.start = u.Head
-		if u.Line-u.Head > 2 {
-			p.from, p.to = u.Head, u.Line
-		}
+	switch {
+	case alone || u.Head < 1 || u.Head >= u.Line:
+		return []proof{p}
+	case u.Line-u.Head >= maxLeftOut:
+		head := p
+		head.start, head.end, head.claim = u.Head, u.Head, "`"+strings.TrimSpace(u.Lines[u.Head-1])+"`"
+		return []proof{head, p}
 	}
-	return p
+	if p.start = u.Head; u.Line-u.Head > 2 {
+		p.from, p.to = u.Head, u.Line
+	}
+	return []proof{p}
 }
 
 // answerError says what an error is, and which functions give it.
@@ -173,23 +180,14 @@ func answerError(x *codesearch.Index, name string, all []codesearch.Definition, 
 		c.say += ": \"" + strings.TrimSuffix(d.Doc, ".") + "\""
 	}
 	var said []string
-	seen := map[string]bool{}
 	for _, u := range usesOf(x, d) {
-		text := strings.TrimSpace(u.Lines[u.Line-1])
-		gives := strings.HasPrefix(text, "return") || strings.HasPrefix(text, "raise") ||
-			strings.HasPrefix(text, "throw") || strings.Contains(text, "Err(")
-		if u.Aside || u.In == "" || !gives || seen[u.In] {
+		if u.Aside || u.In == "" || !gives.MatchString(u.Lines[u.Line-1]) {
 			continue
 		}
-		seen[u.In] = true
-		said = append(said, fmt.Sprintf("`%s` (%s)", u.In,
-			evidence.Place{Path: u.Path, Start: u.Line, End: u.Line}))
-		if len(c.proofs) < draft.MaxRefs {
-			c.proofs = append(c.proofs, condition(u))
-		}
+		said = c.given(said, u)
 	}
 	c.say += "."
-	if len(said) > 0 && len(said) < draft.MaxRefs {
+	if len(c.proofs) > 1 && len(c.proofs) <= draft.MaxRefs {
 		c.say += " It is given by " + join(said) + "."
 	} else {
 		c.proofs = c.proofs[:1]
@@ -198,6 +196,25 @@ func answerError(x *codesearch.Index, name string, all []codesearch.Definition, 
 		return nil
 	}
 	return c
+}
+
+// gives matches a line that gives an error.
+var gives = lazyregexp.New(`^\s*(?:return|raise|throw|panic)\b|\b(?:Err|ok_or|ok_or_else|bail!|reject)\(|[{;=>] *throw `)
+
+// given adds which function gives an error on a line, and under which condition.
+func (c *composed) given(said []string, u codesearch.Use) []string {
+	p, only := condition(u)
+	c.proofs = append(c.proofs, p)
+	place := evidence.Place{Path: u.Path, Start: u.Line, End: u.Line}.String()
+	if last := len(said) - 1; last >= 0 && u.In != "" && strings.HasPrefix(said[last], "`"+u.In+"` (") &&
+		strings.HasSuffix(said[last], ")"+only) {
+		said[last] = strings.TrimSuffix(said[last], ")"+only) + ", " + place + ")" + only
+		return said
+	}
+	if u.In != "" {
+		place = "`" + u.In + "` (" + place + ")"
+	}
+	return append(said, place+only)
 }
 
 // answerMessage says which functions have a message in their text.
@@ -212,41 +229,117 @@ func answerMessage(x *codesearch.Index, message string) *composed {
 	c := &composed{exact: true}
 	var said []string
 	for _, u := range uses {
-		place := evidence.Place{Path: u.Path, Start: u.Line, End: u.Line}.String()
-		if u.In != "" {
-			place = "`" + u.In + "` (" + place + ")"
+		if m := assigned.FindStringSubmatch(u.Lines[u.Line-1]); m != nil && u.In == "" && len(uses) == 1 {
+			if c := answerError(x, m[1], only(x.Definitions(m[1]), isMain), true); c != nil {
+				c.exact = true
+				return c
+			}
 		}
-		said = append(said, place)
-		p := condition(u)
-		p.claim = "\"" + message + "\""
-		c.proofs = append(c.proofs, p)
+		said = c.given(said, u)
+		c.proofs[len(c.proofs)-1].claim = "\"" + message + "\""
 	}
-	c.say = fmt.Sprintf("\"%s\" is in %s.", message, join(said))
+	c.say = fmt.Sprintf("\"%s\" comes from %s.", message, join(said))
 	return c
 }
 
-// condition returns the line of a use and the condition above it.
-func condition(u codesearch.Use) proof {
-	start := u.Line
-	for n := u.Line - 1; n >= max(1, u.Line-3); n-- {
-		text := strings.TrimLeft(u.Lines[n-1], " \t}")
-		if strings.HasPrefix(text, "if ") || strings.HasPrefix(text, "if(") ||
-			strings.HasPrefix(text, "else") || strings.HasPrefix(text, "elif ") ||
-			strings.HasPrefix(text, "case ") || strings.HasPrefix(text, "except ") ||
-			strings.HasPrefix(text, "catch") {
-			start = n
-			break
+// assigned matches a line that gives a name a value.
+var assigned = lazyregexp.New(`^\s*(?:(?:var|const|let|static|pub|export|public|private|final|[A-Z]\w*) )*(\w+)(?:: [^=]+)?\s*=[^=]`)
+
+// branch matches a line that begins a block under a condition.
+var branch = lazyregexp.New(`^\s*(?:\} ?)?(if|elif|else if|else)\b *(.*?) *[{:]? *$`)
+
+// condition returns the line of a use with the condition around it, and the condition in words.
+func condition(u codesearch.Use) (p proof, only string) {
+	p = proof{path: u.Path, start: u.Line, end: u.Line, lines: u.Lines,
+		claim: "`" + strings.TrimSpace(u.Lines[u.Line-1]) + "`"}
+	var not []string
+	from := u.Line
+	if open := branch.FindStringSubmatch(u.Lines[u.Line-1]); open == nil {
+		from = declaration.Opener(u.Lines, u.Line, u.Head)
+		for from > 0 && !declaration.Condition.MatchString(u.Lines[from-1]) {
+			from = declaration.Opener(u.Lines, from, u.Head)
 		}
 	}
-	return proof{path: u.Path, start: start, end: u.Line, lines: u.Lines,
-		claim: "`" + strings.TrimSpace(u.Lines[u.Line-1]) + "`"}
+	if from == 0 || u.Line-from > maxLeftOut {
+		p.start = max(u.Line-2, min(u.Head, u.Line), 1)
+		return p, ""
+	}
+	m := branch.FindStringSubmatch(u.Lines[from-1])
+	p.start = from
+	if m == nil || strings.Count(m[2], "(") != strings.Count(m[2], ")") || strings.Contains(m[2], "`") {
+		m = nil
+	}
+	test := func(m []string) string {
+		if text := m[2]; strings.HasPrefix(text, "(") && strings.HasSuffix(text, ")") {
+			return text[1 : len(text)-1]
+		}
+		return m[2]
+	}
+	switch {
+	case m != nil && m[1] == "else":
+		for n := from - 1; n > max(u.Head, u.Line-maxLeftOut) && (m == nil || m[1] != "if"); n-- {
+			if indentation(u.Lines[n-1]) != indentation(u.Lines[from-1]) {
+				continue
+			}
+			if m = branch.FindStringSubmatch(u.Lines[n-1]); m != nil && m[2] != "" {
+				not = append([]string{"`" + test(m) + "`"}, not...)
+				p.start = n
+			}
+		}
+		if m != nil && m[1] == "if" && len(not) > 0 {
+			only = ", unless " + strings.Join(not, " or ")
+		}
+	case m != nil && strings.HasSuffix(m[1], "if") && u.Line > from:
+		only = ", only if `" + test(m) + "`"
+	}
+	if u.Line-p.start > maxProof {
+		p.from, p.to = p.start, max(from, p.start+1)
+	}
+	return p, only
 }
+
+// source returns the lines of a definition.
+func source(d codesearch.Definition) string { return strings.Join(d.Lines[d.Start-1:d.End], "\n") }
 
 // setters are how the names of functions that set something begin.
 var setters = []string{"with ", "set ", ""}
 
-// answerConfig names the function, field or parameter by which something is set.
+// sets matches the head of a property that can be set.
+var sets = lazyregexp.New(`^\s*(?:\w+ )*set \w+\(`)
+
+// flag matches an option of a command line.
+var flag = lazyregexp.New(`["'](--[a-z][\w-]+)["']`)
+
+// property returns the key that a constant holds of a setting, such as org.example.pool.maxSize.
+func property(x *codesearch.Index, name string) *composed {
+	words := strings.Fields(name)
+	for i := 1; i < len(words); i++ {
+		words[i] = strings.ToUpper(words[i][:1]) + words[i][1:]
+	}
+	key := "." + strings.Join(words, "")
+	uses := only(x.Saying(key+`"`), func(u codesearch.Use) bool {
+		return !u.Aside && assigned.MatchString(u.Lines[u.Line-1]) &&
+			strings.Contains(u.Lines[u.Line-1], key+`"`)
+	})
+	if len(uses) != 1 {
+		return nil
+	}
+	u := uses[0]
+	_, value, _ := strings.Cut(u.Lines[u.Line-1], `"`)
+	value, _, _ = strings.Cut(value, `"`)
+	if !spelling.MatchString(value) || strings.HasPrefix(value, ".") {
+		return nil
+	}
+	say := "By the property `" + value + "`"
+	return &composed{say: say + " (" + evidence.Place{Path: u.Path, Start: u.Line, End: u.Line}.String() + ").",
+		proofs: []proof{{path: u.Path, start: u.Line, end: u.Line, lines: u.Lines, claim: say}}}
+}
+
+// answerConfig names the property, function, setting, field or parameter by which something is set.
 func answerConfig(x *codesearch.Index, name string, all []codesearch.Definition, exact bool) *composed {
+	if c := property(x, name); c != nil {
+		return c
+	}
 	for _, begin := range setters {
 		found := all
 		if begin != "" {
@@ -255,19 +348,26 @@ func answerConfig(x *codesearch.Index, name string, all []codesearch.Definition,
 			})
 		} else {
 			found = only(all, func(d codesearch.Definition) bool {
-				return d.Doc != "" && d.Kind != declaration.Type && d.Kind != declaration.Setting
+				return (d.Doc != "" || flag.MatchString(source(d)) || sets.MatchString(d.Lines[d.Line-1])) && d.Kind != declaration.Type && d.Kind != declaration.Setting
 			})
 		}
-		if len(found) == 0 || len(found) > 2 || !exact && len(found) > 1 {
+		if len(found) == 0 || len(found) > 2 || !exact && len(found) > 1 && !strings.Contains(name, " ") {
 			continue
 		}
 		c := &composed{}
 		for _, d := range found {
 			say := fmt.Sprintf("By `%s`", named(d))
+			if m := flag.FindStringSubmatch(source(d)); m != nil && d.Kind == declaration.Field {
+				say = fmt.Sprintf("By the setting `%s`, or the option `%s`", d.Name, m[1])
+			}
 			if d.Doc != "" {
 				say += ": \"" + strings.TrimSuffix(d.Doc, ".") + "\""
 			}
-			c.say = strings.TrimSpace(c.say + " " + say + " (" + at(d) + ").")
+			if before, ok := strings.CutSuffix(c.say, ")."); ok && strings.HasPrefix(before, say+" (") {
+				c.say = before + ", " + at(d) + ")."
+			} else {
+				c.say = strings.TrimSpace(c.say + " " + say + " (" + at(d) + ").")
+			}
 			c.proofs = append(c.proofs, shows(d, say))
 		}
 		return c

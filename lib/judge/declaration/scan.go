@@ -38,6 +38,8 @@ type container struct {
 
 const maxHead, maxHeadBytes = 24, 4 << 10 // lines and bytes read of the head of a declaration
 
+const maxBody = 400 // lines of a function of which settings are read
+
 // scan is one reading of a file.
 type scan struct {
 	*grammar
@@ -79,25 +81,28 @@ func (g *grammar) read(text []byte) []Declaration {
 
 // instances adds the constants that a type has of itself to its values.
 func (s *scan) instances() {
+	types := map[string]int{}
+	for i, d := range s.all {
+		if d.Kind == Type {
+			types[d.Name] = i
+		}
+	}
 	for _, d := range s.all {
-		if d.Kind == Constant && d.Owner != "" && (d.Type == d.Owner || d.Type == "Self") {
-			for i := range s.all {
-				if of := &s.all[i]; of.Kind == Type && of.Name == d.Owner {
-					of.Members = append(of.Members, d.Name)
-				}
-			}
+		i, ok := types[d.Owner]
+		if ok && d.Kind == Constant && (d.Type == d.Owner || d.Type == "Self") {
+			s.all[i].Members = append(s.all[i].Members, d.Name)
 		}
 	}
 }
 
 // registered adds the settings that classes declare by two fields, name = "retries" and default = 3.
 func (s *scan) registered() {
-	for _, d := range s.all {
+	for i, d := range s.all {
 		if d.Kind != Field || d.Name != "name" || !quotedName.MatchString(d.Value) {
 			continue
 		}
-		for _, v := range s.all {
-			if v.Kind == Field && v.Name == "default" && v.Owner == d.Owner && v.Line > d.Line {
+		for _, v := range s.all[i+1 : min(len(s.all), i+maxHead)] {
+			if v.Kind == Field && v.Name == "default" && v.Owner == d.Owner {
 				s.all = append(s.all, Declaration{Kind: Field, Name: strings.Trim(d.Value, `"'`), Owner: d.Owner,
 					Line: d.Line, Start: d.Start, End: v.End, Value: v.Value})
 				break
@@ -132,11 +137,14 @@ func (s *scan) conditional(i int) bool {
 	if at := s.around[len(s.around)-1].at; at >= 0 {
 		head = s.all[at].Line
 	}
-	lines := make([]string, i+1)
-	for k := head; k <= i; k++ {
-		lines[k] = string(s.masked[k])
+	if i-head > maxBody {
+		return true
 	}
-	for n := Opener(lines, i+1, head); n > 0; n = Opener(lines, n, head) {
+	lines := make([]string, i+1-head)
+	for k := range lines {
+		lines[k] = string(s.masked[head+k])
+	}
+	for n := Opener(lines, len(lines), 0); n > 0; n = Opener(lines, n, 0) {
 		if Condition.MatchString(lines[n-1]) {
 			return true
 		}
