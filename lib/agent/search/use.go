@@ -348,7 +348,8 @@ func answerConfig(x *codesearch.Index, name string, all []codesearch.Definition,
 			})
 		} else {
 			found = only(all, func(d codesearch.Definition) bool {
-				return (d.Doc != "" || flag.MatchString(source(d)) || sets.MatchString(d.Lines[d.Line-1])) && d.Kind != declaration.Type && d.Kind != declaration.Setting
+				return (d.Doc != "" || flag.MatchString(source(d)) || sets.MatchString(d.Lines[d.Line-1])) &&
+					d.Kind != declaration.Type && d.Kind != declaration.Setting
 			})
 		}
 		if len(found) == 0 || len(found) > 2 || !exact && len(found) > 1 && !strings.Contains(name, " ") {

@@ -202,7 +202,8 @@ func (s *scan) head(i, depth int) int {
 		d := Declaration{Kind: h.kind, Name: group("name"), Owner: owner, Line: i + 1,
 			Start: i + 1, End: i + n,
 			Value: oneLine(group("value")), Type: oneLine(group("type"))}
-		if statements[d.Name] && h.kind != Function || h.kind == Setting && (!makes(owner, outer) || s.conditional(i)) {
+		if statements[d.Name] && h.kind != Function ||
+			h.kind == Setting && (!makes(owner, outer) || s.conditional(i)) {
 			continue
 		}
 		if modifiers.MatchString(d.Type) {
