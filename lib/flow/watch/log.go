@@ -272,6 +272,14 @@ func encode(e *event.Event, say func(string, ...any)) (Item, error) {
 	for _, id := range []*string{&e.Platform, &e.ChatID, &e.MessageID, &e.EditID, &e.EditedAt} {
 		*id = strings.ToValidUTF8(*id, "\uFFFD")
 	}
+	// Users of some platforms set their times, as on Matrix: one that no stage reads is replaced by one that
+	// is the same at every delivery, and too old to open anything.
+	for _, at := range []*string{&e.CreateTime, &e.EditedAt} {
+		if _, err := time.Parse(time.RFC3339, *at); err != nil && (*at != "" || at == &e.CreateTime) {
+			say("message %q of chat %q: no time: %.40q", e.MessageID, e.ChatID, *at)
+			*at = "1970-01-01T00:00:00Z"
+		}
+	}
 	e.Seq = nil
 	if e.Mentions == nil {
 		e.Mentions = []string{}

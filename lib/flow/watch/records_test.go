@@ -31,6 +31,21 @@ func TestHuge(t *testing.T) {
 	}
 }
 
+// TestTimes: a time that later stages would refuse is replaced, in the same way at each delivery.
+func TestTimes(t *testing.T) {
+	for at, want := range map[string]string{"287396-10-12T08:59:00Z": "1970-01-01T00:00:00Z",
+		"-001-12-31T23:59:59Z":        "1970-01-01T00:00:00Z",
+		"2026-11-23T08:00:00.5+02:00": "2026-11-23T08:00:00.5+02:00"} {
+		e := message(1)
+		e.CreateTime, e.EditedAt = at, at
+		item, err := encode(&e, func(string, ...any) {})
+		back, _ := identify(append([]byte(`{"seq":0,`), item.Body[1:]...))
+		if err != nil || back.CreateTime != want || back.EditedAt != want || hashOf(&back) != item.ID {
+			t.Errorf("%s: %s, %s, %v", at, back.CreateTime, back.EditedAt, err)
+		}
+	}
+}
+
 // TestRecords: records keep their bytes except seq; a record that is not an event is refused with the name
 // of the field.
 func TestRecords(t *testing.T) {
