@@ -172,7 +172,6 @@ func (g *Gate) Account(it *Item, text string) ([]verdict.Sentence, string) {
 			defer root.Close()
 			found = evidence.ResolveAll(root, repo, src.Refs)
 			src.Exists = func(p string) bool { return evidence.Exists(dir, p) }
-			src.Beside = evidence.Beside(dir)
 		}
 	}
 	src.Refs = evidence.Confirmed(src.Refs, found)

@@ -198,20 +198,3 @@ func rank(n int) bool { return n <= 64 } // whether a child may have the rank
 // lateErr is what a late child has.
 var lateErr = rank(7)
 `
-
-// TestNameBeside: a name that only another file of the cited one's folder has is not decided; one that no
-// file there has is refused.
-func TestNameBeside(t *testing.T) {
-	dir := codebase(t)
-	if err := os.WriteFile(filepath.Join(dir, "pay/wait.go"), []byte(wait), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]string{"lateErr": verdict.Undecided, "lastErr": verdict.Nothing} {
-		ret := good()
-		ret.DraftReply += " What is late gets " + name + "."
-		got := judge(t, &Validator{}, Request{Return: ret, Codebase: dir})
-		if got.Proved != want {
-			t.Errorf("%s: %s, want %s: %q %+v", name, got.Proved, want, got.Reasons, got.Sentences)
-		}
-	}
-}

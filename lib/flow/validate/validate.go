@@ -126,9 +126,6 @@ func (v *Validator) facts(r Request) (verdict.Facts, error) {
 	}
 	src := safety.Sources{Texts: append([]string{r.Question}, r.Context...),
 		Refs: evidence.Confirmed(refs, found), Secrets: v.Secrets, Exists: exists}
-	if r.Codebase != "" {
-		src.Beside = evidence.Beside(r.Codebase)
-	}
 	own := evidence.FromText("the draft", safety.OwnWords(ret.DraftReply, src, true))
 	f := verdict.Facts{
 		Confidence: ret.Confidence,

@@ -92,11 +92,6 @@ func where(t evidence.Token, s safety.Sources, near []*evidence.Text, found []ev
 	if t.Kind == evidence.Path && s.Exists != nil && s.Exists(t.Text) {
 		return "the codebase"
 	}
-	for _, f := range found {
-		if t.Kind != evidence.Path && f.Path != "" && s.Beside != nil && t.In(s.Beside(f.Path)) {
-			return "the folder of " + f.Path
-		}
-	}
 	return ""
 }
 

@@ -134,29 +134,6 @@ func follow(root *os.Root, name string) (string, error) {
 	return done, nil
 }
 
-// Beside returns what returns the text of the files in the folder of one, at most about MaxFile bytes.
-func Beside(codebase string) func(file string) string {
-	known := map[string]string{}
-	return func(file string) string {
-		dir := path.Dir(file)
-		if text, ok := known[dir]; ok {
-			return text
-		}
-		var all strings.Builder
-		if root, err := os.OpenRoot(codebase); err == nil {
-			defer root.Close()
-			entries, _ := fs.ReadDir(root.FS(), dir) // without them no name is found
-			for i := 0; i < len(entries) && all.Len() < MaxFile; i++ {
-				if data, err := read(root, path.Join(dir, entries[i].Name())); err == nil {
-					all.Write(append(data, '\n'))
-				}
-			}
-		}
-		known[dir] = all.String()
-		return known[dir]
-	}
-}
-
 // split returns the lines of a text without their endings.
 func split(data []byte) []string {
 	text := strings.TrimSuffix(string(data), "\n")

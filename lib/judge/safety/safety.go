@@ -23,8 +23,6 @@ type Sources struct {
 	Approved bool
 	// Exists reports whether a path is in the codebase; nil if there is none.
 	Exists func(path string) bool
-	// Beside returns the text of the files in the folder of one; nil if there is no codebase.
-	Beside func(file string) string
 }
 
 // Check is applied to every text before it is shown to a person as ready, after an edit, and before it is
