@@ -151,16 +151,12 @@ func TestNotInTheLines(t *testing.T) {
 			"The pause is at most 30 seconds.", "pay/wait.go:4"},
 		{"Milliseconds. The pause is read from the header.", "Microseconds. The pause is read from the header.",
 			"The pause is read from the retry header.", "pay/wait.go:9"},
-		{"SIGKILL. A child that lives on is ended by it.", "SIGQUIT. A child that lives on is ended by it.",
-			"A child that lives on is ended.", "pay/wait.go:11"},
-		{`A child that lives on is "gone".`, `A child that lives on is "lost".`,
-			"A child that lives on is ended.", "pay/wait.go:11-12"},
-		{"A chunk is cut at 128 kB.", "A chunk is cut at 128 MB.", "A chunk has at most 128 KB.", "pay/wait.go:14"},
+		{"A chunk is cut at 128 kB.", "A chunk is cut at 128 MB.", "A chunk has at most 128 KB.", "pay/wait.go:11"},
 		{"They are rejected, and the layer leaves writeErr alone.",
 			"They are rejected, and the layer leaves closeErr alone.",
-			"Errors are rejected, so the layer does not set writeErr.", "pay/wait.go:16"},
+			"Errors are rejected, so the layer does not set writeErr.", "pay/wait.go:13"},
 		{"A child has a rank of up to 64.", "A child has a rank of up to 65.", "A child has a rank of up to 64.",
-			"pay/wait.go:19"},
+			"pay/wait.go:16"},
 	} {
 		for text, pass := range map[string]bool{tt.right: true, tt.wrong: false} {
 			ret := good()
@@ -185,16 +181,10 @@ const ping = 2 * time.Minute
 // retry reads the pause from the header.
 func retry(h http.Header) { pause = time.Duration(number(h, "Retry")) * time.Millisecond }
 
-// A child that lives on is ended by SIGKILL.
-const state = "gone"
-
 const chunk = 128 << 10 // a chunk is cut at this
 
 // Rejected errors, so that the layer does not set writeErr, leaves them alone.
 var errRejected = errors.New("rejected")
 
 func rank(n int) bool { return n <= 64 } // whether a child may have the rank
-
-// lateErr is what a late child has.
-var lateErr = rank(7)
 `

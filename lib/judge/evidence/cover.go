@@ -175,7 +175,7 @@ func (t Token) among(own, near []*Text) bool {
 }
 
 // apart lists what some sentences name that neither the cited lines nor the heads of the declarations around
-// them contain: names, literals, numbers and units. Code cannot decide it.
+// them contain: names, numbers and units. Code cannot decide it.
 func apart(all []sentence, tokens []Token, own []*Text) (out []string) {
 	for _, t := range tokens {
 		if t.Kind != Number && t.Kind != Path && !t.among(own, nil) {
@@ -188,12 +188,6 @@ func apart(all []sentence, tokens []Token, own []*Text) (out []string) {
 		}
 	}
 	for _, s := range all {
-		for _, m := range literal.FindAllStringSubmatch(s.text, -1) {
-			w := term{text: strings.ToLower(m[2])}
-			if w.stem = stem(w.text); m[1] != "" || weight(w, "") == 1 {
-				add(m[1]+m[2], func(e *Text) bool { return hasWord(e.text, m[1]+m[2]) })
-			}
-		}
 		for _, w := range s.terms {
 			if u := units[w.text]; len(w.text) > 3 && (u.dim == duration || u.dim == size) &&
 				!slices.Contains(singular, w.text) && s.number(w) == nil {
@@ -214,9 +208,6 @@ func apart(all []sentence, tokens []Token, own []*Text) (out []string) {
 	}
 	return out
 }
-
-// literal matches a word in quotes, and one in capitals such as SIGKILL.
-var literal = lazyregexp.New(`["']([\w.:/-]*\w)["']|\b([A-Z]{4,})\b`)
 
 // number returns the number in s that w is a word of, or nil.
 func (s *sentence) number(w term) *quantity {
