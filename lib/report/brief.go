@@ -178,14 +178,11 @@ func (b *Brief) long(h *durable.Home, _ *config.Config, _, from time.Time) error
 func words(h *durable.Home, cfg *config.Config,
 	from time.Time) (standing func(string) *decision.Standing, settled map[ofCycle]bool, ready,
 	expired int, err error) {
-	state := decision.NewState(decision.PolicyOf(cfg))
-	rs, err := decision.Read(h)
-	for _, r := range rs {
-		counts, _ := state.Add(r)
+	state, err := decision.Fold(h, decision.PolicyOf(cfg), func(r *decision.Record, counts bool, _ string) {
 		if counts && r.Kind == decision.Offer && !text.ParseTime(r.At).Before(from) {
 			ready++
 		}
-	}
+	})
 	state.Keys(func(st *decision.Standing) {
 		if st.Expired() && !text.ParseTime(st.VoidAt).Before(from) {
 			expired++

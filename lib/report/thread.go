@@ -85,14 +85,8 @@ func (c *Conversation) said(h *durable.Home) error {
 			return nil
 		}
 		s := Said{MessageID: e.MessageID, At: e.CreateTime, Who: cmp.Or(e.Sender.Name, e.Sender.ID),
-			What: "said", Content: e.Content, Classification: e.Classification,
+			What: what(e), Content: e.Content, Classification: e.Classification,
 			Ours: in.Facts != nil && in.Facts.Own}
-		switch {
-		case e.Deleted:
-			s.What = "deleted"
-		case e.EditedAt != "" || e.EditID != "":
-			s.What = "edited"
-		}
 		c.Said = append(c.Said, s)
 		return nil
 	})

@@ -62,13 +62,7 @@ func (s *Story) seen(f *found, words func(string) string) {
 		if !e.Deleted {
 			s.Content = e.Content
 		}
-		v := Seen{Seq: e.Seq, At: e.CreateTime, What: "said", Content: e.Content}
-		switch {
-		case e.Deleted:
-			v.What = "deleted"
-		case e.EditedAt != "" || e.EditID != "":
-			v.What = "edited"
-		}
+		v := Seen{Seq: e.Seq, At: e.CreateTime, What: what(e), Content: e.Content}
 		if e.EditedAt != "" {
 			v.At = e.EditedAt
 		}
@@ -86,6 +80,17 @@ func (s *Story) seen(f *found, words func(string) string) {
 		}
 		s.Events = append(s.Events, v)
 	}
+}
+
+// what returns what an event says of its message: said, edited or deleted.
+func what(e *event.Classified) string {
+	switch {
+	case e.Deleted:
+		return "deleted"
+	case e.EditedAt != "" || e.EditID != "":
+		return "edited"
+	}
+	return "said"
 }
 
 // teller collects the story of a message from its thread.
@@ -260,17 +265,14 @@ func (t *teller) running() {
 
 // decisions adds the offers and decisions, and which of them are valid.
 func (t *teller) decisions(cfg *config.Config) {
-	rs, err := decision.Read(t.home)
-	t.trouble(err)
-	state := decision.NewState(decision.PolicyOf(cfg))
-	for _, r := range rs {
-		counts, why := state.Add(r)
-		if r.Key != t.story.Key {
-			continue
+	policy := decision.PolicyOf(cfg)
+	state, err := decision.Fold(t.home, policy, func(r *decision.Record, counts bool, why string) {
+		if r.Key == t.story.Key {
+			c := t.cycle(r.Cycle)
+			c.Decisions = append(c.Decisions, Decision{Record: *r, Counts: counts, Why: why})
 		}
-		c := t.cycle(r.Cycle)
-		c.Decisions = append(c.Decisions, Decision{Record: r, Counts: counts, Why: why})
-	}
+	})
+	t.trouble(err)
 	t.standing = state.Standing(t.story.Key)
 }
 

@@ -218,7 +218,7 @@ func (g *Gate) decide(it *Item, r decision.Record) (Said, error) {
 	if err != nil {
 		return Said{}, err
 	}
-	state, err := g.fold(policy)
+	state, err := decision.Fold(g.Home, policy, nil)
 	if err != nil {
 		return Said{}, err
 	}

@@ -134,15 +134,6 @@ func (g *Gate) policy() (decision.Policy, error) {
 	return decision.PolicyOf(g.Config), nil
 }
 
-func (g *Gate) fold(policy decision.Policy) (*decision.State, error) {
-	state := decision.NewState(policy)
-	err := decision.NewTail(g.Home).Next(func(r decision.Record) error {
-		state.Add(r)
-		return nil
-	})
-	return state, err
-}
-
 // item returns a pending thread as an item, or nil if nothing of it waits: it is decided already, or void
 // and about to change.
 func (g *Gate) item(t *thread.Thread, st *decision.Standing) *Item {

@@ -363,7 +363,7 @@ func TestExpiredIsShown(t *testing.T) {
 	if err := term.Undo(key); err != nil {
 		t.Fatal(err)
 	}
-	state, err := g.fold(decision.PolicyOf(g.Config))
+	state, err := decision.Fold(g.Home, decision.PolicyOf(g.Config), nil)
 	if st := state.Standing(key); err != nil || !st.Open(noon) {
 		t.Errorf("%+v, %v", st, err)
 	}

@@ -83,10 +83,5 @@ func (t *Terminal) folded() (*decision.State, error) {
 	if err != nil {
 		return nil, err
 	}
-	rs, err := decision.Read(t.Home)
-	s := decision.NewState(policy)
-	for _, r := range rs {
-		s.Add(r)
-	}
-	return s, err
+	return decision.Fold(t.Home, policy, nil)
 }

@@ -203,7 +203,7 @@ func (t *Terminal) Reopen(name, note string) error {
 		if perr != nil {
 			return perr
 		}
-		state, serr := t.fold(policy)
+		state, serr := decision.Fold(t.Home, policy, nil)
 		if serr != nil {
 			return serr
 		}

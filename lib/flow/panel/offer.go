@@ -19,11 +19,8 @@ func (k *Keeper) Offer() error {
 		return sysexit.Hint(sysexit.With(sysexit.Config, errors.New("offer: forge.issues is not set")),
 			"set forge.kind, project and issues: true in config.yaml; tri-reply then acts as people approve")
 	}
-	state := decision.NewState(decision.PolicyOf(k.Config))
-	if err := decision.NewTail(k.Home).Next(func(r decision.Record) error {
-		state.Add(r)
-		return nil
-	}); err != nil {
+	state, err := decision.Fold(k.Home, decision.PolicyOf(k.Config), nil)
+	if err != nil {
 		return err
 	}
 	return discussion.Each(k.Home, func(d *discussion.Discussion) error {

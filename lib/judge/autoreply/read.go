@@ -21,13 +21,9 @@ import (
 // four weeks back.
 func Read(h *durable.Home, p *Policy, who decision.Policy, from time.Time) (*Book, error) {
 	b := newBook(p)
-	state := decision.NewState(who)
-	err := decision.NewTail(h).Next(func(r decision.Record) error {
-		counts, _ := state.Add(r)
-		b.Decided(&r, counts)
-		return nil
-	})
-	if err != nil {
+	if _, err := decision.Fold(h, who, func(r *decision.Record, counts bool, _ string) {
+		b.Decided(r, counts)
+	}); err != nil {
 		return nil, err
 	}
 	if err := journal.Lines(h, 0, func(line []byte) error { return b.Journal(line, from) }); err != nil {

@@ -234,6 +234,18 @@ func Read(h *durable.Home) ([]Record, error) {
 	return rs, err
 }
 
+// Fold returns the state of a home's log under a policy. Each record is passed to fn, unless that is nil, with
+// whether it counts and, if not, why.
+func Fold(h *durable.Home, p Policy, fn func(r *Record, counts bool, why string)) (*State, error) {
+	s := NewState(p)
+	return s, NewTail(h).Next(func(r Record) error {
+		if counts, why := s.Add(r); fn != nil {
+			fn(&r, counts, why)
+		}
+		return nil
+	})
+}
+
 // Verify checks the whole chain and returns the number of records and the hash of the last. A
 // person can write these down to verify the log later.
 func Verify(h *durable.Home) (n int64, last string, err error) {

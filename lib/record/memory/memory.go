@@ -369,17 +369,14 @@ func (f *Fold) Words(h *durable.Home) error {
 // Read returns the entries of a home, oldest first. Decisions count by the policy.
 func Read(h *durable.Home, p decision.Policy) ([]Entry, error) {
 	f := NewFold()
-	records, err := decision.Read(h)
-	if err != nil {
+	if _, err := decision.Fold(h, p, func(r *decision.Record, counts bool, _ string) {
+		if counts {
+			f.Decision(r)
+		}
+	}); err != nil {
 		return nil, err
 	}
-	state := decision.NewState(p)
-	for _, r := range records {
-		if counts, _ := state.Add(r); counts {
-			f.Decision(&r)
-		}
-	}
-	err = h.Lines("replies.ndjson", 0, func(line []byte) error {
+	err := h.Lines("replies.ndjson", 0, func(line []byte) error {
 		var r outbox.Reply
 		if err := ndjson.Decode(line, &r); err != nil {
 			return fmt.Errorf("read replies.ndjson: %w", err)

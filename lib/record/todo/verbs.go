@@ -72,14 +72,12 @@ func (d *Command) list() (*List, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := decision.NewState(d.Policy)
-	return l, decision.NewTail(d.Home).Next(func(r decision.Record) error {
-		counts, _ := s.Add(r)
-		if line := Of(&r); counts && r.Kind == decision.Todo && l.changes(line) {
+	_, err = decision.Fold(d.Home, d.Policy, func(r *decision.Record, counts bool, _ string) {
+		if line := Of(r); counts && r.Kind == decision.Todo && l.changes(line) {
 			l.apply(line)
 		}
-		return nil
 	})
+	return l, err
 }
 
 func (d *Command) find(word string) (found Entry, err error) {

@@ -281,12 +281,10 @@ type counted struct {
 }
 
 func decisions(h *durable.Home, who decision.Policy) (c counted) {
-	state := decision.NewState(who)
-	c.err = decision.NewTail(h).Next(func(r decision.Record) error {
-		if counts, _ := state.Add(r); counts {
-			c.records = append(c.records, &r)
+	_, c.err = decision.Fold(h, who, func(r *decision.Record, counts bool, _ string) {
+		if counts {
+			c.records = append(c.records, r)
 		}
-		return nil
 	})
 	return c
 }
