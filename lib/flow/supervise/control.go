@@ -52,20 +52,21 @@ func Load(h *durable.Home) (st *Status, alive bool, err error) {
 	return st, alive, nil
 }
 
-// errNobody answers a request when no supervisor is running.
-func errNobody() error {
-	return sysexit.Hint(sysexit.With(sysexit.No, errors.New("no supervisor runs for this home")),
-		"tri up starts the pipeline")
+// running is Load, with an error if no supervisor runs.
+func running(h *durable.Home) (*Status, error) {
+	st, alive, err := Load(h)
+	if err == nil && !alive {
+		err = sysexit.Hint(sysexit.With(sysexit.No, errors.New("no supervisor runs for this home")),
+			"tri up starts the pipeline")
+	}
+	return st, err
 }
 
 // Restart ends a stage, which the supervisor then starts again.
 func Restart(h *durable.Home, name string) error {
-	st, alive, err := Load(h)
-	switch {
-	case err != nil:
+	st, err := running(h)
+	if err != nil {
 		return err
-	case !alive:
-		return errNobody()
 	}
 	var names []string
 	for _, s := range st.Stages {
@@ -90,12 +91,10 @@ func Restart(h *durable.Home, name string) error {
 
 // Stop asks the supervisor to end all stages and itself, and waits until it has.
 func Stop(ctx context.Context, h *durable.Home) error {
-	st, alive, err := Load(h)
+	st, err := running(h)
 	switch {
 	case err != nil:
 		return err
-	case !alive:
-		return errNobody()
 	case st.PID <= 1:
 		return sysexit.With(sysexit.TempFail, errors.New("the supervisor has just started: try again"))
 	}

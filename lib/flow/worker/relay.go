@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -41,17 +40,11 @@ type Relay struct {
 // of in before a result, the job runs on: an order that is sent again finds its result.
 func (r *Relay) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	l := &lines{in: remote.NewReader(in), out: out}
-	m, err := l.Next()
-	if errors.Is(err, io.EOF) {
-		return nil
+	order, err := l.order()
+	if err != nil || order == nil {
+		return err
 	}
-	if err == nil && m.Order == nil {
-		err = errors.New("the first line is no order")
-	}
-	if err != nil {
-		return sysexit.With(sysexit.Data, fmt.Errorf("read the order: %w", err))
-	}
-	r.order, r.out, r.news = m.Order, l, make(chan struct{}, 1)
+	r.order, r.out, r.news = order, l, make(chan struct{}, 1)
 	data, err := json.Marshal(r.order)
 	if err != nil {
 		return err

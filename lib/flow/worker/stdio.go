@@ -32,20 +32,29 @@ func (l *lines) Send(m remote.Message) error {
 	return err
 }
 
-// Stdio runs the job whose order is the first line of in, and answers on out. When in ends, the run does.
-func (w *Worker) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	l := &lines{in: remote.NewReader(in), out: out}
+// order reads the order in the first line, nil if there is no line.
+func (l *lines) order() (*remote.Order, error) {
 	m, err := l.Next()
 	if errors.Is(err, io.EOF) {
-		return nil
+		return nil, nil
 	}
 	if err == nil && m.Order == nil {
 		err = errors.New("the first line is no order")
 	}
 	if err != nil {
-		return sysexit.With(sysexit.Data, fmt.Errorf("read the order: %w", err))
+		return nil, sysexit.With(sysexit.Data, fmt.Errorf("read the order: %w", err))
 	}
-	err = w.Do(ctx, m.Order, l)
+	return m.Order, nil
+}
+
+// Stdio runs the job whose order is the first line of in, and answers on out. When in ends, the run does.
+func (w *Worker) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
+	l := &lines{in: remote.NewReader(in), out: out}
+	order, err := l.order()
+	if err != nil || order == nil {
+		return err
+	}
+	err = w.Do(ctx, order, l)
 	if refused := new(remote.Refused); errors.As(err, &refused) {
 		err = l.Send(remote.Message{Refused: refused})
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tri/lib/base/lazyregexp"
+	"tri/lib/base/text"
 )
 
 // grammar is how the declarations of a language are recognized: by the beginning of a statement, and by
@@ -416,13 +417,8 @@ func (s *scan) before(of Declaration, params string) string {
 	return text
 }
 
-var statements = map[string]bool{}
-
-func init() {
-	for _, w := range strings.Fields("if for while switch else return do try catch with match loop unsafe foreach elif new throw await yield case typeof super assert synchronized") {
-		statements[w] = true
-	}
-}
+var statements = text.Set(`if for while switch else return do try catch with match loop unsafe foreach elif new throw
+	await yield case typeof super assert synchronized`)
 
 func (g *grammar) uses(text []byte, what string) []Use {
 	pattern, err := regexp.Compile(`(?:^|[^\w$#])` + regexp.QuoteMeta(what) + `(\s*(?:(?:::)?<[^;()]*>)?\(|[^\w$]|$)`)

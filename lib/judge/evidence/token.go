@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"tri/lib/base/lazyregexp"
+	"tri/lib/base/text"
 )
 
 // Kinds of Token.
@@ -44,24 +45,16 @@ var (
 )
 
 // products are names written like identifiers that are not identifiers.
-var products = []string{
-	"github", "gitlab", "javascript", "typescript", "postgresql", "mysql", "nosql", "sqlite", "openai",
-	"openapi", "linkedin", "youtube",
-	"mongodb", "dynamodb", "graphql", "websocket", "websockets", "oauth", "ios", "macos", "paypal",
-	"rabbitmq", "devops", "nodejs", "powershell",
-	"bigquery", "whatsapp", "clickhouse", "influxdb", "mariadb", "bitbucket", "vscode", "webassembly",
-	"autocomplete", "deepl",
-	"mbit", "gbit", "mhz", "ghz", "kbps", "mbps", "json", "yaml", "opentelemetry",
-	"symlinks", "pytest", "numpy", "e.g", "i.e", "a.k.a",
-}
+var products = text.Set(`github gitlab javascript typescript postgresql mysql nosql sqlite openai
+	openapi linkedin youtube mongodb dynamodb graphql websocket websockets oauth ios macos paypal
+	rabbitmq devops nodejs powershell bigquery whatsapp clickhouse influxdb mariadb bitbucket vscode
+	webassembly autocomplete deepl mbit gbit mhz ghz kbps mbps json yaml opentelemetry
+	symlinks pytest numpy e.g i.e a.k.a`)
 
 // keywords are not specific to a codebase, even in backticks.
-var keywords = []string{
-	"nil", "null", "none", "true", "false", "undefined", "err", "error", "string", "int", "bool", "boolean",
-	"float", "void", "return", "if", "else",
-	"for", "while", "func", "def", "class", "struct", "const", "var", "let", "get", "post", "put", "patch",
-	"delete", "head", "stdin", "stdout", "stderr",
-}
+var keywords = text.Set(`nil null none true false undefined err error string int bool boolean float
+	void return if else for while func def class struct const var let get post put patch delete head
+	stdin stdout stderr`)
 
 // Tokens lists what can be checked in text: everything in backticks and fences, and in prose everything
 // shaped like code, a path, an option or a number. Citations (path:12, line 12), list markers, counts of
@@ -80,7 +73,7 @@ func Tokens(text string) []Token {
 		}
 		for _, w := range word.FindAllString(span, -1) {
 			if kind := kindOf(w, true); kind != "" &&
-				(!slices.Contains(keywords, strings.ToLower(w)) || isMethod(w)) {
+				(!keywords[strings.ToLower(w)] || isMethod(w)) {
 				add(kind, trim(w))
 			}
 		}
@@ -178,7 +171,7 @@ func kindOf(w string, code bool) string {
 		return Flag
 	case code:
 		return Name
-	case units[strings.ToLower(w)].dim == size, slices.Contains(products, strings.ToLower(w)):
+	case units[strings.ToLower(w)].dim == size, products[strings.ToLower(w)]:
 		return ""
 	case standard.MatchString(w) && w != "utf-8" && !strings.EqualFold(w, "utf8"):
 		return Name

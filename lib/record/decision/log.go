@@ -234,8 +234,8 @@ func Read(h *durable.Home) ([]Record, error) {
 	return rs, err
 }
 
-// Fold returns the state of a home's log under a policy. Each record is passed to fn, unless that is nil, with
-// whether it counts and, if not, why.
+// Fold returns the state of a home's log under a policy. Each record is passed to fn, unless that is nil,
+// with whether it counts and, if not, why.
 func Fold(h *durable.Home, p Policy, fn func(r *Record, counts bool, why string)) (*State, error) {
 	s := NewState(p)
 	return s, NewTail(h).Next(func(r Record) error {
