@@ -2,14 +2,12 @@ package demo
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"tri/examples"
+	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
 	"tri/lib/record/thread"
@@ -98,31 +96,36 @@ func (d *demo) drafts() error {
 
 // waiting returns the threads that wait for a person, in the order of the chat.
 func (d *demo) waiting() ([]thread.Thread, error) {
-	files, err := filepath.Glob(d.path("home/open/*.json"))
-	if err != nil {
-		return nil, err
-	}
-	var out []thread.Thread
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return nil, sysexit.With(sysexit.IO, err)
-		}
-		var t thread.Thread
-		if err := json.Unmarshal(text, &t); err != nil {
-			return nil, sysexit.With(sysexit.Software, fmt.Errorf("%s: %w", file, err))
-		}
-		if t.Status == thread.PendingUser && len(t.Messages) > 0 {
-			out = append(out, t)
-		}
-	}
+	out, err := d.threads(func(t *thread.Thread) bool { return t.Status == thread.PendingUser })
 	slices.SortFunc(out, func(a, b thread.Thread) int {
 		if n := len(a.ThreadID) - len(b.ThreadID); n != 0 { // ids are offsets in the room
 			return n
 		}
 		return strings.Compare(a.ThreadID, b.ThreadID)
 	})
-	return out, nil
+	return out, err
+}
+
+// threads returns the threads with messages of which is holds, the open ones first.
+func (d *demo) threads(is func(*thread.Thread) bool) (all []thread.Thread, err error) {
+	h, err := durable.OpenHome(d.home)
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	for file, err := range thread.Files(h) {
+		var t *thread.Thread
+		if err == nil {
+			t, err = thread.LoadFile(h, file)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if t != nil && len(t.Messages) > 0 && is(t) {
+			all = append(all, *t)
+		}
+	}
+	return all, nil
 }
 
 // head returns the first lines of a text.

@@ -188,19 +188,11 @@ func (d *demo) until(ctx context.Context, said string, is func(*thread.Thread) b
 
 // item returns the item that a message began; nil if there is none yet.
 func (d *demo) item(said string) (*thread.Thread, error) {
-	for _, pattern := range []string{"home/open/*.json", "home/closed/*/*.json"} {
-		files, err := filepath.Glob(d.path(pattern))
-		if err != nil {
-			return nil, err
-		}
-		for _, file := range files {
-			ts, err := read[thread.Thread](file)
-			if err == nil && len(ts) == 1 && len(ts[0].Messages) > 0 && ts[0].Messages[0].Content == said {
-				return &ts[0], nil
-			}
-		}
+	ts, err := d.threads(func(t *thread.Thread) bool { return t.Messages[0].Content == said })
+	if err != nil || len(ts) == 0 {
+		return nil, err
 	}
-	return nil, nil
+	return &ts[0], nil
 }
 
 // approve waits until the draft of an item is offered, approves it, and waits for its post.
