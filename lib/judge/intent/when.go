@@ -258,7 +258,7 @@ func clockOf(s string) (hour, minute int, timed, bad bool) {
 			from = 12
 		}
 		bad = bad || h >= 24 || min >= 60
-		for h < from {
+		for was := h; h < from && was <= 12; {
 			h += 12
 		}
 		bad = bad || timed && !noon && (h != hour || min != minute)

@@ -91,6 +91,7 @@ func TestWhenIsSure(t *testing.T) {
 		{"tomorrow at 9:00 to check the evening run", "2026-11-24 09:00"},
 		{"tomorrow at 9:00, then look at the evening run", "2026-11-24 09:00"},
 		{"tonight", "2026-11-23 19:00"}, {"tonight at 12", "2026-11-24 00:00"}, {"besok jam 2 siang", "2026-11-24 14:00"},
+		{"tonight at 16:30", "2026-11-23 16:30"}, {"tonight at 3", "2026-11-24 03:00"},
 		{"at 7 pm", "2026-11-23 19:00"}, {"at 7:15 pm", "2026-11-23 19:15"}, {"morgen um 14 Uhr 30", "2026-11-24 14:30"},
 		{"at 12:30 am", "2026-11-24 00:30"}, {"at 12:30 pm", "2026-11-24 12:30"},
 		{"in 30m", "2026-11-23 16:07"}, {"in 1.5 hours", "2026-11-23 17:07"}, {"in 2 months", "2027-01-23 15:37"},
