@@ -89,7 +89,11 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 		return agent.Result{}, sysexit.With(sysexit.IO, fmt.Errorf("search %q: %w", t.Codebase, found.Fault))
 	}
 	if ret == nil {
-		return agent.Result{}, fmt.Errorf("search %q, %d files: %w", t.Codebase, found.Files,
+		left := ""
+		if found.Skipped > 0 {
+			left = fmt.Sprintf(", %d left out", found.Skipped)
+		}
+		return agent.Result{}, fmt.Errorf("search %q, %d files%s: %w", t.Codebase, found.Files, left,
 			agent.ErrNothing)
 	}
 	value, err := json.Marshal(ret)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"tri/lib/agent"
+	"tri/lib/judge/codesearch"
 	"tri/lib/record/draft"
 )
 
@@ -247,5 +248,21 @@ func TestQuotesAreEvidence(t *testing.T) {
 		}) {
 			t.Errorf("no evidence quotes\n%s", body)
 		}
+	}
+}
+
+// TestLeftOut: who finds nothing says how many files were not searched.
+func TestLeftOut(t *testing.T) {
+	dir := t.TempDir()
+	for i := range codesearch.MaxBytes/codesearch.MaxFile + 2 {
+		name := filepath.Join(dir, fmt.Sprintf("%d.go", i))
+		err := errors.Join(os.WriteFile(name, nil, 0o644), os.Truncate(name, codesearch.MaxFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := ask(t, New(), dir, "where is the zebra striped?")
+	if !errors.Is(err, agent.ErrNothing) || !strings.Contains(err.Error(), ", 2 left out: ") {
+		t.Error(err)
 	}
 }
