@@ -64,6 +64,7 @@ type List struct {
 	N       int64             // of the last decision that it has
 	runs    map[string]string // the entries of its lines of the kind Done, and of Undone with a run: see Has
 	off     int64             // bytes of the log that it has
+	at      map[string]int    // in Entries, by id
 }
 
 // MaxText is the maximum length of an entry, in bytes.
@@ -116,10 +117,10 @@ func (l *List) fold(r io.ReaderAt) error {
 func (l *List) apply(line Line) {
 	e := l.Get(line.ID)
 	l.N = max(l.N, line.N)
+	if l.at == nil {
+		l.at, l.runs = map[string]int{}, map[string]string{}
+	}
 	if line.Kind == Done || line.Kind == Undone {
-		if l.runs == nil {
-			l.runs = map[string]string{}
-		}
 		l.runs[line.Run] = line.ID
 		if line.Kind == Done {
 			l.runs[cmp.Or(line.Key, line.By)+" "+line.MessageID] = line.ID
@@ -127,6 +128,7 @@ func (l *List) apply(line Line) {
 	}
 	switch {
 	case line.Kind == Add && e == nil:
+		l.at[line.ID] = len(l.Entries)
 		l.Entries = append(l.Entries, Entry{Line: line})
 	case e == nil:
 	case line.Kind == Add:
@@ -157,7 +159,7 @@ func (l *List) Struck(by string) *Entry {
 
 // Get returns the entry of an id, nil if there is none.
 func (l *List) Get(id string) *Entry {
-	if i := slices.IndexFunc(l.Entries, func(e Entry) bool { return e.ID == id }); i >= 0 {
+	if i, ok := l.at[id]; ok {
 		return &l.Entries[i]
 	}
 	return nil

@@ -1,6 +1,8 @@
 package todo
 
 import (
+	"bytes"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -182,5 +184,21 @@ func TestMeant(t *testing.T) {
 	l = add(t, h, Line{ID: "t-1", Kind: Undone}, Line{ID: "t-5", Kind: Add, By: "a", Text: "milk"})
 	if e, ok := l.Meant("a", "check off milk"); ok {
 		t.Errorf("two entries are alike, and %s was taken", e.ID)
+	}
+}
+
+// TestManyEntries: a long list is read in time proportional to its lines: 0.1 s here, else 20 s.
+func TestManyEntries(t *testing.T) {
+	const n = 40_000
+	var b bytes.Buffer
+	for i := range n {
+		fmt.Fprintf(&b, `{"id":"t-%d","kind":"add","text":"x"}`+"\n"+`{"id":"t-%d","kind":"done","at":"y"}`+"\n", i, i)
+	}
+	l, start := &List{}, time.Now()
+	if err := l.fold(bytes.NewReader(b.Bytes())); err != nil || len(l.Entries) != n || len(l.Open("")) > 0 {
+		t.Fatal(err, len(l.Entries))
+	}
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("%d entries take %v", n, took)
 	}
 }
