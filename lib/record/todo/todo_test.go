@@ -187,7 +187,7 @@ func TestMeant(t *testing.T) {
 	}
 }
 
-// TestManyEntries: a long list is read in time proportional to its lines: 0.1 s here, else 20 s.
+// TestManyEntries: a long list is read in time proportional to its lines: in 0.2 s, not 9.
 func TestManyEntries(t *testing.T) {
 	const n = 40_000
 	var b bytes.Buffer
