@@ -46,6 +46,8 @@ func (f *Fault) Error() string {
 
 // Codes of faults.
 const (
+	BadJSON       = -32700
+	BadRequest    = -32600
 	UnknownMethod = -32601
 	BadParams     = -32602
 	Internal      = -32603

@@ -7,12 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"slices"
 	"sync"
 
 	"tri/lib/agent"
+	"tri/lib/agent/rpc"
 	"tri/lib/base/text"
 )
 
@@ -28,15 +28,6 @@ const (
 // versions are protocol versions that do not differ in the parts used here. A client that names
 // another gets the last.
 var versions = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
-
-// JSON-RPC error codes.
-const (
-	notJSON       = -32700
-	badRequest    = -32600
-	unknownMethod = -32601
-	badParams     = -32602
-	internal      = -32603
-)
 
 // talk is one connection of the agent's program.
 type talk struct {
@@ -57,12 +48,10 @@ type request struct {
 	Params  json.RawMessage `json:"params"`
 }
 
-type fault struct {
-	Code    int    `json:"code"`
-	Message string `json:"message"`
+// fault returns a JSON-RPC error.
+func fault(code int, format string, args ...any) error {
+	return &rpc.Fault{Code: code, Message: fmt.Sprintf(format, args...)}
 }
-
-func (f *fault) Error() string { return f.Message }
 
 // run reads requests until the program is done, and ends the server.
 func (t *talk) run(ctx context.Context) error {
@@ -75,24 +64,25 @@ func (t *talk) run(ctx context.Context) error {
 			t.peer.Close()
 		}
 	}()
-	in := bufio.NewReaderSize(t.conn, 64<<10)
+	in := bufio.NewScanner(t.conn)
+	in.Buffer(make([]byte, 64<<10), maxLine)
 	slots := make(chan struct{}, maxAtOnce)
 	for range maxAsked {
-		line, err := readLine(in)
-		if errors.Is(err, io.EOF) {
+		if !in.Scan() {
+			if err := in.Err(); err != nil {
+				return fmt.Errorf("read a line of at most %d bytes from the program: %w", maxLine, err)
+			}
 			group.Wait() // the program may still read the answers
 			return nil
 		}
-		if err != nil {
-			return err
-		}
+		line := bytes.TrimSpace(in.Bytes())
 		if len(line) == 0 {
 			continue
 		}
 		var r request
 		if line[0] != '{' || json.Unmarshal(line, &r) != nil || r.Version != "2.0" {
 			// Batches of requests were removed from the protocol.
-			t.answer([]byte("null"), nil, &fault{notJSON, "want one JSON-RPC message in a line"})
+			t.answer([]byte("null"), nil, fault(rpc.BadJSON, "want one JSON-RPC message in a line"))
 			continue
 		}
 		if !t.heard(ctx, r) {
@@ -119,24 +109,6 @@ func (t *talk) run(ctx context.Context) error {
 	return fmt.Errorf("the program asked more than %d times", maxAsked)
 }
 
-// readLine returns the next line, without its newline.
-func readLine(in *bufio.Reader) ([]byte, error) {
-	var line []byte
-	for {
-		part, err := in.ReadSlice('\n')
-		if len(line)+len(part) > maxLine {
-			return nil, fmt.Errorf("the program wrote a line of more than %d bytes", maxLine)
-		}
-		if line = append(line, part...); errors.Is(err, bufio.ErrBufferFull) {
-			continue
-		}
-		if err != nil && (!errors.Is(err, io.EOF) || len(bytes.TrimSpace(line)) == 0) {
-			return nil, err
-		}
-		return bytes.TrimSpace(line), nil
-	}
-}
-
 // heard handles notifications, and reports whether r is a request to be answered.
 func (t *talk) heard(ctx context.Context, r request) bool {
 	if r.Method == "" {
@@ -154,7 +126,7 @@ func (t *talk) heard(ctx context.Context, r request) bool {
 		return false
 	}
 	if c := r.ID[0]; len(r.ID) > maxID || c != '"' && c != '-' && (c < '0' || c > '9') {
-		t.answer([]byte("null"), nil, &fault{badRequest, "an id is a number or a string"})
+		t.answer([]byte("null"), nil, fault(rpc.BadRequest, "an id is a number or a string"))
 		return false
 	}
 	return true
@@ -191,11 +163,11 @@ func (t *talk) serve(ctx context.Context, r request) (any, error) {
 		return struct{}{}, nil
 	case "tools/list":
 		if t.peer == nil {
-			return nil, &fault{badRequest, "initialize comes first"}
+			return nil, fault(rpc.BadRequest, "initialize comes first")
 		}
 		return map[string]any{"tools": append([]Tool{}, t.peer.Tools...)}, nil
 	}
-	return nil, &fault{unknownMethod, "there is no " + text.CutBytes(r.Method, maxWords)}
+	return nil, fault(rpc.UnknownMethod, "there is no %s", text.CutBytes(r.Method, maxWords))
 }
 
 // hello connects to the server.
@@ -210,8 +182,7 @@ func (t *talk) hello(ctx context.Context, params json.RawMessage) (any, error) {
 		peer, err := Connect(ctx, t.gate.at, t.server)
 		if err != nil {
 			t.gate.log(t.server.Name, "", "left out: "+err.Error())
-			return nil, &fault{internal,
-				text.CutBytes(fmt.Sprintf("server %s: %v", t.server.Name, err), maxWords)}
+			return nil, fault(rpc.Internal, "server %s: %s", t.server.Name, text.CutBytes(err.Error(), maxWords))
 		}
 		for _, fault := range peer.Faults {
 			t.gate.log(t.server.Name, "", fault.Error())
@@ -231,24 +202,24 @@ func (t *talk) call(ctx context.Context, peer *Peer, params json.RawMessage) (an
 		Arguments json.RawMessage `json:"arguments"`
 	}
 	if err := json.Unmarshal(params, &p); err != nil {
-		return nil, &fault{badParams, "want the name of a tool, and arguments"}
+		return nil, fault(rpc.BadParams, "want the name of a tool, and arguments")
 	}
 	if !slices.Contains(t.server.Tools, p.Name) {
 		t.gate.log(t.server.Name, p.Name, "it is not among the tools that the configuration allows")
-		return nil, &fault{badParams, fmt.Sprintf("no tool is called %q", text.CutBytes(p.Name, maxWords))}
+		return nil, fault(rpc.BadParams, "no tool is called %q", text.CutBytes(p.Name, maxWords))
 	}
 	if peer == nil {
-		return nil, &fault{badRequest, "initialize comes first"}
+		return nil, fault(rpc.BadRequest, "initialize comes first")
 	}
 	if len(p.Arguments) == 0 || string(p.Arguments) == "null" {
 		p.Arguments = []byte("{}")
 	}
 	if p.Arguments[0] != '{' {
-		return nil, &fault{badParams, "arguments are an object"}
+		return nil, fault(rpc.BadParams, "arguments are an object")
 	}
 	body, failed, err := peer.Call(ctx, p.Name, p.Arguments)
 	if err != nil {
-		return nil, &fault{internal, text.CutBytes(err.Error(), maxWords)}
+		return nil, fault(rpc.Internal, "%s", text.CutBytes(err.Error(), maxWords))
 	}
 	if len(body) > maxText {
 		body = fmt.Sprintf("%s\n(cut here: %d bytes in all)", text.CutBytes(body, maxText), len(body))
@@ -263,10 +234,10 @@ func (t *talk) answer(id json.RawMessage, result any, err error) {
 		Version string          `json:"jsonrpc"`
 		ID      json.RawMessage `json:"id"`
 		Result  any             `json:"result,omitempty"`
-		Error   *fault          `json:"error,omitempty"`
+		Error   *rpc.Fault      `json:"error,omitempty"`
 	}{Version: "2.0", ID: id, Result: result}
 	if err != nil {
-		w.Result, w.Error = nil, &fault{internal, text.CutBytes(err.Error(), maxWords)}
+		w.Result, w.Error = nil, &rpc.Fault{Code: rpc.Internal, Message: text.CutBytes(err.Error(), maxWords)}
 		_ = errors.As(err, &w.Error)
 	}
 	line, err := json.Marshal(w)
