@@ -179,7 +179,7 @@ func written(about string) bool {
 	if strings.Contains(about, "`") || strings.Contains(about, "()") {
 		return true
 	}
-	for _, w := range strings.Fields(about) {
+	for w := range strings.FieldsSeq(about) {
 		if strings.ContainsAny(w[1:], "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") ||
 			strings.Contains(strings.Trim(w, "."), ".") {
 			return true

@@ -280,7 +280,7 @@ var item = lazyregexp.New(`^(  \S(?: ?\S)* {2,})(\S.*)$`)
 func wrapHelp(help string) string {
 	var out, paragraph []string
 	lists := false
-	for _, line := range strings.Split(help, "\n") {
+	for line := range strings.SplitSeq(help, "\n") {
 		if line != "" && line[0] != ' ' {
 			paragraph = append(paragraph, line)
 			lists = lists || line == "Commands:" || line == "Options:"

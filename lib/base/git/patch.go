@@ -257,7 +257,7 @@ var (
 func (p *parser) binary(c *Change) error {
 	p.next()
 	c.Binary = true
-	for block := 0; block < 2; block++ {
+	for block := range 2 {
 		if block == 1 && !p.begins("literal ") && !p.begins("delta ") {
 			return nil
 		}

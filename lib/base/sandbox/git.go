@@ -101,7 +101,7 @@ func alternates(objects string) []string {
 		return nil
 	}
 	var dirs []string
-	for _, path := range strings.Split(string(text), "\n") {
+	for path := range strings.SplitSeq(string(text), "\n") {
 		dir := resolve(objects, path)
 		if _, err := os.Stat(filepath.Join(dir, "pack")); dir != "" && err == nil &&
 			filepath.Base(dir) == "objects" {
@@ -146,7 +146,7 @@ var harmless = map[string]bool{
 func plainConfig(text []byte) []byte {
 	var out bytes.Buffer
 	section, whole := "", ""
-	for _, raw := range strings.Split(string(text), "\n") {
+	for raw := range strings.SplitSeq(string(text), "\n") {
 		line := strings.TrimSpace(raw)
 		if strings.HasPrefix(line, "[") && strings.HasSuffix(line, "]") {
 			section, _, _ = strings.Cut(strings.ToLower(strings.Trim(line, "[]")), " ")

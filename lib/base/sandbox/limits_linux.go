@@ -138,7 +138,7 @@ func hierarchy(kind, controller string) (mount, root string) {
 	if err != nil {
 		return "", ""
 	}
-	for _, line := range strings.Split(string(text), "\n") {
+	for line := range strings.SplitSeq(string(text), "\n") {
 		before, after, _ := strings.Cut(line, " - ")
 		left, right := strings.Fields(before), strings.Fields(after)
 		if len(left) < 5 || len(right) < 3 || right[0] != kind {
@@ -157,7 +157,7 @@ func ownGroup(controller string) (string, bool) {
 	if err != nil {
 		return "", false
 	}
-	for _, line := range strings.Split(string(text), "\n") {
+	for line := range strings.SplitSeq(string(text), "\n") {
 		f := strings.SplitN(line, ":", 3)
 		if len(f) == 3 && (controller == "" && f[0] == "0" ||
 			controller != "" && slices.Contains(strings.Split(f[1], ","), controller)) {
@@ -185,7 +185,7 @@ func (l *limits) killed() bool {
 			if err != nil {
 				continue
 			}
-			for _, line := range strings.Split(string(text), "\n") {
+			for line := range strings.SplitSeq(string(text), "\n") {
 				if count, found := strings.CutPrefix(line, "oom_kill "); found && count != "0" {
 					return true
 				}

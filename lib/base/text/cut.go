@@ -91,7 +91,7 @@ func SHA256[T string | []byte](b T) string {
 // Set returns the words of a list, for a table of them.
 func Set(list string) map[string]bool {
 	set := map[string]bool{}
-	for _, w := range strings.Fields(list) {
+	for w := range strings.FieldsSeq(list) {
 		set[w] = true
 	}
 	return set

@@ -16,7 +16,7 @@ var Unspaced = []*unicode.RangeTable{
 // of an unspaced script are one.
 func Words(s string) int {
 	words := 0
-	for _, field := range strings.Fields(s) {
+	for field := range strings.FieldsSeq(s) {
 		dense, spaced := 0, false
 		for _, r := range field {
 			if unicode.In(r, Unspaced...) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -169,9 +170,7 @@ func sentTexts(t *testing.T, w World) {
 		"backslashes": "a \\\nb \\ \n\\\nend \\",
 		"list":        "- one\n- two\n\n1. three",
 	}
-	for name, text := range texts {
-		all[name] = text
-	}
+	maps.Copy(all, texts)
 	i := 0
 	check := func(name, text string) {
 		i++

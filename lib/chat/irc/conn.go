@@ -177,7 +177,7 @@ func (k *conn) capability(l *line, offered *[]string, login bool) error {
 		}
 		return k.write("CAP REQ", ":"+strings.Join(ask, " "))
 	case "ACK":
-		for _, name := range strings.Fields(l.last()) {
+		for name := range strings.FieldsSeq(l.last()) {
 			k.caps[name] = true
 		}
 		if k.caps["sasl"] {

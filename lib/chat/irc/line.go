@@ -78,7 +78,7 @@ const maxText = 400
 
 // lines splits a text into parts that fit into lines, at newlines and then at spaces.
 func lines(body string) (out []string) {
-	for _, s := range strings.Split(body, "\n") {
+	for s := range strings.SplitSeq(body, "\n") {
 		s = text.Visible(s)
 		for len(s) > maxText {
 			cut := maxText

@@ -113,7 +113,7 @@ func (l *listening) take(k *conn, x *line, batch *[]event.Event) error {
 	case "403", "405", "471", "473", "474", "475", "476", "477":
 		l.Logf("irc: %s cannot be joined: %q", x.param(1), x.last())
 	case "353": // RPL_NAMREPLY
-		for _, nick := range strings.Fields(x.last()) {
+		for nick := range strings.FieldsSeq(x.last()) {
 			l.member(x.param(2), strings.TrimLeft(nick, "~&@%+"))
 		}
 	case "JOIN":

@@ -3,6 +3,7 @@ package local
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -195,10 +196,8 @@ func (r *room) mentions(text string) []string {
 		if known, ok := r.speakers[strings.ToLower(name)]; ok {
 			name = known
 		}
-		for _, f := range found {
-			if f == name {
-				return
-			}
+		if slices.Contains(found, name) {
+			return
 		}
 		found = append(found, name)
 	}

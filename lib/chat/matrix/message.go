@@ -210,7 +210,7 @@ func addresses(text, userID string) bool {
 		return true
 	}
 	local, _, _ := strings.Cut(userID, ":")
-	for _, w := range strings.Fields(strings.ToLower(text)) {
+	for w := range strings.FieldsSeq(strings.ToLower(text)) {
 		if strings.TrimRight(w, ".,:;!?") == strings.ToLower(local) {
 			return true
 		}

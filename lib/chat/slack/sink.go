@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"time"
@@ -67,9 +68,7 @@ func (c *Sink) send(ctx context.Context, chatTo, text string, more map[string]an
 	}
 	in := contents(text)
 	in["channel"], in["mrkdwn"], in["unfurl_links"], in["unfurl_media"] = chatTo, true, false, false
-	for k, v := range more {
-		in[k] = v
-	}
+	maps.Copy(in, more)
 	return c.Frame.Send(chatTo, func() (chat.Posted, error) {
 		r, err := c.write(ctx, "chat.postMessage", in)
 		made := str(r, "ts")

@@ -73,7 +73,7 @@ func (s *Sink) cardActivity(card chat.Card) map[string]any {
 	if card.Title != "" {
 		body = append(body, block(shown(card.Title), true))
 	}
-	for _, line := range strings.Split(shown(card.Text), "\n") {
+	for line := range strings.SplitSeq(shown(card.Text), "\n") {
 		if line != "" {
 			body = append(body, block(line, false))
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -69,9 +70,7 @@ func (c *Sink) send(ctx context.Context, chatID, text string, more map[string]an
 	if e := code(text); len(e) > 0 {
 		in["entities"] = e
 	}
-	for k, v := range more {
-		in[k] = v
-	}
+	maps.Copy(in, more)
 	return c.Frame.Send(chatID, func() (chat.Posted, error) {
 		var made message
 		if err := c.call(ctx, "sendMessage", in, &made, 0); err != nil || made.ID == 0 {

@@ -19,8 +19,7 @@ func namesOf(t reflect.Type) names {
 	all := names{}
 	var add func(reflect.Type)
 	add = func(t reflect.Type) {
-		for i := range t.NumField() {
-			f := t.Field(i)
+		for f := range t.Fields() {
 			if f.Anonymous {
 				add(f.Type)
 				continue

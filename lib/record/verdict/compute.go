@@ -384,8 +384,8 @@ func (r *ruling) scope(f Facts) {
 	if f.Other != "" {
 		r.v.CrossInvestigationConsistency = f.Other
 	}
-	if strings.HasPrefix(f.Other, contradicts) {
-		note := text.Visible(strings.TrimPrefix(f.Other, contradicts))
+	if note, ok := strings.CutPrefix(f.Other, contradicts); ok {
+		note = text.Visible(note)
 		if f.OtherNote != "" {
 			note += ": " + text.Visible(f.OtherNote)
 		}

@@ -5,6 +5,7 @@ package discordtest
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -191,9 +192,7 @@ func (s *Server) store(channel, author, text string, more M) *Message {
 		"mention_roles": []string{},
 		"attachments":   []M{}, "embeds": []M{}, "pinned": false, "type": 0, "flags": 0, "components": []M{},
 	}}
-	for k, v := range more {
-		m.Data[k] = v
-	}
+	maps.Copy(m.Data, more)
 	s.messages[id] = m
 	s.byPlace[channel] = append(s.byPlace[channel], id)
 	if c := s.channels[channel]; c != nil {
@@ -214,9 +213,7 @@ func mentions(text string) []M {
 // overGateway returns a message with the fields that only the gateway has.
 func (s *Server) overGateway(m *Message) M {
 	out := M{}
-	for k, v := range m.Data {
-		out[k] = v
-	}
+	maps.Copy(out, m.Data)
 	if c := s.channels[m.Channel]; c != nil && c["guild_id"] != nil {
 		out["guild_id"] = c["guild_id"]
 		out["member"] = M{"roles": []string{}, "joined_at": "2020-01-01T00:00:00Z", "deaf": false,

@@ -1,6 +1,7 @@
 package discordtest
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -62,9 +63,7 @@ func (s *Server) create(r *http.Request, in M) (any, *refusal) {
 
 func (s *Server) withNonce(id, key string) M {
 	out := M{"nonce": key}
-	for k, v := range s.messages[id].Data {
-		out[k] = v
-	}
+	maps.Copy(out, s.messages[id].Data)
 	return out
 }
 

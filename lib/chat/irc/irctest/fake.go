@@ -207,7 +207,7 @@ func (c *conn) handle(text string) bool {
 	case "PING":
 		c.send(":fake PONG fake :%s", args[0])
 	case "JOIN":
-		for _, channel := range strings.Split(args[0], ",") {
+		for channel := range strings.SplitSeq(args[0], ",") {
 			if channel == "#closed" || strings.HasPrefix(channel, "no-such") {
 				c.send(":fake 473 %s %s :Cannot join channel (+i)", c.nick, channel)
 				continue
@@ -238,7 +238,7 @@ func (c *conn) capability(args []string, asked string) {
 			c.send(":fake CAP * LS :multi-prefix sasl=PLAIN")
 		}
 	case "REQ":
-		for _, name := range strings.Fields(asked) {
+		for name := range strings.FieldsSeq(asked) {
 			c.caps[name] = true
 		}
 		c.send(":fake CAP * ACK :%s", asked)
@@ -270,7 +270,7 @@ func (c *conn) post(tags, target, text string) bool {
 		return true
 	}
 	reply := ""
-	for _, t := range strings.Split(tags, ";") {
+	for t := range strings.SplitSeq(tags, ";") {
 		if v, ok := strings.CutPrefix(t, "+draft/reply="); ok {
 			reply = v
 		}

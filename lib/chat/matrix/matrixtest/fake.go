@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -177,9 +178,7 @@ func refuse(w http.ResponseWriter, status int, code, text string, more M) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	body := M{"errcode": code, "error": text}
-	for k, v := range more {
-		body[k] = v
-	}
+	maps.Copy(body, more)
 	_ = json.NewEncoder(w).Encode(body)
 }
 

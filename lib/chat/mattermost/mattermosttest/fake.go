@@ -152,7 +152,7 @@ func (s *Server) roll(p float64) bool { return p > 0 && s.chance.Float64() < p }
 // id returns a new id in the server's format: 26 letters and digits.
 func (s *Server) id() string {
 	s.made++
-	digits := []byte(fmt.Sprintf("%026d", s.made))
+	digits := fmt.Appendf(nil, "%026d", s.made)
 	for i, d := range digits {
 		digits[i] = "ybndrfg8ej"[d-'0']
 	}

@@ -5,6 +5,7 @@ package telegramtest
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -146,9 +147,7 @@ func refuse(w http.ResponseWriter, status int, text string, more M) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	body := M{"ok": false, "error_code": status, "description": text}
-	for k, v := range more {
-		body[k] = v
-	}
+	maps.Copy(body, more)
 	_ = json.NewEncoder(w).Encode(body)
 }
 
