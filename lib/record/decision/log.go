@@ -72,9 +72,7 @@ func next(h *durable.Home, f *os.File, end int64, r *Record) ([]byte, error) {
 		r.At = text.Timestamp(time.Now())
 	}
 	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(r); err != nil {
+	if err := ndjson.Write(&buf, r); err != nil {
 		return nil, fmt.Errorf("append to %s: %w", LogName, err)
 	}
 	if buf.Len() > ndjson.MaxLine {

@@ -12,6 +12,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"tri/lib/base/durable"
+	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
 	"tri/lib/record/event"
@@ -75,14 +76,12 @@ func (j *Journal) Close() error { return errors.Join(j.log.Close(), j.reader.Clo
 // is in no log of the home is written in full.
 func (j *Journal) Append(ins []thread.Input) (int64, error) {
 	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
 	for _, in := range ins {
 		l := j.reader.line(in)
 		if j.Whole && in.Run != nil && l.Ref != nil && j.reader.size(l.Ref) < maxWhole {
 			l = &Line{Input: in}
 		}
-		if err := enc.Encode(l); err != nil {
+		if err := ndjson.Write(&buf, l); err != nil {
 			return 0, fmt.Errorf("append to %s: %w", Name, err)
 		}
 	}
