@@ -133,34 +133,12 @@ func same(a, b draft.Usage) bool {
 	return a.InputTokens == b.InputTokens && a.OutputTokens == b.OutputTokens && cost(a) == cost(b)
 }
 
-// add sums the usage of two attempts. A figure unknown in one of them is unknown in the sum,
-// except the cost, which is then a lower bound and marked as such.
-func add(a, b *draft.Usage) *draft.Usage {
-	if a == nil || b == nil {
-		sum := a
-		if a == nil {
-			sum = b
-		}
-		if sum == nil {
-			return nil
-		}
-		return new(*sum)
+// add adds the usage of an attempt to that of earlier ones, nil if there were none.
+func add(earlier *draft.Usage, u draft.Usage) *draft.Usage {
+	if earlier != nil {
+		u = earlier.Plus(u)
 	}
-	sum := draft.Usage{
-		InputTokens: a.InputTokens + b.InputTokens, OutputTokens: a.OutputTokens + b.OutputTokens,
-		TokensUnknown: a.TokensUnknown || b.TokensUnknown,
-		DurationMS:    a.DurationMS + b.DurationMS, Turns: a.Turns + b.Turns,
-		CostAtLeast: a.CostAtLeast || b.CostAtLeast || (a.CostUSD == nil) != (b.CostUSD == nil),
-	}
-	for _, cost := range []*float64{a.CostUSD, b.CostUSD} {
-		if cost != nil {
-			if sum.CostUSD == nil {
-				sum.CostUSD = new(float64)
-			}
-			*sum.CostUSD += *cost
-		}
-	}
-	return &sum
+	return &u
 }
 
 // describe summarizes an event in one line.

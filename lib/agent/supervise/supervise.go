@@ -202,7 +202,7 @@ func (w *watch) event(e agent.Event) {
 	if e.Usage != nil {
 		changed = changed || w.usage == nil || !same(*w.usage, *e.Usage) // usage is written at once
 		w.usage = e.Usage
-		s.Usage = add(w.earlier, w.usage)
+		s.Usage = add(w.earlier, *w.usage)
 		w.hold()
 	}
 	w.save(now, changed)
@@ -271,7 +271,7 @@ func (w *watch) close(ctx context.Context, res agent.Result, err error) (agent.R
 		res.Usage = *w.usage
 	}
 	if res.Usage != (draft.Usage{}) {
-		s.Usage = add(w.earlier, &res.Usage)
+		s.Usage = add(w.earlier, res.Usage)
 	}
 	if res.SessionID != "" {
 		s.SessionID = &res.SessionID
