@@ -185,7 +185,8 @@ func join(all []string) string {
 	if len(all) < 2 {
 		return strings.Join(all, "")
 	}
-	if text := strings.Join(all, "; "); strings.Contains(text, "), only if `") {
+	if text := strings.Join(all, "; "); strings.Contains(text, "), only if `") ||
+		strings.Contains(text, "), unless `") {
 		return text
 	}
 	return strings.Join(all[:len(all)-1], ", ") + " and " + all[len(all)-1]

@@ -305,6 +305,7 @@ func TestNotComposed(t *testing.T) {
 		"b/twice.go": "package b\n\nfunc twiceNamed() string { return \"\" }\n",
 		"many.go": "package m\n\nfunc drawAll() {}\n" + "\nfunc (T) drawAll() {}\n" +
 			"\nfunc (U) drawAll() {}\n\nfunc (V) drawAll() {}\n\nfunc (W) drawAll() {}\n",
+		"url.go": "package u\n\n// url builds a URL of values.\nfunc url(values int) string { return \"\" }\n",
 		"keys.go": "package k\n\n// Token " + "ghp_0123456789abcdefghijklmnopqrstuvwxyzAB" +
 			"\nconst ApiToken = 1\n",
 	})
@@ -313,10 +314,10 @@ func TestNotComposed(t *testing.T) {
 		"what does twiceNamed return?", "where is the pool?", "what does Mode return?",
 		"where is takeOne defined and what is the default of MaxOpen? and who calls it?",
 		"di mana takeOne dan apa itu dipakai untuk apa?", "where is takeTwo defined?",
-		"what is the default of ApiToken?", "what does drawAll do?",
+		"how do I set url variables in a test?", "what is the default of ApiToken?", "what does drawAll do?",
 	} {
 		ret, err := ask(t, c, dir, q)
-		if err == nil && ret.Confidence == draft.High {
+		if err == nil && (ret.Confidence == draft.High || strings.HasPrefix(ret.DraftReply, "By `")) {
 			t.Errorf("%q: %s", q, ret.DraftReply)
 		}
 		if err != nil && !errors.Is(err, agent.ErrNothing) {

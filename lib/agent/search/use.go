@@ -349,7 +349,8 @@ func answerConfig(x *codesearch.Index, name string, all []codesearch.Definition,
 		} else {
 			found = only(all, func(d codesearch.Definition) bool {
 				return (d.Doc != "" || flag.MatchString(source(d)) || sets.MatchString(d.Lines[d.Line-1])) &&
-					d.Kind != declaration.Type && d.Kind != declaration.Setting
+					d.Kind != declaration.Type && d.Kind != declaration.Setting &&
+					(exact || d.Kind != declaration.Function && d.Kind != declaration.Method)
 			})
 		}
 		if len(found) == 0 || len(found) > 2 || !exact && len(found) > 1 && !strings.Contains(name, " ") {
