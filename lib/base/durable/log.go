@@ -80,7 +80,8 @@ func Append[T any](h *Home, name string, records ...T) error {
 		return err
 	}
 	_, err = log.Append(func(int64) ([]byte, error) { return lines.Bytes(), nil })
-	return errors.Join(err, log.Close())
+	_ = log.Close() // what was appended is durable
+	return err
 }
 
 // OpenLogFile opens a log at any path. Its folder must exist.

@@ -42,6 +42,8 @@ func TestNotDecided(t *testing.T) {
 		{"a bound", "Compressed replies have at most 10 lines (pay/send.go:7).",
 			"Compressed replies have at most 10 lines.", "// Compressed replies have at least 10 lines.",
 			"pay/send.go:7"},
+		{"in no language, beside a list of places", "Compression waits forever.", "`Compression` stands here.",
+			"// Compression of replies is off.", "pay/send.go:4"},
 	} {
 		ret := good()
 		ret.DraftReply, ret.SummaryForOrchestrator = tt.draft, tt.claim
@@ -49,7 +51,7 @@ func TestNotDecided(t *testing.T) {
 			SupportsClaim: tt.claim}}
 		got := judge(t, &Validator{}, Request{Return: ret, Codebase: dir})
 		open := slices.ContainsFunc(got.Sentences, func(s verdict.Sentence) bool {
-			return s.State == verdict.Unbacked || len(s.Undecided) > 0
+			return s.State == verdict.Unbacked || s.State == verdict.Uncompared || len(s.Undecided) > 0
 		})
 		if got.Verdict == verdict.Pass && !open {
 			t.Errorf("%s passes as decided: %s %q %+v", tt.name, got.Badge(), got.Reasons, got.Sentences)

@@ -44,7 +44,7 @@ func Account(own *evidence.Text, src safety.Sources, found []evidence.Finding,
 			s.Ref, s.Note = 0, "this block of code is in no cited file"
 		case p.Empty && (places || len(p.Apart) == 0), places && asked.Has(p.Missing):
 			s.State, s.Ref = verdict.Unstated, 0
-		case !p.English && len(p.Lost) == 0 && places:
+		case !p.English && len(p.Lost) == 0 && places && p.Share == 0:
 			s.State, s.Ref = verdict.Unstated, 0
 		case !p.English && len(p.Lost) == 0:
 			s.State, s.Ref, s.Note = verdict.Uncompared, 0,
