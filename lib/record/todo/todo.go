@@ -5,6 +5,7 @@ package todo
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -272,12 +273,14 @@ func (l *List) Append(h *durable.Home, lines ...Line) error {
 		if err := l.fold(log.File()); err != nil {
 			return nil, err
 		}
+		enc := json.NewEncoder(&buf)
+		enc.SetEscapeHTML(false)
 		for _, line := range lines {
 			if !l.changes(line) {
 				continue
 			}
 			line.Text = text.CutBytes(line.Text, MaxText)
-			if err := ndjson.Write(&buf, line); err != nil {
+			if err := enc.Encode(line); err != nil {
 				return nil, fmt.Errorf("append to %s: %w", Name, err)
 			}
 			l.apply(line)
