@@ -61,6 +61,24 @@ func (t *Trusted) Print(w io.Writer) error {
 	}
 	s.printf("\nwrong: drafts that passed, and a person edited in meaning, dismissed, sent back\nor corrected; missed: canaries that passed (each at most %.0f%% in each week)\n",
 		100*autoreply.MaxRate)
+	t.printWeeks(s)
+	if t.ProductionKnown {
+		s.printf("  that touch production: %d wrong of %d judged (none is allowed)\n", t.Production.Hits,
+			t.Production.N)
+	}
+	s.printf("\nthe seven preconditions, of the drafts judged in these weeks\n")
+	r := rows{}
+	for _, c := range t.Preconditions {
+		r = append(r, []string{preconditions[c.Name], fmt.Sprintf("%d of %d", c.Hits, c.N)})
+	}
+	s.table(append(r, []string{"all seven: would have been automatic", fmt.Sprint(t.Would)},
+		[]string{"  of these, wrong", fmt.Sprint(t.WouldWrong)}))
+	t.printFaults(s)
+	return s.send(w)
+}
+
+// printWeeks prints a line for each week.
+func (t *Trusted) printWeeks(s *sheet) {
 	r := rows{{"week to", "passed", "judged", "wrong", "95% interval", "canaries", "missed"}}
 	for _, wk := range t.Weeks {
 		wrong, interval, missed := "-", "-", "-"
@@ -75,17 +93,10 @@ func (t *Trusted) Print(w io.Writer) error {
 			fmt.Sprint(wk.Judged), wrong, interval, fmt.Sprint(wk.Canaries.N), missed})
 	}
 	s.table(r)
-	if t.ProductionKnown {
-		s.printf("  that touch production: %d wrong of %d judged (none is allowed)\n", t.Production.Hits,
-			t.Production.N)
-	}
-	s.printf("\nthe seven preconditions, of the drafts judged in these weeks\n")
-	r = rows{}
-	for _, c := range t.Preconditions {
-		r = append(r, []string{preconditions[c.Name], fmt.Sprintf("%d of %d", c.Hits, c.N)})
-	}
-	s.table(append(r, []string{"all seven: would have been automatic", fmt.Sprint(t.Would)},
-		[]string{"  of these, wrong", fmt.Sprint(t.WouldWrong)}))
+}
+
+// printFaults prints the wrong drafts and the missed canaries.
+func (t *Trusted) printFaults(s *sheet) {
 	if len(t.Wrong) > 0 {
 		s.printf("\nwhat was wrong, the latest first\n")
 	}
@@ -108,5 +119,4 @@ func (t *Trusted) Print(w io.Writer) error {
 		s.printf("  %s  %s, made of %s\n", text.ParseTime(c.At).UTC().Format(time.DateOnly), fit(c.Fault, 20),
 			fit(c.Of, 40))
 	}
-	return s.send(w)
 }

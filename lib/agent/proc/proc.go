@@ -59,13 +59,13 @@ type Spec struct {
 	// Sandbox is the configuration's setting: "off", or anything else for a sandbox around the
 	// program, without which it is not started. The fields up to Reach say what the sandbox lets
 	// through.
-	Sandbox string
-	Write   bool                              // it may change what is below Dir
-	Hidden  []string                          // names below Dir that it cannot see
-	Home    string                            // its HOME: a writable folder; "" if none
-	Read    []string                          // further readable paths: its installation, its credential
-	Reach   []string                          // host:port that it may dial, through our proxy
-	Doors   []func(context.Context, net.Conn) // in the sandbox: as in sandbox.Spec
+	Sandbox  string
+	Write    bool                              // it may change what is below Dir
+	Hidden   []string                          // names below Dir that it cannot see
+	Home     string                            // its HOME: a writable folder; "" if none
+	Read     []string                          // further readable paths: its installation, its credential
+	Reach    []string                          // host:port that it may dial, through our proxy
+	Forwards []func(context.Context, net.Conn) // in the sandbox: as in sandbox.Spec
 	// Serve lets it open servers of its own on the sandbox's loopback device.
 	Serve bool
 	// Memory is in bytes; Processes counts threads; 0 means the sandbox's default.

@@ -26,7 +26,7 @@ func (r *running) walled() (cmd *exec.Cmd, err error) {
 	r.box, err = sandbox.New(sandbox.Spec{
 		Argv: s.Argv, Env: append(s.Env[:len(s.Env):len(s.Env)], r.mark), Dir: s.Dir, Write: s.Write,
 		Hidden: s.Hidden, Secret: safety.HoldsSecret,
-		Home: s.Home, Read: s.Read, Reach: s.Reach, Forwards: s.Doors, Serve: s.Serve, Memory: s.Memory,
+		Home: s.Home, Read: s.Read, Reach: s.Reach, Forwards: s.Forwards, Serve: s.Serve, Memory: s.Memory,
 		Processes: s.Processes, Log: log,
 	})
 	if err != nil {

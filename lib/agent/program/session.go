@@ -309,7 +309,7 @@ func (r *running) turn(ctx context.Context, turn Turn, res *agent.Result) (fault
 		Argv: slices.Concat(p.Argv, call.Args), Dir: t.Codebase, Env: r.environment(call),
 		Prompt: turn.Prompt, Talk: talk, RunDir: t.Dir, Hold: t.Hold,
 		Sandbox: p.Sandbox, Write: t.Write, Hidden: slices.Concat(t.Hidden, call.Hidden), Home: r.home,
-		Read: slices.Concat(p.Read, call.Read), Reach: r.reach(call), Doors: r.served(), Serve: call.Serve,
+		Read: slices.Concat(p.Read, call.Read), Reach: r.reach(call), Forwards: r.served(), Serve: call.Serve,
 		Memory: p.Memory, Processes: p.Processes, Disk: p.Disk, Started: s.started,
 		Line: func(line []byte) (ended bool) {
 			s.Do(func() { call.Line(line, s); ended = s.ended })

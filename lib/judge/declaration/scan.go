@@ -174,16 +174,10 @@ func (s *scan) leave(depth, i int) {
 // head reads the statement that begins at line i and returns the line behind its head.
 func (s *scan) head(i, depth int) int {
 	raw, masked, n := s.statement(i)
-	in, owner, outer := "file", "", ""
-	if len(s.around) > 0 {
-		c := s.around[len(s.around)-1]
-		in, owner = string(c.kind), c.name
-		if len(s.around) > 1 {
-			outer = s.around[len(s.around)-2].name
-		}
-		if !s.indented && depth != c.depth+1 && in != "function" && in != "method" {
-			return i + 1
-		}
+	in, owner, outer := s.within()
+	if len(s.around) > 0 && !s.indented && depth != s.around[len(s.around)-1].depth+1 &&
+		in != "function" && in != "method" {
+		return i + 1
 	}
 	for _, h := range s.heads {
 		if !strings.Contains(h.in, in) {
@@ -225,14 +219,8 @@ func (s *scan) head(i, depth int) int {
 		}
 		at := -1
 		if d.Name != "" && h.kind != "" {
-			d.Start, d.Doc = s.above(i)
-			if s.indented {
-				d.Doc = s.below(i+n, d.Doc)
-			}
 			at = len(s.all)
-			s.all = append(s.all, d)
-			s.member(d)
-			s.parameters(d, group("params"))
+			s.declare(d, i, n, group("params"))
 		}
 		if h.holds && (s.indented || bytes.Count(masked, []byte{'{'}) > bytes.Count(masked, []byte{'}'})) {
 			kind, name := d.Kind, d.Name
@@ -245,6 +233,29 @@ func (s *scan) head(i, depth int) int {
 		return i + n
 	}
 	return i + 1
+}
+
+// within returns the kind and the name of what a line is in, and the name of what that is in.
+func (s *scan) within() (in, owner, outer string) {
+	n := len(s.around)
+	if n == 0 {
+		return "file", "", ""
+	}
+	if n > 1 {
+		outer = s.around[n-2].name
+	}
+	return string(s.around[n-1].kind), s.around[n-1].name, outer
+}
+
+// declare adds a declaration whose head is the n lines from i, with its comment, and its parameters.
+func (s *scan) declare(d Declaration, i, n int, params string) {
+	d.Start, d.Doc = s.above(i)
+	if s.indented {
+		d.Doc = s.below(i+n, d.Doc)
+	}
+	s.all = append(s.all, d)
+	s.member(d)
+	s.parameters(d, params)
 }
 
 // alternatives returns the texts of a union of texts.
