@@ -1,10 +1,29 @@
 package claims
 
 import (
+	"slices"
 	"testing"
+
+	"tri/lib/judge/evidence"
 	"tri/lib/judge/safety"
 	"tri/lib/record/draft"
 )
+
+// TestQuotesAreNotTraced: the words of a quote that stands are not traced one by one; those of one that
+// does not stand are.
+func TestQuotesAreNotTraced(t *testing.T) {
+	const quote = "func Backoff(n int) // as theLimit says"
+	s := safety.Sources{Refs: []draft.Ref{{Kind: draft.KindFile, Ref: "a.go:3", Quote: quote}}}
+	for _, stands := range []bool{true, false} {
+		all := Trace("It is `Backoff2`:\n```\n"+quote+"\n```", s,
+			[]evidence.Finding{{Stands: stands, Path: "a.go"}})
+		inQuote := slices.ContainsFunc(all, func(x Traced) bool { return x.Text == "theLimit" })
+		inText := slices.ContainsFunc(all, func(x Traced) bool { return x.Text == "Backoff2" })
+		if !inText || inQuote == stands {
+			t.Errorf("stands %v: %+v", stands, all)
+		}
+	}
+}
 
 // TestPlainProse: how engineers write, which is neither a machine's tone nor out
 // of step with any confidence, and leaves no subject.

@@ -23,14 +23,14 @@ type Traced struct {
 const Place = "place"
 
 // Trace finds the source of everything that text names: each path, identifier, option, number and
-// citation. found are the findings of the references of s, in their order. A number must be near the cited
-// lines, in a quote that code has found there, or in the question and its context. A name may be anywhere
-// in a cited file, and a path in the codebase.
+// citation, but for what it quotes. found are the findings of the references of s, in their order. A number
+// must be near the cited lines, in a quote that code has found there, or in the question and its context. A
+// name may be anywhere in a cited file, and a path in the codebase.
 func Trace(text string, s safety.Sources, found []evidence.Finding) []Traced {
 	text = evidence.Fold(text)
 	near := nearby(s, found)
 	var out []Traced
-	for _, t := range evidence.Tokens(withoutRefs(text, s.Refs)) {
+	for _, t := range evidence.Tokens(withoutRefs(withoutQuotes(text, s, found), s.Refs)) {
 		out = append(out, Traced{t.Kind, t.Text, where(t, s, near, found)})
 	}
 	asked := asked(s)
@@ -93,6 +93,17 @@ func where(t evidence.Token, s safety.Sources, near []*evidence.Text, found []ev
 		return "the codebase"
 	}
 	return ""
+}
+
+// withoutQuotes removes the quotes that code has found where they are cited from a text: each word in them
+// would be traced to its reference.
+func withoutQuotes(text string, s safety.Sources, found []evidence.Finding) string {
+	for i, r := range s.Refs {
+		if i < len(found) && found[i].Stands && r.Quote != "" {
+			text = strings.ReplaceAll(text, evidence.Fold(r.Quote), " ")
+		}
+	}
+	return text
 }
 
 // withoutRefs removes the references, as written, from a text: a file without an extension, such as
