@@ -42,10 +42,12 @@ type size struct {
 	n          int64
 }
 
-// budget is n rounded up: to 50 lines, to 100 kB.
+// budget is n rounded up: to 50 lines, to 100 kB with 10 kB left, since the version is part of a program.
 func (s size) budget() int64 {
-	step := map[string]int64{"lines": 50, "bytes": 100_000}[s.unit]
-	return (s.n + step - 1) / step * step
+	if s.unit == "lines" {
+		return (s.n + 49) / 50 * 50
+	}
+	return (s.n + 109_999) / 100_000 * 100_000
 }
 
 func (s size) key() string { return s.unit + " " + s.name }
