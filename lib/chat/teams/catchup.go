@@ -68,12 +68,6 @@ type found struct {
 	chat string
 }
 
-// pageOf is a page of messages.
-type pageOf struct {
-	Value []message `json:"value"`
-	Next  string    `json:"@odata.nextLink"`
-}
-
 // watched returns the chats to read: the configured ones, or all that are known.
 func (l *listening) watched(ctx context.Context) ([]string, error) {
 	if !l.surveyed {
