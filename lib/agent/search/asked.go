@@ -27,14 +27,14 @@ const maxMessage = 12
 // maxAsked is how many words a question of a common kind has at most.
 const maxAsked = 30
 
-// kinds recognize the common kinds of questions; the group is the name asked about. The first that matches
-// counts.
+// kinds recognize the common kinds of questions; the groups are the name asked about. The first that
+// matches counts.
 var kinds = []struct {
 	asks
 	pattern *lazyregexp.Pattern
 }{
-	{asksError, lazyregexp.New(`(?i)\b(?:where|what|when|why)\b.*?["“](.+?)["”]`)},
-	{asksError, lazyregexp.New(`(?i)\b(?:get|see|getting|seeing)\b.*?["“](.+?)["”].*\b(?:mean|why|when|come)\b`)},
+	{asksError, lazyregexp.New(`(?i)\b(?:where|what|when|why)\b.*?` + message)},
+	{asksError, lazyregexp.New(`(?i)` + message + `.*\b(?:means?|why|when|come|where|what|causes?)\b`)},
 	{asksCallers, lazyregexp.New(`(?i)\b(?:what|who|which (?:functions?|methods?|code|places?|files?|callers?))(?: all| else| actually| in (?:the|this) (?:code|repo|codebase))? (?:calls?|uses?|invokes?|(?:is|are) (?:calling|using))\s+(.+)$`)},
 	{asksCallers, lazyregexp.New(`(?i)\b(?:where|from where)(?: all| else)?(?:'s| is| are| do we| does (?:it|the code)| gets?) (.+?) (?:(?:being |getting |get |actually )?(?:called|used|invoked))(?: from)?$`)},
 	{asksCallers, lazyregexp.New(`(?i)\bwhere(?: all| else)? do (?:we|you|they|i) (?:use|call|invoke) (.+)$`)},
@@ -71,6 +71,9 @@ var kinds = []struct {
 	{asksWhere, lazyregexp.New(`(?i)\b(?:which|what) (?:file|module|package) is (.+?) (?:in|defined in|declared in|implemented in)$`)},
 	{asksWhere, lazyregexp.New(`(?i)\bwhere(?: can (?:i|we) find| do (?:i|we|you) find|'s| is| are| was| does| do) (.+?)(?: (?:(?:get |gets )?(?:defined|declared|implemented|located|written)|live|lives|come from|sit|sits))?$`)},
 }
+
+// message is a text of several words in quotes, which may have quotes of another form in it.
+const message = `(?:^|[\s(:])(?:["“]([^\s"“”]+ .+?)["”]|'([^\s']+ .+?)')(?:$|[\s.,:;!)])`
 
 // abroad recognize loose forms, and questions in other languages (de, es, fr, id, pt), whose grammar
 // is not known here: the name asked about must be as code writes it.
@@ -117,7 +120,7 @@ func understand(question string) (kind asks, about string, ok bool) {
 	}
 	for _, k := range kinds {
 		if m := k.pattern.FindStringSubmatch(text); m != nil {
-			about = strings.TrimSpace(m[1])
+			about = strings.TrimSpace(strings.Join(m[1:], ""))
 			return k.asks, about, about != ""
 		}
 	}

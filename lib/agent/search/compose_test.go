@@ -136,6 +136,12 @@ class FrameError(Exception):
     void setThreadCount(int n) { count = n; }
 }
 `,
+	"web/put.ts": "export function put(wait: boolean, forced: boolean) {\n  if (wait) {\n    log.debug('Queue has no \"free\" place yet');\n" +
+		"  } else if (forced) {\n    throw new Error(stats(\"queue has no \\\"free\\\" place\"));\n  }\n}\n",
+	"web/err.rs": "impl Error {\n    fn no_host() -> Error {\n        Error::new(User::NoHost)\n    }\n\n" +
+		"    fn text(&self) -> &str {\n        match self.kind {\n            Kind::User(User::NoHost) => \"the host is missing\",\n" +
+		"        }\n    }\n}\n\nfn dial(a: Addr) -> Result<Conn> {\n    if a.empty() {\n" +
+		"        debug!(\"The host is missing: {:?}\", a);\n        return Err(Error::no_host());\n    }\n    Ok(a)\n}\n",
 	"web/lost.ts": "export interface LostError extends Error {}\n\n/** A connection is gone. */\n" +
 		"export const LostError: Ctor = createErrorClass(\n  (_super) => init);\n",
 	"web/queue.ts": "export class Queue {\n  concurrency = 4;\n\n  start(): boolean {\n    return true;\n  }\n}\n\n" +
@@ -204,6 +210,12 @@ func TestCompose(t *testing.T) {
 			"`parse_all` is called in `Frame.parse_it` (web/frames.py:95, web/frames.py:96)."},
 		{"when does FrameError happen?",
 			"`FrameError` is in web/frames.py:103. It is given by `Frame.parse` (web/frames.py:15), only if `len(data) > 9`; `Frame.parse` (web/frames.py:21), unless `data` or `self.closed`."},
+		{"we get 'queue has no \"free\" place'. why?",
+			"\"queue has no \"free\" place\" comes from `put` (web/put.ts:5), only if `forced`, unless `wait`."},
+		{"when does \"the host is missing\" happen?",
+			"\"the host is missing\" comes from `Error.text` (web/err.rs:8). `NoHost` is made in `Error.no_host` (web/err.rs:3), which is called in `dial` (web/err.rs:16), only if `a.empty()`."},
+		{"a user sees \"pool: full\" while connecting, when does that happen?",
+			"`ErrFull` is `errors.New(\"pool: full\")` (pool/pool.go:6): \"ErrFull is returned when every connection is in use\". It is given by `Pool.takeOne` (pool/pool.go:32), only if `p.MaxOpen == 0`."},
 		{"what does New return", "`New` returns `(*Pool, error)` (pool/pool.go:24)."},
 		{"what does fetch_page return?",
 			"`fetch_page` returns, says its comment: \"the text of the page\" (web/client.py:7)."},

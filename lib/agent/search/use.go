@@ -222,7 +222,11 @@ func answerMessage(x *codesearch.Index, message string) *composed {
 	if len(strings.Fields(message)) < 2 {
 		return nil
 	}
-	uses := only(x.Saying(message), func(u codesearch.Use) bool { return !u.Aside })
+	uses := x.Saying(message)
+	if escaped := strings.ReplaceAll(message, `"`, `\"`); escaped != message {
+		uses = append(uses, x.Saying(escaped)...)
+	}
+	uses = made(uses, message)
 	if len(uses) == 0 || len(uses) > maxProofs {
 		return nil
 	}
@@ -239,8 +243,55 @@ func answerMessage(x *codesearch.Index, message string) *composed {
 		c.proofs[len(c.proofs)-1].claim = "\"" + message + "\""
 	}
 	c.say = fmt.Sprintf("\"%s\" comes from %s.", message, join(said))
+	if m := arm.FindStringSubmatch(uses[0].Lines[uses[0].Line-1]); m != nil && len(uses) == 1 {
+		c.follow(x, m[1])
+	}
 	return c
 }
+
+// arm matches a line that gives the text of a variant.
+var arm = lazyregexp.New(`\b([A-Z]\w+)\)* =>`)
+
+// follow adds which functions give an error of a variant, by the one function that makes it.
+func (c *composed) follow(x *codesearch.Index, variant string) {
+	made := only(x.Uses(variant), func(u codesearch.Use) bool {
+		return !u.Aside && u.In != "" && !arm.MatchString(u.Lines[u.Line-1])
+	})
+	if len(made) != 1 {
+		return
+	}
+	maker := made[0].In[strings.LastIndexByte(made[0].In, '.')+1:]
+	to := &composed{}
+	said := to.given(nil, made[0])
+	for _, u := range x.Uses(maker) {
+		if !u.Aside && u.In != "" && gives.MatchString(u.Lines[u.Line-1]) {
+			said = to.given(said, u)
+		}
+	}
+	if len(said) > 1 && len(said) <= maxProofs {
+		c.say += " `" + variant + "` is made in " + said[0] + ", which is called in " + join(said[1:]) + "."
+		c.proofs = append(c.proofs, to.proofs...)
+	}
+}
+
+// made returns the uses of a message that make an error of it: without the lines of a log and those in other
+// letters, if others are left.
+func made(uses []codesearch.Use, message string) []codesearch.Use {
+	for _, keep := range []func(line string) bool{
+		func(line string) bool { return !logs.MatchString(line) },
+		func(line string) bool { return strings.Contains(strings.ReplaceAll(line, `\`, ""), message) },
+	} {
+		if kept := only(uses, func(u codesearch.Use) bool {
+			return !u.Aside && keep(u.Lines[u.Line-1])
+		}); len(kept) > 0 {
+			uses = kept
+		}
+	}
+	return uses
+}
+
+// logs matches a line that writes to a log.
+var logs = lazyregexp.New(`(?i)^\s*(?:\w+(?:\.|::))*(?:debug|info|warn|warning|trace|log\w*|print\w*|console\.\w+)[fl]?n?!?\(`)
 
 // assigned matches a line that gives a name a value.
 var assigned = lazyregexp.New(`^\s*(?:(?:var|const|let|static|pub|export|public|private|final|[A-Z]\w*) )*(\w+)(?:: [^=]+)?\s*=[^=]`)
@@ -266,8 +317,8 @@ func condition(u codesearch.Use) (p proof, only string) {
 	}
 	m := branch.FindStringSubmatch(u.Lines[from-1])
 	p.start = from
-	if m == nil || strings.Count(m[2], "(") != strings.Count(m[2], ")") || strings.Contains(m[2], "`") {
-		m = nil
+	broken := func(m []string) bool {
+		return m == nil || strings.Count(m[2], "(") != strings.Count(m[2], ")") || strings.Contains(m[2], "`")
 	}
 	test := func(m []string) string {
 		if text := m[2]; strings.HasPrefix(text, "(") && strings.HasSuffix(text, ")") {
@@ -276,26 +327,36 @@ func condition(u codesearch.Use) (p proof, only string) {
 		return m[2]
 	}
 	switch {
-	case m != nil && m[1] == "else":
-		for n := from - 1; n > max(u.Head, u.Line-maxLeftOut) && (m == nil || m[1] != "if"); n-- {
-			if indentation(u.Lines[n-1]) != indentation(u.Lines[from-1]) {
-				continue
-			}
-			if m = branch.FindStringSubmatch(u.Lines[n-1]); m != nil && m[2] != "" {
-				not = append([]string{"`" + test(m) + "`"}, not...)
-				p.start = n
-			}
-		}
-		if m != nil && m[1] == "if" && len(not) > 0 {
-			only = ", unless " + strings.Join(not, " or ")
-		}
-	case m != nil && strings.HasSuffix(m[1], "if") && u.Line > from:
+	case broken(m) || u.Line == from && m[1] != "else":
+		return p.shortened(u.Line, from), ""
+	case m[1] != "else":
 		only = ", only if `" + test(m) + "`"
 	}
-	if u.Line-p.start > maxProof {
+	for n := from - 1; m[1] != "if" && n > max(u.Head, u.Line-maxLeftOut); n-- {
+		if indentation(u.Lines[n-1]) != indentation(u.Lines[from-1]) {
+			continue
+		}
+		up := branch.FindStringSubmatch(u.Lines[n-1])
+		if up != nil && broken(up) {
+			return p.shortened(u.Line, from), ""
+		}
+		if up != nil && up[2] != "" {
+			m, not = up, append([]string{"`" + test(up) + "`"}, not...)
+			p.start = n
+		}
+	}
+	if m[1] == "if" && len(not) > 0 {
+		only += ", unless " + strings.Join(not, " or ")
+	}
+	return p.shortened(u.Line, from), only
+}
+
+// shortened leaves lines out of a long proof of line n, whose condition is on line from.
+func (p proof) shortened(n, from int) proof {
+	if n-p.start > maxProof {
 		p.from, p.to = p.start, max(from, p.start+1)
 	}
-	return p, only
+	return p
 }
 
 // source returns the lines of a definition.
