@@ -251,8 +251,15 @@ func answerDefault(x *codesearch.Index, name string, all []codesearch.Definition
 	}
 	values := map[string]bool{}
 	for _, d := range valued {
-		values[d.Value] = true
+		if of := constant(x, d); of != nil {
+			values[at(*of)] = true
+		} else {
+			values[d.Value] = true
+		}
 	}
+	slices.SortStableFunc(valued, func(a, b codesearch.Definition) int {
+		return len(nothing.FindString(a.Value)) - len(nothing.FindString(b.Value))
+	})
 	if declared := only(all, declares); len(valued) == 0 && len(declared) == 1 {
 		return commented(declared[0])
 	}
@@ -267,6 +274,9 @@ func answerDefault(x *codesearch.Index, name string, all []codesearch.Definition
 	c := &composed{}
 	for _, d := range valued {
 		say := defaults(d)
+		if nothing.MatchString(d.Value) && len(c.proofs) > 0 {
+			say = "Without a value, " + strings.Replace(say, " defaults to ", " is ", 1)
+		}
 		c.proofs = append(c.proofs, shows(d, strings.TrimSuffix(say, ".")))
 		say = strings.TrimSuffix(say, ".") + " (" + at(d) + ")"
 		if of := constant(x, d); of != nil {
@@ -281,18 +291,36 @@ func answerDefault(x *codesearch.Index, name string, all []codesearch.Definition
 	return c
 }
 
-// noted is a comment behind a declaration that names its default.
-var noted = lazyregexp.New(`(?://|#) *((?i:by )?(?i:default)s?(?: (?:is|to))?:? [^` + "`" + `"]{1,60})$`)
+// nothing matches a value that says that there is none.
+var nothing = lazyregexp.New(`^(?:None|null|nil|undefined)$`)
 
-// commented says what the comment behind a declaration says of its default.
+// noted is a comment behind a declaration that names its default, told a line of the comment above.
+var (
+	noted = lazyregexp.New(`(?://|#) *((?i:by )?(?i:default)s?(?: (?:is|to))?:? [^` + "`" + `"]{1,60})$`)
+	told  = lazyregexp.New(`^\s*(?:///?|#|\*) *((?i:default)s?(?: value)?(?: is| to|:) [^` + "`" + `"]{1,60})\.$`)
+)
+
+// commented says what the comment of a declaration says of its default, if it says it once.
 func commented(d codesearch.Definition) *composed {
-	m := noted.FindStringSubmatch(strings.TrimRight(d.Lines[d.Line-1], " \r"))
-	if m == nil {
-		return nil
+	var c *composed
+	for n := d.Start; n <= d.Line; n++ {
+		pattern := told
+		if n == d.Line {
+			pattern = noted
+		}
+		m := pattern.FindStringSubmatch(strings.TrimRight(d.Lines[n-1], " \r"))
+		if m == nil {
+			continue
+		}
+		if c != nil || d.Line-n > maxLeftOut {
+			return nil
+		}
+		say := fmt.Sprintf("`%s` has, says its comment: \"%s\"", d.Name, strings.TrimSuffix(m[1], "."))
+		p := proof{path: d.Path, start: n, end: d.Line, lines: d.Lines, claim: say}
+		c = &composed{say: say + " (" + evidence.Place{Path: d.Path, Start: n, End: n}.String() + ").",
+			proofs: []proof{p}}
 	}
-	say := fmt.Sprintf("`%s` has, says its comment: \"%s\"", d.Name, strings.TrimSuffix(m[1], "."))
-	p := proof{path: d.Path, start: d.Line, end: d.Line, lines: d.Lines, claim: say}
-	return &composed{say: say + " (" + at(d) + ").", proofs: []proof{p}}
+	return c
 }
 
 var literal = lazyregexp.New(`^(?:[-+*/ .\d_a-zA-Z]*\d[\w.]*(?: \* [\w.]+)?|\d+ ?<< ?\d+|\d[\w.]*|[rbu]?"[^"]*"|[rbu]?'[^']*'|(?i:true|false|nil|none|null|undefined)|(?:[\w]+(?:\.|::))*_?[A-Z][A-Z0-9_]+|(?:\w+(?:\.|::))*(?i:default)\w*(?:\(\))?|(?:\w+(?:\.|::))*[A-Z]\w+|\w+\.\w+\([\d", ]*\)|\w+\.\w+|\[\]|\{\}|(?:Some\()?(?:Duration::from_\w+)?\(?[\w"' ]+\){1,2})$`)
@@ -408,7 +436,7 @@ func line(d codesearch.Definition, name string) int {
 // indonesianWords replace the words of the sentences of answerWhere and answerDefault.
 var indonesianWords = strings.NewReplacer(" is in ", " ada di ", " is ", " adalah ", " and ", " dan ",
 	" of ", " dari ", " defaults to ", " bernilai bawaan ", " sets ", " menetapkan ", " to ", " ke ", " by default", " secara bawaan",
-	" has, says its comment: ", ", menurut komentarnya: ")
+	" has, says its comment: ", ", menurut komentarnya: ", "Without a value, ", "Tanpa nilai, ")
 
 // spoken returns the sentence in the language of the question. What is in backticks or quotes stays.
 func (c *composed) spoken(question string) (say, code string) {

@@ -142,6 +142,10 @@ class FrameError(Exception):
 		"    fn text(&self) -> &str {\n        match self.kind {\n            Kind::User(User::NoHost) => \"the host is missing\",\n" +
 		"        }\n    }\n}\n\nfn dial(a: Addr) -> Result<Conn> {\n    if a.empty() {\n" +
 		"        debug!(\"The host is missing: {:?}\", a);\n        return Err(Error::no_host());\n    }\n    Ok(a)\n}\n",
+	"web/dialer.py": "class Dialer:\n    def __init__(self):\n        self.linger_s = 15\n\n\n" +
+		"def dial(linger_s=None):\n    pass\n\n\n# Holds it.\n#\n# Default is 90 seconds.\ndef hold_idle(n):\n    pass\n",
+	"web/Sizes.java": "public class Sizes {\n    public static final int DEFAULT_RUNS = 3;\n    private int runsEach = Sizes.DEFAULT_RUNS;\n}\n",
+	"web/Other.java": "public class Other {\n    private int runsEach = DEFAULT_RUNS;\n}\n",
 	"web/lost.ts": "export interface LostError extends Error {}\n\n/** A connection is gone. */\n" +
 		"export const LostError: Ctor = createErrorClass(\n  (_super) => init);\n",
 	"web/queue.ts": "export class Queue {\n  concurrency = 4;\n\n  start(): boolean {\n    return true;\n  }\n}\n\n" +
@@ -196,7 +200,7 @@ func TestCompose(t *testing.T) {
 		{"where does \"the address is missing\" come from?",
 			"\"the address is missing\" comes from `fetch_page` (web/client.py:10), only if `not url`."},
 		{"how do I set MaxOpen?",
-			"By `MaxOpen`: \"MaxOpen is how many connections are open at once\" (pool/pool.go:19)."},
+			"By the field `MaxOpen` of `Pool`: \"MaxOpen is how many connections are open at once\" (pool/pool.go:19)."},
 		{"which values does Mood have?", "The values of `Mood` are `GOOD`, `BAD`, `MIXED` (web/State.java:2)."},
 		{"which colours are there?", "The values of `Colour` are `red`, `blue` (web/queue.ts:9-10)."},
 		{"what is the default of backlog?", "`backlog` is `2048` by default (web/frames.py:2)."},
@@ -214,6 +218,11 @@ func TestCompose(t *testing.T) {
 			"\"queue has no \"free\" place\" comes from `put` (web/put.ts:5), only if `forced`, unless `wait`."},
 		{"when does \"the host is missing\" happen?",
 			"\"the host is missing\" comes from `Error.text` (web/err.rs:8). `NoHost` is made in `Error.no_host` (web/err.rs:3), which is called in `dial` (web/err.rs:16), only if `a.empty()`."},
+		{"what is the default linger_s?", "`linger_s` is `15` by default (web/dialer.py:3). " +
+			"Without a value, `linger_s` of `dial` is `None` (web/dialer.py:6)."},
+		{"what is the default of hold_idle?",
+			"`hold_idle` has, says its comment: \"Default is 90 seconds\" (web/dialer.py:12)."},
+		{"what is the default of runsEach?", "`runsEach` is `DEFAULT_RUNS` by default (web/Other.java:2), and `DEFAULT_RUNS` is `3` (web/Sizes.java:2)."},
 		{"a user sees \"pool: full\" while connecting, when does that happen?",
 			"`ErrFull` is `errors.New(\"pool: full\")` (pool/pool.go:6): \"ErrFull is returned when every connection is in use\". It is given by `Pool.takeOne` (pool/pool.go:32), only if `p.MaxOpen == 0`."},
 		{"what does New return", "`New` returns `(*Pool, error)` (pool/pool.go:24)."},

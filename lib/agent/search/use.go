@@ -420,8 +420,18 @@ func answerConfig(x *codesearch.Index, name string, all []codesearch.Definition,
 		c := &composed{}
 		for _, d := range found {
 			say := fmt.Sprintf("By `%s`", named(d))
+			owner, head := owning(x, d)
+			if owner != "" && d.Kind == declaration.Field {
+				say = fmt.Sprintf("By the field `%s` of `%s`", d.Name, owner)
+			} else if owner != "" {
+				say = fmt.Sprintf("By `%s.%s`", owner, d.Name)
+			}
 			if m := flag.FindStringSubmatch(source(d)); m != nil && d.Kind == declaration.Field {
-				say = fmt.Sprintf("By the setting `%s`, or the option `%s`", d.Name, m[1])
+				say, head = fmt.Sprintf("By the setting `%s`, or the option `%s`", d.Name, m[1]), nil
+			}
+			if named(d) != d.Name || len(c.proofs) > 1 && head != nil &&
+				c.proofs[1].place() == head[0].place() {
+				head = nil // the quoted lines name the owner
 			}
 			if d.Doc != "" {
 				say += ": \"" + strings.TrimSuffix(d.Doc, ".") + "\""
@@ -431,9 +441,22 @@ func answerConfig(x *codesearch.Index, name string, all []codesearch.Definition,
 			} else {
 				c.say = strings.TrimSpace(c.say + " " + say + " (" + at(d) + ").")
 			}
-			c.proofs = append(c.proofs, shows(d, say))
+			c.proofs = append(append(c.proofs, shows(d, say)), head...)
 		}
 		return c
 	}
 	return nil
+}
+
+// owning returns the type that a definition belongs to, if its file declares it, and the proof of that.
+func owning(x *codesearch.Index, d codesearch.Definition) (string, []proof) {
+	owner := d.Owner[strings.LastIndexByte(d.Owner, '.')+1:]
+	of := only(x.Definitions(owner), func(o codesearch.Definition) bool {
+		return o.Path == d.Path && o.Name == owner && o.Kind == declaration.Type
+	})
+	if len(of) != 1 {
+		return "", nil
+	}
+	n := of[0].Line
+	return owner, []proof{{path: d.Path, start: n, end: n, lines: d.Lines, claim: here(of[0])}}
 }
