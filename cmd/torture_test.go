@@ -6,9 +6,10 @@ import (
 	"testing"
 )
 
-// TestTorture kills every stage at random, for some seconds, with each chat. make torture does it
-// for longer, and at every system call.
+// TestTorture kills the pipeline, and tri-box with the agents that it supervises, at random. The rounds
+// wait more than they work, so they run beside each other.
 func TestTorture(t *testing.T) {
+	t.Parallel()
 	torture := filepath.Join(t.TempDir(), "torture")
 	if out, err := exec.Command("go", "build", "-C", "../scripts", "-o", torture,
 		"./torture").CombinedOutput(); err != nil {
@@ -18,32 +19,18 @@ func TestTorture(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, chat := range []string{"local", "mattermost"} {
-		t.Run(chat, func(t *testing.T) {
-			out, err := exec.Command(torture, "kill", "-bin", filepath.Dir(classify), "-chat", chat,
-				"-rounds", "40", "-messages", "40").CombinedOutput()
+	for name, args := range map[string][]string{
+		"local":      {"kill", "-chat", "local", "-rounds", "40", "-messages", "40"},
+		"mattermost": {"kill", "-chat", "mattermost", "-rounds", "40", "-messages", "40"},
+		"box":        {"box", "-rounds", "20"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out, err := exec.Command(torture, append(args, "-bin", filepath.Dir(classify))...).CombinedOutput()
 			t.Logf("%s", out)
 			if err != nil {
 				t.Error(err)
 			}
 		})
-	}
-}
-
-// TestTortureBox kills tri-box and the agents that it supervises at random.
-func TestTortureBox(t *testing.T) {
-	torture := filepath.Join(t.TempDir(), "torture")
-	if out, err := exec.Command("go", "build", "-C", "../scripts", "-o", torture,
-		"./torture").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	box, err := exec.LookPath("tri-box")
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := exec.Command(torture, "box", "-bin", filepath.Dir(box), "-rounds", "20").CombinedOutput()
-	t.Logf("%s", out)
-	if err != nil {
-		t.Error(err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"tri/lib/record/decision"
 	"tri/lib/record/draft"
+	"tri/lib/record/outbox"
 	"tri/lib/record/todo"
 )
 
@@ -206,6 +207,19 @@ func (i *inbox) check(w *world, posts []post, fault func(string, ...any)) (strin
 		}
 		if text == "On it." {
 			notices++
+		}
+	}
+	if lines, err = w.lines("replies.ndjson"); err != nil {
+		return "", err
+	}
+	for _, line := range lines {
+		var r outbox.Reply
+		if err := json.Unmarshal(line, &r); err != nil {
+			return "", err
+		}
+		// A question may be deleted between a claim and its post.
+		if r.Outcome == outbox.Refused && strings.Contains(r.Why, "is not in room") {
+			claimed[strings.TrimSpace(r.ReplyText)]--
 		}
 	}
 	for text, n := range claimed {
