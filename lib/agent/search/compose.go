@@ -323,6 +323,9 @@ func commented(d codesearch.Definition) *composed {
 	return c
 }
 
+// lists matches a declaration whose value is a list.
+var lists = lazyregexp.New(`= *[(\[]`)
+
 var literal = lazyregexp.New(`^(?:[-+*/ .\d_a-zA-Z]*\d[\w.]*(?: \* [\w.]+)?|\d+ ?<< ?\d+|\d[\w.]*|[rbu]?"[^"]*"|[rbu]?'[^']*'|(?i:true|false|nil|none|null|undefined)|(?:[\w]+(?:\.|::))*_?[A-Z][A-Z0-9_]+|(?:\w+(?:\.|::))*(?i:default)\w*(?:\(\))?|(?:\w+(?:\.|::))*[A-Z]\w+|\w+\.\w+\([\d", ]*\)|\w+\.\w+|\[\]|\{\}|(?:Some\()?(?:Duration::from_\w+)?\(?[\w"' ]+\){1,2})$`)
 
 // plain reports whether a definition gives a value that says something by itself: a literal, a constant.
@@ -370,7 +373,9 @@ func constant(x *codesearch.Index, d codesearch.Definition) *codesearch.Definiti
 
 // answerValues lists the values of an enumeration, or of a field that has one as its type.
 func answerValues(x *codesearch.Index, name string, all []codesearch.Definition, exact bool) *composed {
-	listed := only(all, func(d codesearch.Definition) bool { return len(d.Members) > 1 })
+	listed := only(all, func(d codesearch.Definition) bool {
+		return len(d.Members) > 1 && (declares(d) || !lists.MatchString(d.Lines[d.Line-1]))
+	})
 	if len(listed) == 0 {
 		for _, d := range all {
 			if m := typeName.FindStringSubmatch(d.Type); m != nil &&
@@ -392,6 +397,9 @@ func answerValues(x *codesearch.Index, name string, all []codesearch.Definition,
 		return nil
 	}
 	say := fmt.Sprintf("The values of `%s` are `%s`", d.Name, strings.Join(d.Members, "`, `"))
+	if lists.MatchString(d.Lines[d.Line-1]) {
+		say = strings.Replace(strings.Replace(say, "The values of ", "", 1), "` are `", "` lists `", 1)
+	}
 	first, last := line(d, d.Members[0]), line(d, d.Members[len(d.Members)-1])
 	if first == 0 || last < first || last-d.Line > maxLeftOut {
 		return nil

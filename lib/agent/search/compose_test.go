@@ -142,6 +142,8 @@ class FrameError(Exception):
 		"    fn text(&self) -> &str {\n        match self.kind {\n            Kind::User(User::NoHost) => \"the host is missing\",\n" +
 		"        }\n    }\n}\n\nfn dial(a: Addr) -> Result<Conn> {\n    if a.empty() {\n" +
 		"        debug!(\"The host is missing: {:?}\", a);\n        return Err(Error::no_host());\n    }\n    Ok(a)\n}\n",
+	"web/ciphers.py": "class Offer:\n    _offered_ciphers = (\n        \"aes-ctr\",\n        \"des-cbc\",\n    )\n\n\n" +
+		"class reply_code(Enum):\n    FINE = 0\n    BAD = 1\n",
 	"web/dialer.py": "class Dialer:\n    def __init__(self):\n        self.linger_s = 15\n\n\n" +
 		"def dial(linger_s=None):\n    pass\n\n\n# Holds it.\n#\n# Default is 90 seconds.\ndef hold_idle(n):\n    pass\n",
 	"web/Sizes.java": "public class Sizes {\n    public static final int DEFAULT_RUNS = 3;\n    private int runsEach = Sizes.DEFAULT_RUNS;\n}\n",
@@ -223,6 +225,10 @@ func TestCompose(t *testing.T) {
 		{"what is the default of hold_idle?",
 			"`hold_idle` has, says its comment: \"Default is 90 seconds\" (web/dialer.py:12)."},
 		{"what is the default of runsEach?", "`runsEach` is `DEFAULT_RUNS` by default (web/Other.java:2), and `DEFAULT_RUNS` is `3` (web/Sizes.java:2)."},
+		{"which ciphers do we offer by default (_offered_ciphers)?",
+			"`_offered_ciphers` lists `aes-ctr`, `des-cbc` (web/ciphers.py:3-4)."},
+		{"what return codes can reply_code take in the web?",
+			"The values of `reply_code` are `FINE`, `BAD` (web/ciphers.py:9-10)."},
 		{"a user sees \"pool: full\" while connecting, when does that happen?",
 			"`ErrFull` is `errors.New(\"pool: full\")` (pool/pool.go:6): \"ErrFull is returned when every connection is in use\". It is given by `Pool.takeOne` (pool/pool.go:32), only if `p.MaxOpen == 0`."},
 		{"what does New return", "`New` returns `(*Pool, error)` (pool/pool.go:24)."},

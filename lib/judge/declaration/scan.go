@@ -279,7 +279,7 @@ func enumerated(head string) (all []string) {
 }
 
 var (
-	unions      = lazyregexp.New(`^(?:(?:\w+\.)?Literal\[[^\[\]]*\]|\s*\|?\s*(?:"[^"]*"|'[^']*')(?:\s*\|\s*(?:"[^"]*"|'[^']*'|null|undefined))+)\s*$`)
+	unions      = lazyregexp.New(`^(?:(?:\w+\.)?Literal\[[^\[\]]*\]|\s*\|?\s*(?:"[^"]*"|'[^']*')(?:\s*\|\s*(?:"[^"]*"|'[^']*'|null|undefined))+|[(\[]\s*(?:"[^"\\]*"|'[^'\\]*')(?:,\s*(?:"[^"\\]*"|'[^'\\]*'))+,?\s*[)\]])\s*$`)
 	alternative = lazyregexp.New(`"[^"]*"|'[^']*'|\b(?:null|undefined)\b`)
 	listed      = lazyregexp.New(`(?:^|,)\s*([A-Za-z_]\w*)`)
 	arguments   = lazyregexp.New(`\([^)]*\)`)
