@@ -317,6 +317,11 @@ func condition(u codesearch.Use) (p proof, only string) {
 	}
 	m := branch.FindStringSubmatch(u.Lines[from-1])
 	p.start = from
+	defer func() {
+		if u.Line-p.start > maxProof {
+			p.from, p.to = p.start, max(from, p.start+1)
+		}
+	}()
 	broken := func(m []string) bool {
 		return m == nil || strings.Count(m[2], "(") != strings.Count(m[2], ")") || strings.Contains(m[2], "`")
 	}
@@ -328,7 +333,7 @@ func condition(u codesearch.Use) (p proof, only string) {
 	}
 	switch {
 	case broken(m) || u.Line == from && m[1] != "else":
-		return p.shortened(u.Line, from), ""
+		return p, ""
 	case m[1] != "else":
 		only = ", only if `" + test(m) + "`"
 	}
@@ -336,11 +341,9 @@ func condition(u codesearch.Use) (p proof, only string) {
 		if indentation(u.Lines[n-1]) != indentation(u.Lines[from-1]) {
 			continue
 		}
-		up := branch.FindStringSubmatch(u.Lines[n-1])
-		if up != nil && broken(up) {
-			return p.shortened(u.Line, from), ""
-		}
-		if up != nil && up[2] != "" {
+		if up := branch.FindStringSubmatch(u.Lines[n-1]); up != nil && broken(up) {
+			return p, ""
+		} else if up != nil && up[2] != "" {
 			m, not = up, append([]string{"`" + test(up) + "`"}, not...)
 			p.start = n
 		}
@@ -348,15 +351,7 @@ func condition(u codesearch.Use) (p proof, only string) {
 	if m[1] == "if" && len(not) > 0 {
 		only += ", unless " + strings.Join(not, " or ")
 	}
-	return p.shortened(u.Line, from), only
-}
-
-// shortened leaves lines out of a long proof of line n, whose condition is on line from.
-func (p proof) shortened(n, from int) proof {
-	if n-p.start > maxProof {
-		p.from, p.to = p.start, max(from, p.start+1)
-	}
-	return p
+	return p, only
 }
 
 // source returns the lines of a definition.
