@@ -7,7 +7,8 @@ import (
 	"tri/lib/agent"
 )
 
-// TestHostileEvent: what a worker says of a run is short, and steers no terminal; the process is one of ours.
+// TestHostileEvent: what a worker says of a run is short, and steers no terminal; its process id is that of
+// this process.
 func TestHostileEvent(t *testing.T) {
 	var got []agent.Event
 	l := &leg{pid: 7, task: agent.Task{Watch: func(e agent.Event) { got = append(got, e) }}}

@@ -287,8 +287,8 @@ func proved(t *testing.T, dir, question string, ret *draft.Return) {
 	}
 }
 
-// TestCallersInGo: the name of another package is no use of ours, and a value may be a shift. A file may end
-// its lines with CR LF.
+// TestCallersInGo: the name of another package is no use of this one, and a value may be a shift. A file may
+// end its lines with CR LF.
 func TestCallersInGo(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, map[string]string{"box/box.go": strings.ReplaceAll(`package box

@@ -21,22 +21,29 @@ import (
 	"tri/lib/base/config"
 )
 
-// TestFinish: a publisher ends once the whole lines are acknowledged; a torn one is never sent.
+// TestFinish: a publisher ends once the whole lines are acknowledged; a torn one is never sent. It does not
+// end while it cannot tell, and a missing file has no line.
 func TestFinish(t *testing.T) {
-	p := &Publisher{File: filepath.Join(t.TempDir(), "events.ndjson")}
-	if err := os.WriteFile(p.File, []byte("{\"a\":1}\n{\"to"), 0o600); err != nil {
+	dir := t.TempDir()
+	log := filepath.Join(dir, "events.ndjson")
+	if err := os.WriteFile(log, []byte("{\"a\":1}\n{\"to"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for acked, want := range map[int64]bool{0: false, 8: true} {
+	for _, tt := range []struct {
+		file  string
+		acked int64
+		want  bool
+	}{{log, 0, false}, {log, 8, true}, {dir, 8, false}, {log + ".none", 0, true}} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			done := make(chan struct{})
 			close(done)
-			p.acked.Store(acked)
+			p := &Publisher{File: tt.file}
+			p.acked.Store(tt.acked)
 			ended := false
-			if p.finish(ctx, done, func() { ended = true }); ended != want {
-				t.Errorf("with %d bytes acknowledged it ended: %t", acked, ended)
+			if p.finish(ctx, done, func() { ended = true }); ended != tt.want {
+				t.Errorf("%s with %d bytes acknowledged ended: %t", tt.file, tt.acked, ended)
 			}
 		})
 	}

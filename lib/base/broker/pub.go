@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strconv"
 	"sync/atomic"
@@ -91,19 +92,34 @@ func (p *Publisher) finish(ctx context.Context, done <-chan struct{}, end func()
 		return
 	case <-done:
 	}
-	var size int64
-	if f, err := os.Open(p.File); err == nil {
-		if info, err := f.Stat(); err == nil {
-			_, size, _ = durable.LastLine(f, info.Size())
-		}
-		_ = f.Close() // it was only read
-	}
-	for p.acked.Load() < size {
+	size, err := p.whole()
+	for err != nil || p.acked.Load() < size {
 		if !pause(ctx, 10*time.Millisecond) {
 			return
 		}
+		if err != nil {
+			size, err = p.whole()
+		}
 	}
 	end()
+}
+
+// whole returns where the last whole line of the file ends. A missing file has none.
+func (p *Publisher) whole() (int64, error) {
+	f, err := os.Open(p.File)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	_, size, err := durable.LastLine(f, info.Size())
+	return size, err
 }
 
 // once sends lines until something fails.

@@ -181,7 +181,7 @@ func (s *Stamps) Plausible(c *Call) bool {
 		fresh(time.Unix(sec, 0), s.Now())
 }
 
-// Verify reports whether a call is genuine, current, and none that was kept.
+// Verify reports whether a call is genuine, current, and no repetition of an earlier one.
 func (s *Stamps) Verify(c *Call) bool {
 	signature := c.Header.Get(s.Signature)
 	return s.Plausible(c) && s.Valid(c, c.Header.Get(s.Time), signature) && !s.once.Again(signature, s.Now())

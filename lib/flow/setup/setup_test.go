@@ -266,7 +266,7 @@ func TestFound(t *testing.T) {
 	}
 }
 
-// TestAccount: a name of spaces is none, so that a new home always has an approver.
+// TestAccount: a name of spaces does not count, so that a new home always has an approver.
 func TestAccount(t *testing.T) {
 	t.Setenv("TRI_USER", " ")
 	for user, want := range map[string]string{" ben ": "ben", "ana": "ana"} {

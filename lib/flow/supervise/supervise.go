@@ -293,7 +293,7 @@ func openLog(h *durable.Home, stage string) (*os.File, error) {
 }
 
 // shorten copies the end of a log above maxLog, at most 2 maxLog, to <name>.1 and empties it. The stage
-// appends to the same file, so it goes on at the beginning; a line that it writes in between is lost.
+// appends to the same file, so it continues at the beginning; a line that it writes in between is lost.
 func shorten(h *durable.Home, log *os.File, name string) error {
 	info, err := log.Stat()
 	if err != nil || info.Size() <= maxLog {

@@ -200,7 +200,7 @@ func TestEndsThemAll(t *testing.T) {
 	}
 }
 
-// A stage is ended with its children, also one that will not hear or that was killed.
+// A stage is ended with its children, also if it ignores the signal or was killed.
 func TestStubbornStage(t *testing.T) {
 	for _, tt := range []struct {
 		trap, ended string
@@ -258,7 +258,7 @@ func TestSecondIsRefused(t *testing.T) {
 	}
 }
 
-// TestInterrupted: who interrupts the start of a pipeline learns that it goes on.
+// TestInterrupted: who interrupts the start of a pipeline learns that it still runs.
 func TestInterrupted(t *testing.T) {
 	h, err := durable.Open(t.TempDir())
 	if err != nil {
