@@ -17,4 +17,7 @@ func TestKindOf(t *testing.T) {
 			t.Errorf("%s is %d, want %d", name, got, want)
 		}
 	}
+	if kindOf("chat.json", []byte("\n[{\"text\": \"why?\"}]")) != data || kindOf("a.json", []byte("{}")) != settingsFile {
+		t.Error("a list of records is data, an object may be settings")
+	}
 }

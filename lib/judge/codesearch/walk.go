@@ -108,6 +108,7 @@ func kindOf(name string, text []byte) fileKind {
 	switch {
 	case slices.Contains([]string{".ndjson", ".jsonl", ".csv", ".tsv", ".log", ".out", ".golden", ".txtar"},
 		ext),
+		ext == ".json" && bytes.HasPrefix(bytes.TrimSpace(text), []byte("[")), // records; settings are an object
 		in("testdata", "fixtures", "__snapshots__", "locale", "locales", "i18n", "translations"),
 		strings.Contains(base, "_data."), strings.Contains(dirs, "_data/"):
 		return data
