@@ -159,12 +159,15 @@ func indentation(line string) int {
 // dots stand for lines that are left out.
 const dots = "..."
 
-// reply returns the draft, lines of the best places verbatim and the other places as a list, and the
-// evidence, which quotes the same lines.
+// reply returns the draft, the names that occur nowhere, lines of the best places verbatim and the other
+// places as a list, and the evidence, which quotes the same lines.
 func reply(question string, say phrases, hits []codesearch.Hit,
 	missing []string) (string, []draft.Ref) {
 	var b strings.Builder
 	var refs []draft.Ref
+	for _, name := range missing[:min(len(missing), 2)] {
+		b.WriteString(fmt.Sprintf(say.missing, name) + "\n\n")
+	}
 	b.WriteString(say.intro)
 	var rest []string
 	n := 0
@@ -187,9 +190,6 @@ func reply(question string, say phrases, hits []codesearch.Hit,
 	}
 	if len(rest) > 0 {
 		b.WriteString("\n\n" + say.also + " " + strings.Join(rest, ", "))
-	}
-	for _, name := range missing[:min(len(missing), 2)] {
-		b.WriteString("\n\n" + fmt.Sprintf(say.missing, name))
 	}
 	return b.String(), refs
 }

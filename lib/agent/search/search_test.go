@@ -158,7 +158,7 @@ func TestSaysWhatIsMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(ret.DraftReply, "`loadChargePlan`") || len(ret.OpenQuestions) != 1 ||
+	if !strings.HasPrefix(ret.DraftReply, "Nothing in the code is called `loadChargePlan`.\n\n") || len(ret.OpenQuestions) != 1 ||
 		ret.Confidence != draft.Low {
 		t.Errorf("%s %q\n%s", ret.Confidence, ret.OpenQuestions, ret.DraftReply)
 	}
