@@ -71,7 +71,8 @@ func (b *batch) branch(in thread.Input) ([]thread.Input, error) {
 }
 
 // withdraw has a withdrawal outside any thread concern the sender's open question in that chat. If there
-// are several, and it does not name one, it concerns none.
+// are several, and it does not name one, it concerns none; so does one in a thread without a question, unless
+// it quotes or names one.
 func (b *batch) withdraw(in *thread.Input) {
 	e, f := in.Event, in.Facts
 	if changes(e) || f.Own {
@@ -87,7 +88,12 @@ func (b *batch) withdraw(in *thread.Input) {
 	slices.SortFunc(mine, func(a, b *thread.Thread) int {
 		return strings.Compare(a.StartedAt+" "+a.Key, b.StartedAt+" "+b.Key)
 	})
-	if _, named := relation.Named(e.Content, asItems(mine, e), b.d.rules.named(e)); !f.NeverMind && !named {
+	_, named := relation.Named(e.Content, asItems(mine, e), b.d.rules.named(e))
+	if !f.NeverMind && !named {
+		return
+	}
+	if !named && e.ReplyToID == "" && e.Root() != e.MessageID {
+		f.NeverMind, f.Unclear = false, "it is in another thread than the open questions"
 		return
 	}
 	if !slices.ContainsFunc(asItems(mine, e), func(it relation.Item) bool {

@@ -117,6 +117,44 @@ func TestUnclear(t *testing.T) {
 	}
 }
 
+// TestOfAnother: a withdrawal that quotes what a colleague says to two questions, or is in a thread without a
+// question, ends none, unless it quotes or names one.
+func TestOfAnother(t *testing.T) {
+	for _, tt := range []struct{ root, quotes, text, ends string }{
+		{"1", "", "never mind the Fence one", "1"}, {"1", "3", "never mind", ""}, {"1", "2", "never mind", "2"},
+		{"50", "", "never mind the Fence one", "1"}, {"50", "", "never mind", ""},
+		{"50", "4", "never mind", "4"}, {"~50", "", "never mind", ""},
+	} {
+		b := newBench(t)
+		b.add("50", "ben", "", event.Ambient, "who wants pizza?")
+		b.add("1", "ana", "", event.Actionable, "why does the Fence tokenizer drop a rune?")
+		b.run()
+		if tt.root == "1" {
+			b.add("2", "ana", "1", event.Actionable, "by the way, which port does the staging proxy listen on?")
+			b.run()
+			b.add("3", "ben", "1", event.Ambient, "it did that last week, too")
+		} else if tt.quotes != "" {
+			b.add("4", "ana", "", event.Actionable, "which port does the staging proxy listen on?")
+		}
+		b.run()
+		b.quotes = tt.quotes
+		b.add("5", "ana", tt.root, event.Ambient, tt.text)
+		b.run()
+		ends := ""
+		for _, id := range []string{"1", "2", "4"} {
+			if b.thread(id).Withdrawn() {
+				ends += id
+			}
+		}
+		if ends != tt.ends {
+			t.Errorf("%q in %s quoting %q ends %q, want %q", tt.text, tt.root, tt.quotes, ends, tt.ends)
+		}
+		if done, err := Rebuild(b.home); err != nil || done.Changed+done.Removed != 0 {
+			t.Errorf("rebuild: %+v, %v", done, err)
+		}
+	}
+}
+
 // TestPipeAgain: a withdrawal that is read again from a pipe ends no later question.
 func TestPipeAgain(t *testing.T) {
 	b := newBench(t)

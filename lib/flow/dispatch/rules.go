@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -129,13 +128,7 @@ func (r *rules) named(e *event.Classified) relation.Names {
 
 // tooOld says why an event may not open a thread, or "" if it is at most most hours old.
 func tooOld(e *event.Classified, now time.Time, most float64) string {
-	age := time.Duration(math.MaxInt64)
-	for _, at := range []string{e.CreateTime, e.EditedAt} {
-		if t, err := time.Parse(time.RFC3339, at); err == nil {
-			age = min(age, now.Sub(t))
-		}
-	}
-	if age == math.MaxInt64 || age.Hours() <= most {
+	if at := e.ChangedAt(); at.IsZero() || now.Sub(at).Hours() <= most {
 		return ""
 	}
 	return fmt.Sprintf("it was older than %g hours when it was read (dispatch.max_question_age_h)", most)

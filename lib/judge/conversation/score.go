@@ -1,5 +1,7 @@
 package conversation
 
+import "slices"
+
 // situation is the current message with everything needed to compare it with conversations.
 type situation struct {
 	r     *room
@@ -45,15 +47,9 @@ func (r *room) look(rs *rooms, m *message) *situation {
 }
 
 func (s *situation) name(p *person) {
-	if p == s.me {
-		return
+	if p != s.me && !slices.Contains(s.named, p) {
+		s.named = append(s.named, p)
 	}
-	for _, q := range s.named {
-		if p == q {
-			return
-		}
-	}
-	s.named = append(s.named, p)
 }
 
 // rarity returns the weight of a shared word by how often it has been said.
@@ -90,11 +86,11 @@ func (s *situation) best() (c *conv, why string) {
 func (s *situation) opens(c *conv) bool {
 	known := s.me.said > 0 && s.r.n-s.me.at <= 40
 	asks := s.m.question || s.m.greeting
-	if known || !asks || has(c.parts, s.me) || s.me.told == c || c.to == s.me {
+	if known || !asks || slices.Contains(c.parts, s.me) || s.me.told == c || c.to == s.me {
 		return false
 	}
 	for _, p := range s.named {
-		if p.in == c || p.told == c || has(c.parts, p) {
+		if p.in == c || p.told == c || slices.Contains(c.parts, p) {
 			return false
 		}
 	}
@@ -130,7 +126,7 @@ func (s *situation) against(c *conv) []rule {
 	switch {
 	case s.me.in == c:
 		list = append(list, mine)
-	case !has(c.parts, s.me):
+	case !slices.Contains(c.parts, s.me):
 		list = append(list, stranger)
 	default:
 		list = append(list, mineOnce)
@@ -182,7 +178,7 @@ func (s *situation) byName(list []rule, c *conv) []rule {
 			found = namedLast
 			break
 		}
-		if p.told == c || has(c.parts, p) {
+		if p.told == c || slices.Contains(c.parts, p) {
 			found = namedOnce
 		}
 	}
@@ -213,15 +209,6 @@ func (s *situation) beginning() []rule {
 	}
 	s.rules = list
 	return list
-}
-
-func has(list []*person, p *person) bool {
-	for _, q := range list {
-		if p == q {
-			return true
-		}
-	}
-	return false
 }
 
 // step returns the index of the first limit that n does not exceed, or the number of limits.

@@ -141,11 +141,12 @@ func (j *judgement) result() Relation {
 	return j.rel
 }
 
-// choose finds the item that the message concerns: the quoted one; else the only one; else the one that
-// waits for an answer; else the one that shares most distinctive words; else the newest.
+// choose finds the item that the message concerns: the one that alone holds what it quotes; else the only
+// one; else the one that waits for an answer; else the one that shares most distinctive words; else the
+// newest.
 func (j *judgement) choose() {
-	if i := j.quoted(); i >= 0 {
-		j.item, j.which = i, "quoted"
+	if in := j.quoted(); len(in) == 1 {
+		j.item, j.which = in[0], "quoted"
 		return
 	}
 	if len(j.open) == 1 {
@@ -168,12 +169,14 @@ func (j *judgement) choose() {
 	}
 }
 
-// quoted returns the item that holds the quoted message, or -1.
-func (j *judgement) quoted() int {
-	if j.m.Quotes == "" {
-		return -1
+// quoted returns the items that hold the quoted message: what others say is held by all.
+func (j *judgement) quoted() (in []int) {
+	for i, it := range j.open {
+		if j.m.Quotes != "" && slices.Contains(it.IDs, j.m.Quotes) {
+			in = append(in, i)
+		}
 	}
-	return slices.IndexFunc(j.open, func(it Item) bool { return slices.Contains(it.IDs, j.m.Quotes) })
+	return in
 }
 
 // shared returns the distinctive words of the message that an item has too.
@@ -312,7 +315,7 @@ func (j *judgement) branch() bool {
 		return false
 	}
 	switch said, cue := j.afterCue(); {
-	case j.m.Quotes != "" && j.quoted() < 0:
+	case j.m.Quotes != "" && len(j.quoted()) == 0:
 		return j.say(Branch, likely, "quotes-elsewhere", "no-shared-words")
 	case j.m.Elsewhere:
 		return j.say(Branch, likely, "another-conversation", "no-shared-words")

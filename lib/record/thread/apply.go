@@ -140,6 +140,9 @@ func (t *Thread) begin(at, why string) {
 	t.InvestigatorTaskID, t.ValidatorTaskID = nil, nil
 	t.BounceFeedback, t.EarlierDraft, t.Badge, t.ReadyAt, t.Ordered, t.Ends = "", "", "", "", ordered, nil
 	t.NotAnswered = nil
+	if t.ClarifyMessageID == "" {
+		t.ClarifyQuestion = nil // it was not posted
+	}
 	t.EscalationTmuxSession, t.EscalationTranscriptPath = nil, nil
 	t.DraftPending, t.DraftSHA256, t.UserApprovedAt = nil, "", nil
 	t.PostedMessageID, t.TriageFilePath, t.ClosedAt, t.CloseReason = nil, nil, nil, ""
@@ -190,6 +193,11 @@ func (t *Thread) rest(at, badge, why string) {
 	if n := len(t.NotAnswered); n > 0 {
 		t.Badge = fmt.Sprintf("%d of %d questions not answered; %s", n, len(t.Questions()), badge)
 	}
+	t.ready(at, why)
+}
+
+// ready has what was found, if anything, wait for the operator.
+func (t *Thread) ready(at, why string) {
 	t.to(at, PendingUser, why)
 	if t.InvestigatorReturn != nil && t.InvestigatorReturn.DraftReply != "" {
 		text := t.InvestigatorReturn.DraftReply

@@ -83,10 +83,13 @@ func step(t Thread, n int, words string) Input {
 	case "anabot":
 		in.Event = ev("ana", event.Ambient)
 		in.Event.Sender.Type = "bot"
-	case "editless":
+	case "editless", "editnever", "editold": // into no question, into a withdrawal, of what came before it
 		id, text, _ := strings.Cut(rest, " ")
 		in.Event = ev("ana", event.Ambient)
 		in.Event.MessageID, in.Event.Content, in.Event.EditID = id, text, fmt.Sprint("e", n)
+		if in.Facts.NeverMind = verb == "editnever"; verb == "editold" {
+			in.Event.CreateTime = "2026-11-21T09:00:00Z"
+		}
 	case "pings":
 		in.Event = ev("ben", event.Actionable)
 		in.Event.IsQuestion, in.Event.IsBotMention = false, true
@@ -154,6 +157,10 @@ func step(t Thread, n int, words string) Input {
 		for _, n := range t.PendingNotes {
 			in.Run.Heard = append(in.Run.Heard, t.Said(n))
 		}
+		return in
+	case "doubtful":
+		in = step(t, n, "found")
+		in.Ends = []string{"asks back", "leaves questions open"}
 		return in
 	case "found", "nothing", "fails", "asksmore", "late":
 		id := "none"
@@ -404,6 +411,22 @@ func TestApply(t *testing.T) {
 			return t.Messages[0].Content == "how?" && len(t.Messages) == 1
 		}},
 		{"edit that changes nothing", "asks why?;found;pass;edit 1 why?", PendingUser, 1, nil},
+		{"edit into what the rules do not take for a question", "long why?;found;pass;editless 1 how", Escalated,
+			2, func(t Thread) bool { return t.Codebase == "c" && t.TypeReason == "data:which" }},
+		{"edit of a follow-up", "long why?;found;pass;adds more;edit 4 and how?", Escalated, 3,
+			func(t Thread) bool { return t.Codebase == "c" && t.TypeReason == "data:which" }},
+		{"edit into a withdrawal", "asks why?;found;pass;editnever 1 nvm", Closed, 1,
+			func(t Thread) bool { return t.Withdrawn() && t.DraftPending == nil }},
+		{"edit of a follow-up into one", "asks why?;found;pass;adds more;editnever 4 nvm", Investigating, 3,
+			func(t Thread) bool { return len(t.Messages) == 1 }},
+		{"edit of what came before the question", "asks why?;found;pass;editold 0 morning", PendingUser, 1,
+			func(t Thread) bool { return len(t.Messages) == 1 }},
+		{"an edit that is all that was read of a follow-up", "asks why?;found;pass;editless 3 more", Investigating,
+			2, func(t Thread) bool { return len(t.Messages) == 2 }},
+		{"what is added without budget is in order", "asks why?;adds of prod;spent;adds of v2", Investigating, 2,
+			func(t Thread) bool { return len(t.Messages) == 3 && t.Messages[2].Content == "of v2" }},
+		{"a question to the asker that was not posted", "inbox code_change! a;clarifies;redo do it;found;" +
+			"approve;posted", Closed, 2, func(t Thread) bool { return t.CloseReason == "answered" }},
 		{"an answer marked as wrong", "asks why?;found;pass;approve;posted;thumbsdown 9;thumbsdown 9", Closed,
 			1, func(t Thread) bool {
 				return len(t.Alerts) == 1 && strings.Contains(t.Alerts[0].Text, "answer 9 as wrong") &&
@@ -481,6 +504,8 @@ func TestApply(t *testing.T) {
 			return t.DraftPending != nil && t.DraftSHA256 == decision.Sum(*t.DraftPending) &&
 				t.ClosedAt == nil && t.CloseReason == ""
 		}},
+		{"expiry of a doubtful draft taken back", "asks why?;doubtful;pass;expires;undo", PendingUser, 1,
+			func(t Thread) bool { return t.Badge == "quotes checked, asks back, leaves questions open" }},
 		{"expiry taken back, and approved", "asks why?;found;pass;expires;undo;approve;posted", Closed, 1,
 			func(t Thread) bool { return t.CloseReason == "answered" }},
 		{"undo of another end", "asks why?;found;pass;dismiss no;undo", Closed, 1, nil},

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"tri/lib/base/text"
 	"tri/lib/record/decision"
@@ -244,12 +243,4 @@ func seq(e *event.Classified) int64 {
 }
 
 // happened returns when an event took place, in Unix seconds.
-func happened(e *event.Classified) int64 {
-	var at int64
-	for _, s := range []string{e.CreateTime, e.EditedAt} {
-		if t, err := time.Parse(time.RFC3339, s); err == nil {
-			at = max(at, t.Unix())
-		}
-	}
-	return at
-}
+func happened(e *event.Classified) int64 { return max(0, e.ChangedAt().Unix()) }

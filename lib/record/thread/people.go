@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"tri/lib/base/text"
 	"tri/lib/record/decision"
 	"tri/lib/record/outbox"
 )
@@ -25,7 +26,7 @@ func (t *Thread) event(in Input) {
 		t.open(in, facts, m)
 		return
 	case e.Deleted:
-		t.deleted(in.At, m)
+		t.deleted(in.At, m, Gone)
 	case e.EditedAt != "" || e.EditID != "":
 		t.edited(in, facts, m)
 	default:
@@ -84,7 +85,6 @@ func (t *Thread) said(in Input, facts *Facts, m Message) {
 	// "yes" alone and a corrected word look like acknowledgements.
 	says := !e.IsAckOrEmoji || facts.Relation == RelationAnswer || facts.Relation == RelationRedirect
 	asker, person := e.Sender.ID == t.OriginalSenderID, says && e.Sender.Type != "bot"
-	// The classifier's field on threads in flight is only a hint: the thread itself knows.
 	if facts.Relation == RelationRedirect {
 		m.Relation = RelationRedirect
 	}
@@ -106,7 +106,7 @@ func (t *Thread) said(in Input, facts *Facts, m Message) {
 	case t.Status == PendingUser && t.UserApprovedAt == nil && t.Asked != "":
 		t.Messages = append(t.Messages, m) // the operator who is asked should see it
 	case t.Status == PendingUser && t.UserApprovedAt == nil:
-		t.Messages = append(t.Messages, m)
+		t.Pending = append(t.Pending, m) // behind what waits for budget
 		t.begin(in.At, "a follow-up came")
 	default:
 		t.Pending = append(t.Pending, m)
@@ -160,17 +160,26 @@ func (t *Thread) edited(in Input, facts *Facts, m Message) {
 	}
 	i := find(t.Messages, m.MessageID)
 	switch {
-	case i < 0 && find(t.Context, m.MessageID) < 0:
-		t.said(in, facts, m) // the edit turned a message into a question
+	case i < 0 && find(t.Context, m.MessageID) < 0 && (t.asks(in) || !t.follows(m)):
+		t.said(in, facts, m) // the edit turned a message into a question, or is all that was read of it
 	case i < 0 || t.Messages[i].Content == m.Content:
 	case t.Status == Closed && (t.PostedMessageID != nil || t.CloseReason == withdrew || !t.asks(in)):
 		t.Messages[i].Content = m.Content
 		t.alert(in.At, "the question was edited after it was closed")
+	case facts.NeverMind:
+		t.deleted(in.At, m, withdrew)
 	default: // dismissed, or expired: it is asked again
 		t.Messages[i].Content = m.Content
-		t.take(facts, m.Content)
+		if m.MessageID == t.OriginalMessageID && t.asks(in) {
+			t.take(facts, m.Content) // the rules say nothing of a message that does not ask
+		}
 		t.begin(in.At, "the question was edited")
 	}
+}
+
+// follows reports whether what the cycle answers was written after a message.
+func (t *Thread) follows(m Message) bool {
+	return len(t.Messages) > 0 && text.CompareTimes(m.At, t.Messages[0].At) < 0
 }
 
 // forget removes a message from the thread's context.
@@ -179,7 +188,8 @@ func (t *Thread) forget(id string) {
 	t.Context, t.HumanReplies = slices.DeleteFunc(t.Context, is), slices.DeleteFunc(t.HumanReplies, is)
 }
 
-func (t *Thread) deleted(at string, m Message) {
+// deleted removes a message, and closes the item, for why, if that was its question.
+func (t *Thread) deleted(at string, m Message, why string) {
 	t.forget(m.MessageID)
 	if i := find(t.Pending, m.MessageID); i >= 0 {
 		t.Pending = slices.Delete(t.Pending, i, i+1)
@@ -197,7 +207,7 @@ func (t *Thread) deleted(at string, m Message) {
 	case !t.Messages[i].Before && t.asked()+len(t.Pending) == 1,
 		t.ByOperator() && m.MessageID == t.OriginalMessageID:
 		t.Messages[i].Deleted = true
-		t.close(at, Gone)
+		t.close(at, why)
 	default:
 		t.Resume = nil // its session has the deleted text
 		t.Messages = slices.Delete(t.Messages, i, i+1)
@@ -215,8 +225,8 @@ func (t *Thread) asked() (n int) {
 	return n
 }
 
-func (t *Thread) alert(at, text string) {
-	t.Alerts = append(t.Alerts, Note{By: "tri-dispatch", At: at, Text: text})
+func (t *Thread) alert(at, said string) {
+	t.Alerts = append(t.Alerts, Note{By: "tri-dispatch", At: at, Text: said})
 }
 
 // decision applies a person's decision. Only decisions that count are passed to it (see
@@ -225,11 +235,7 @@ func (t *Thread) decision(in Input) {
 	d := in.Decision
 	if d.Kind == decision.Undo && t.expired() && d.Cycle == t.Cycle {
 		t.ClosedAt, t.CloseReason = nil, ""
-		_, badge, counted := strings.Cut(t.Badge, "questions not answered; ")
-		if !counted {
-			badge = t.Badge
-		}
-		t.rest(d.At, badge, "the expiry was taken back")
+		t.ready(d.At, "the expiry was taken back")
 		return
 	}
 	if d.Kind == decision.Reopen {
