@@ -168,32 +168,9 @@ func (i *inbox) check(w *world, posts []post, fault func(string, ...any)) (strin
 	if cards := i.shown(); cards != i.reminders {
 		fault("%d reminders, %d cards", i.reminders, cards)
 	}
-	lines, err := w.lines(decision.LogName)
+	claimed, parted, err := claimedTexts(w)
 	if err != nil {
 		return "", err
-	}
-	yes, claimed := map[string]decision.Record{}, map[string]int{}
-	parted := 0
-	for _, line := range lines {
-		var r decision.Record
-		if err := json.Unmarshal(line, &r); err != nil {
-			return "", err
-		}
-		switch r.Kind {
-		case decision.Approve, decision.Notify:
-			yes[r.ID()] = r
-		case decision.Claim:
-			parts, err := draft.Cut(yes[r.ID()].Text, yes[r.ID()].Cuts)
-			if err != nil {
-				return "", err
-			}
-			if len(parts) > 1 {
-				parted++
-			}
-			for _, p := range parts {
-				claimed[strings.TrimSpace(p)]++
-			}
-		}
 	}
 	own, err := i.room.posts()
 	if err != nil {
@@ -209,7 +186,8 @@ func (i *inbox) check(w *world, posts []post, fault func(string, ...any)) (strin
 			notices++
 		}
 	}
-	if lines, err = w.lines("replies.ndjson"); err != nil {
+	lines, err := w.lines("replies.ndjson")
+	if err != nil {
 		return "", err
 	}
 	for _, line := range lines {
@@ -229,4 +207,35 @@ func (i *inbox) check(w *world, posts []post, fault func(string, ...any)) (strin
 	}
 	return fmt.Sprintf("inbox: %d requests, %d entries, %d cards, %d posts, %d answers in parts, %d notices",
 		i.asked, len(i.wanted), i.reminders, len(own), parted, notices), nil
+}
+
+// claimedTexts counts the texts of claims, part by part, and the claims of more than one part.
+func claimedTexts(w *world) (claimed map[string]int, parted int, err error) {
+	lines, err := w.lines(decision.LogName)
+	if err != nil {
+		return nil, 0, err
+	}
+	yes, claimed := map[string]decision.Record{}, map[string]int{}
+	for _, line := range lines {
+		var r decision.Record
+		if err := json.Unmarshal(line, &r); err != nil {
+			return nil, 0, err
+		}
+		switch r.Kind {
+		case decision.Approve, decision.Notify:
+			yes[r.ID()] = r
+		case decision.Claim:
+			parts, err := draft.Cut(yes[r.ID()].Text, yes[r.ID()].Cuts)
+			if err != nil {
+				return nil, 0, err
+			}
+			if len(parts) > 1 {
+				parted++
+			}
+			for _, p := range parts {
+				claimed[strings.TrimSpace(p)]++
+			}
+		}
+	}
+	return claimed, parted, nil
 }

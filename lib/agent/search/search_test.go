@@ -158,8 +158,8 @@ func TestSaysWhatIsMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(ret.DraftReply, "Nothing in the code is called `loadChargePlan`.\n\n") || len(ret.OpenQuestions) != 1 ||
-		ret.Confidence != draft.Low {
+	if !strings.HasPrefix(ret.DraftReply, "Nothing in the code is called `loadChargePlan`.\n\n") ||
+		len(ret.OpenQuestions) != 1 || ret.Confidence != draft.Low {
 		t.Errorf("%s %q\n%s", ret.Confidence, ret.OpenQuestions, ret.DraftReply)
 	}
 }

@@ -124,30 +124,9 @@ func filterPart(out io.Writer, in inputs) error {
 			halves = append(slices.Clip(halves), r.half)
 		}
 	}
-	sets := [filters]struct {
-		name string
-		all  map[string][]said // by half
-		each map[string][]said // by room and half
-	}{{name: "no list of helpers"}, {name: "the same behind tri-thread"},
-		{name: "helpers listed where known"}, {name: "the document's bare rules"}}
-	for i := range sets {
-		sets[i].all, sets[i].each = map[string][]said{}, map[string][]said{}
-	}
-	texts := map[string][filters]map[string]said{}
-	for _, r := range rooms {
-		if _, done := texts[r.name]; !done {
-			if texts[r.name], err = judgements(in, r.name); err != nil {
-				return err
-			}
-		}
-		for i := range sets {
-			got, err := beside(r, texts[r.name][i])
-			if err != nil {
-				return err
-			}
-			sets[i].all[r.half] = append(sets[i].all[r.half], got...)
-			sets[i].each[r.name+" "+r.half] = got
-		}
+	sets, err := filterSets(in, rooms)
+	if err != nil {
+		return err
 	}
 	fmt.Fprintf(out, "%-30s %4s  %-14s  %-14s  %-14s  %-26s %s\n%-35s", "", "N", "question", "ack",
 		"actionable", "misses per 100 dropped", "called", "")
@@ -181,6 +160,39 @@ func filterPart(out io.Writer, in inputs) error {
 	return os.WriteFile(*plotFile,
 		[]byte(drawPlot(lines, []mark{{"as shipped", pointOf(at), true},
 			{"the document's bare rules", pointOf(table), false}})), 0o644)
+}
+
+// filterSet is what one form of the filter says.
+type filterSet struct {
+	name string
+	all  map[string][]said // by half
+	each map[string][]said // by room and half
+}
+
+// filterSets runs each form of the filter over the labelled messages of rooms.
+func filterSets(in inputs, rooms []room) (sets [filters]filterSet, err error) {
+	sets = [filters]filterSet{{name: "no list of helpers"}, {name: "the same behind tri-thread"},
+		{name: "helpers listed where known"}, {name: "the document's bare rules"}}
+	for i := range sets {
+		sets[i].all, sets[i].each = map[string][]said{}, map[string][]said{}
+	}
+	texts := map[string][filters]map[string]said{}
+	for _, r := range rooms {
+		if _, done := texts[r.name]; !done {
+			if texts[r.name], err = judgements(in, r.name); err != nil {
+				return sets, err
+			}
+		}
+		for i := range sets {
+			got, err := beside(r, texts[r.name][i])
+			if err != nil {
+				return sets, err
+			}
+			sets[i].all[r.half] = append(sets[i].all[r.half], got...)
+			sets[i].each[r.name+" "+r.half] = got
+		}
+	}
+	return sets, nil
 }
 
 // printAgreement compares the first reading with the second of the same reader

@@ -37,7 +37,7 @@ func foreign(out io.Writer, in inputs) error {
 			}
 			asked = append(asked, some...)
 		}
-		n, drafts, sure, own, answered := 0, 0, 0, 0, 0
+		var strangers, own confidences
 		for _, c := range codebases {
 			if c.alone {
 				continue
@@ -47,42 +47,19 @@ func foreign(out io.Writer, in inputs) error {
 			if err != nil {
 				continue // said above
 			}
-			finder := search.New()
-			confidence := func(question string) (string, error) {
-				res, err := finder.Run(context.Background(), agent.Task{Question: question, Codebase: dir})
-				var ret draft.Return
-				if errors.Is(err, agent.ErrNothing) {
-					return "", nil
-				} else if err == nil {
-					err = json.Unmarshal(res.Value, &ret)
-				}
-				return ret.Confidence, err
-			}
-			for _, q := range asked {
-				said, err := confidence(q)
-				if err != nil {
-					return err
-				}
-				n++
-				if said != "" {
-					drafts++
-				}
-				if said != "" && said != draft.Low {
-					sure++
-				}
-			}
 			all, err := questions(in.data, dir, c.name, half.name)
 			if err != nil {
 				return err
 			}
-			for _, q := range all {
-				said, err := confidence(q.Question)
-				if err != nil {
+			finder := search.New()
+			for _, q := range asked {
+				if err := strangers.add(finder, dir, q); err != nil {
 					return err
 				}
-				own++
-				if said != "" {
-					answered++
+			}
+			for _, q := range all {
+				if err := own.add(finder, dir, q.Question); err != nil {
+					return err
 				}
 			}
 		}
@@ -91,11 +68,29 @@ func foreign(out io.Writer, in inputs) error {
 			fmt.Fprintf(out, "%s, %s: %d of %d, %.1f%% (%.1f-%.1f)\n", half.name, what, hits, n, 100*share,
 				100*low, 100*high)
 		}
-		figure("foreign questions that get a draft", drafts, n)
-		figure("foreign questions that get more than a low one", sure, n)
-		figure("own questions that get a draft", answered, own)
+		figure("foreign questions that get a draft", strangers.drafts, strangers.n)
+		figure("foreign questions that get more than a low one", strangers.sure, strangers.n)
+		figure("own questions that get a draft", own.drafts, own.n)
 	}
 	return nil
+}
+
+// confidences counts questions, those that get a draft, and those whose draft has more than low confidence.
+type confidences struct{ n, drafts, sure int }
+
+func (c *confidences) add(finder *search.Client, dir, question string) error {
+	c.n++
+	res, err := finder.Run(context.Background(), agent.Task{Question: question, Codebase: dir})
+	if errors.Is(err, agent.ErrNothing) {
+		return nil
+	}
+	var ret draft.Return
+	if err == nil {
+		err = json.Unmarshal(res.Value, &ret)
+	}
+	c.drafts++
+	c.sure += bit(ret.Confidence != draft.Low)
+	return err
 }
 
 // wondering are some messages of a room that ask something in several words.

@@ -85,57 +85,62 @@ func relationsPart(out io.Writer, in inputs) error {
 		if err != nil {
 			return err
 		}
-		scored := map[string]map[string]*yesNo{}
-		wrong := map[string]int{}
-		var t *talk
-		for i, l := range labels {
-			if i == 0 || labels[i-1].room != l.room {
-				if t, err = readTalk(filepath.Join(chat, l.room+".ndjson")); err != nil {
-					return err
-				}
-			}
-			if i == 0 || labels[i-1].room != l.room || labels[i-1].question != l.question {
-				t.begin(l.question)
-			}
-			got, err := t.judge(l)
-			if err != nil {
+		fmt.Fprintf(out, "  %s: %d messages\n", sample, len(labels))
+		if err := judgeRelations(out, chat, labels); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// judgeRelations prints how right the rules are on the labels of a sample, by half.
+func judgeRelations(out io.Writer, chat string, labels []related) (err error) {
+	scored := map[string]map[string]*yesNo{}
+	wrong := map[string]int{}
+	var t *talk
+	for i, l := range labels {
+		if i == 0 || labels[i-1].room != l.room {
+			if t, err = readTalk(filepath.Join(chat, l.room+".ndjson")); err != nil {
 				return err
 			}
-			if l.kind == unscored {
-				continue
+		}
+		if i == 0 || labels[i-1].room != l.room || labels[i-1].question != l.question {
+			t.begin(l.question)
+		}
+		got, err := t.judge(l)
+		if err != nil {
+			return err
+		}
+		if l.kind == unscored {
+			continue
+		}
+		if scored[l.half] == nil {
+			scored[l.half] = map[string]*yesNo{}
+		}
+		for _, kind := range relationKinds {
+			if scored[l.half][kind] == nil {
+				scored[l.half][kind] = &yesNo{}
 			}
-			if scored[l.half] == nil {
-				scored[l.half] = map[string]*yesNo{}
-			}
-			for _, kind := range relationKinds {
-				if scored[l.half][kind] == nil {
-					scored[l.half][kind] = &yesNo{}
+			scored[l.half][kind].add(got == kind, l.kind == kind)
+		}
+		if got != l.kind {
+			wrong[l.half+", "+l.kind+" taken for "+got]++
+		}
+	}
+	for _, half := range sorted(scored) {
+		sum, n := 0.0, 0
+		for _, kind := range relationKinds {
+			if c := scored[half][kind]; c.want+c.said > 0 {
+				c.print(out, half+", "+kind)
+				if c.want > 0 {
+					sum, n = sum+c.f1(), n+1
 				}
-				scored[l.half][kind].add(got == kind, l.kind == kind)
-			}
-			if got != l.kind {
-				wrong[l.half+", "+l.kind+" taken for "+got]++
-			}
-			if os.Getenv("SHOW") == l.half && got != l.kind {
-				fmt.Fprintf(out, "   %s %s->%s %.120q\n", l.id, l.kind, got, t.messages[t.at[l.id]].Content)
 			}
 		}
-		fmt.Fprintf(out, "  %s: %d messages\n", sample, len(labels))
-		for _, half := range sorted(scored) {
-			sum, n := 0.0, 0
-			for _, kind := range relationKinds {
-				if c := scored[half][kind]; c.want+c.said > 0 {
-					c.print(out, half+", "+kind)
-					if c.want > 0 {
-						sum, n = sum+c.f1(), n+1
-					}
-				}
-			}
-			fmt.Fprintf(out, "  %s, macro F1 of %d kinds: %.3f\n", half, n, sum/float64(max(1, n)))
-		}
-		for _, what := range sorted(wrong) {
-			fmt.Fprintf(out, "    %3d  %s\n", wrong[what], what)
-		}
+		fmt.Fprintf(out, "  %s, macro F1 of %d kinds: %.3f\n", half, n, sum/float64(max(1, n)))
+	}
+	for _, what := range sorted(wrong) {
+		fmt.Fprintf(out, "    %3d  %s\n", wrong[what], what)
 	}
 	return nil
 }

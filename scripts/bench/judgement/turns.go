@@ -137,10 +137,6 @@ func turnsPart(out io.Writer, in inputs) error {
 			}
 			first, second := room[l.first], room[l.second]
 			said := first.TurnID == second.TurnID
-			if os.Getenv("SHOW") == l.half && said != l.same && l.first != l.second {
-				fmt.Fprintf(out, "   %s same %v, %s, %g s: %.80q %.80q\n", l.room, l.same, second.TurnWhy,
-					gap(first, second), first.Content, second.Content)
-			}
 			for _, name := range []string{l.half, l.half + ", " + l.room} {
 				if ours[name] == nil {
 					ours[name], others[name] = &grouping{}, map[float64]*grouping{}
