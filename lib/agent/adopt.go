@@ -29,12 +29,12 @@ func Adopt(from, to string) error {
 		return ErrNoResume
 	}
 	if err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("copy session: %w", err))
+		return sysexit.Errorf(sysexit.IO, "copy session: %w", err)
 	}
 	defer src.Close()
 	dst, err := os.OpenRoot(to)
 	if err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("copy session: %w", err))
+		return sysexit.Errorf(sysexit.IO, "copy session: %w", err)
 	}
 	defer dst.Close()
 	a := adoption{src: src, dst: dst}
@@ -48,7 +48,7 @@ func Adopt(from, to string) error {
 		case errors.Is(err, ErrNoResume):
 			return errors.Join(err, dst.RemoveAll(name))
 		case err != nil:
-			return sysexit.With(sysexit.IO, fmt.Errorf("copy session: %w", err))
+			return sysexit.Errorf(sysexit.IO, "copy session: %w", err)
 		}
 	}
 	return nil

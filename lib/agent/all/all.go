@@ -3,7 +3,6 @@ package all
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 
 	"tri/lib/agent"
@@ -79,7 +78,7 @@ func New(cfg config.Agent, sandbox string) (agent.Agent, error) {
 			return a.make(cfg, sandbox)
 		}
 	}
-	return nil, sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("no agent is called %q", cfg.Agent)),
+	return nil, sysexit.Hint(sysexit.Errorf(sysexit.Config, "no agent is called %q", cfg.Agent),
 		"there are: "+strings.Join(names(), ", ")+", and none for a validator")
 }
 

@@ -11,7 +11,6 @@ package api
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -61,12 +60,12 @@ func New(cfg config.Agent, sandbox string) (*Client, error) {
 func newClient(cfg config.Agent, sandbox string, o httpapi.Options) (*Client, error) {
 	c := &Client{cfg: cfg, sandbox: sandbox}
 	if cfg.Model == "" {
-		return nil, sysexit.Hint(sysexit.With(sysexit.Config, errors.New("agent api: no model")),
+		return nil, sysexit.Hint(sysexit.Errorf(sysexit.Config, "agent api: no model"),
 			"name one under `model:`; no model exists on every endpoint")
 	}
 	u, err := url.Parse(cfg.BaseURL)
 	if err != nil {
-		return nil, sysexit.With(sysexit.Config, fmt.Errorf("agent api: base_url: %w", err))
+		return nil, sysexit.Errorf(sysexit.Config, "agent api: base_url: %w", err)
 	}
 	switch cfg.API {
 	case config.Anthropic, "":
@@ -74,7 +73,7 @@ func newClient(cfg config.Agent, sandbox string, o httpapi.Options) (*Client, er
 	case config.OpenAI:
 		c.speaks = openai{ours: u.Hostname() == "api.openai.com"}
 	default:
-		return nil, sysexit.With(sysexit.Config, fmt.Errorf("agent api: no API is called %q", cfg.API))
+		return nil, sysexit.Errorf(sysexit.Config, "agent api: no API is called %q", cfg.API)
 	}
 	if c.key, err = cfg.Key(); err != nil {
 		return nil, fmt.Errorf("agent api: %w", err)

@@ -56,11 +56,11 @@ func resume(t agent.Task) ([]message, *kept, error) {
 			err = json.Unmarshal(text, &s)
 		}
 		if err != nil {
-			return nil, k, sysexit.With(sysexit.IO, fmt.Errorf("read session: %w", err))
+			return nil, k, sysexit.Errorf(sysexit.IO, "read session: %w", err)
 		}
 		if s.ID != t.SessionID {
-			return nil, k, sysexit.With(sysexit.Unavailable,
-				fmt.Errorf("session %q is not there: %w", t.SessionID, agent.ErrNoResume))
+			return nil, k, sysexit.Errorf(sysexit.Unavailable, "session %q is not there: %w", t.SessionID,
+				agent.ErrNoResume)
 		}
 	}
 	if t.Dir == "" {
@@ -69,7 +69,7 @@ func resume(t agent.Task) ([]message, *kept, error) {
 	f, err := os.OpenFile(filepath.Join(t.Dir, "transcript.ndjson"),
 		os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
-		return nil, k, sysexit.With(sysexit.IO, fmt.Errorf("keep transcript: %w", err))
+		return nil, k, sysexit.Errorf(sysexit.IO, "keep transcript: %w", err)
 	}
 	k.transcript = f
 	return s.Messages, k, nil
@@ -95,14 +95,14 @@ func (k *kept) save(id string, messages []message) error {
 	}
 	text, err := json.Marshal(memory{id, messages})
 	if err != nil {
-		return sysexit.With(sysexit.Software, fmt.Errorf("keep session: %w", err))
+		return sysexit.Errorf(sysexit.Software, "keep session: %w", err)
 	}
 	h, err := durable.Open(k.dir)
 	if err == nil {
 		err = errors.Join(h.Replace(sessionFile, text), h.Close())
 	}
 	if err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("keep session: %w", err))
+		return sysexit.Errorf(sysexit.IO, "keep session: %w", err)
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ func (k *kept) close() error {
 		return nil
 	}
 	if err := errors.Join(k.err, k.transcript.Close()); err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("keep transcript: %w", err))
+		return sysexit.Errorf(sysexit.IO, "keep transcript: %w", err)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func (r *run) run(ctx context.Context) (err error) {
 		return err
 	}
 	if t.Write {
-		return sysexit.With(sysexit.Software, errors.New("it only reads, and the task is to write"))
+		return sysexit.Errorf(sysexit.Software, "it only reads, and the task is to write")
 	}
 	if r.messages, r.kept, err = resume(t); err != nil {
 		return err

@@ -38,7 +38,7 @@ func reading(tree *codebase.Tree, repo evidence.Repo, abilities []string) ([]too
 			tools = append(tools, globTool(tree), listTool(tree))
 		case "Bash": // there is no shell here
 		default:
-			return nil, sysexit.With(sysexit.Software, fmt.Errorf("there is no tool %q", ability))
+			return nil, sysexit.Errorf(sysexit.Software, "there is no tool %q", ability)
 		}
 	}
 	return tools, nil
@@ -163,13 +163,13 @@ func answering(schema []byte) ([]tool, error) {
 	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(schema, &members); err != nil {
-		return nil, sysexit.With(sysexit.Software, fmt.Errorf("schema: %w", err))
+		return nil, sysexit.Errorf(sysexit.Software, "schema: %w", err)
 	}
 	delete(members, "$schema")
 	delete(members, "$id")
 	plain, err := json.Marshal(members)
 	if err != nil {
-		return nil, sysexit.With(sysexit.Software, fmt.Errorf("schema: %w", err))
+		return nil, sysexit.Errorf(sysexit.Software, "schema: %w", err)
 	}
 	return []tool{{
 		name: answerTool, description: "Give the answer. Its input is what is wanted back.", schema: plain,

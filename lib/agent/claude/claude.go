@@ -17,7 +17,6 @@ package claude
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path"
 	"slices"
@@ -152,7 +151,7 @@ func placeCommands(t program.Turn) error {
 		}
 	}
 	if err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("place commands: %w", err))
+		return sysexit.Errorf(sysexit.IO, "place commands: %w", err)
 	}
 	return nil
 }
@@ -162,9 +161,8 @@ func allowed(t agent.Task) ([]string, error) {
 	allow := []string{}
 	for _, command := range t.Shell {
 		if command == "" || strings.ContainsAny(command, "()*\n") {
-			return nil, sysexit.With(sysexit.Config,
-				fmt.Errorf("a command that it may run is called %q: want its first words, without ( ) or *",
-					command))
+			return nil, sysexit.Errorf(sysexit.Config,
+				"a command that it may run is called %q: want its first words, without ( ) or *", command)
 		}
 		allow = append(allow, "Bash("+command+")", "Bash("+command+" *)")
 	}

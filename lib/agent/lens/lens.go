@@ -262,7 +262,7 @@ type question struct {
 // ask has the run's result: one that was published before, or that of a new run.
 func (r *Room) ask(ctx context.Context, s Subject, q question) (*run.Result, error) {
 	if !q.persona.Active {
-		return nil, sysexit.With(sysexit.Config, fmt.Errorf("%s is not active", q.persona.Name))
+		return nil, sysexit.Errorf(sysexit.Config, "%s is not active", q.persona.Name)
 	}
 	res, err := run.Load(r.Home, q.id)
 	if err == nil && res == nil {

@@ -135,8 +135,7 @@ func Run(ctx context.Context, s Spec) (Exit, error) {
 		return r.exit, fmt.Errorf("%s: %w", filepath.Base(s.Argv[0]), ctx.Err())
 	}
 	if err != nil {
-		return r.exit, sysexit.With(sysexit.IO,
-			fmt.Errorf("keep output of %s: %w", filepath.Base(s.Argv[0]), err))
+		return r.exit, sysexit.Errorf(sysexit.IO, "keep output of %s: %w", filepath.Base(s.Argv[0]), err)
 	}
 	return r.exit, nil
 }
@@ -244,7 +243,7 @@ func (r *running) prompt() (*os.File, error) {
 		if in != nil {
 			_ = in.Close() // not used
 		}
-		return nil, sysexit.With(sysexit.IO, fmt.Errorf("write prompt: %w", err))
+		return nil, sysexit.Errorf(sysexit.IO, "write prompt: %w", err)
 	}
 	return in, nil
 }
@@ -261,7 +260,7 @@ func (r *running) keepPrompt() error {
 func (r *running) keep(name string, most int64) (io.WriteCloser, error) {
 	f, err := os.OpenFile(filepath.Join(r.spec.RunDir, name), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
-		return nil, sysexit.With(sysexit.IO, fmt.Errorf("keep output: %w", err))
+		return nil, sysexit.Errorf(sysexit.IO, "keep output: %w", err)
 	}
 	return &capped{f: f, left: most}, nil
 }

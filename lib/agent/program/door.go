@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"crypto/subtle"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -85,7 +84,7 @@ func (r *running) openDoors() error {
 		}
 		to, err := url.Parse(cmp.Or(r.program.Variable(m.Base), m.Usual))
 		if err != nil || to.Host == "" || to.Scheme != "http" && to.Scheme != "https" {
-			return sysexit.With(sysexit.Config, fmt.Errorf("$%s is no address of a model", m.Base))
+			return sysexit.Errorf(sysexit.Config, "$%s is no address of a model", m.Base)
 		}
 		d := &door{Model: m, key: key, word: "tri-" + rand.Text(), to: to, conns: make(chan net.Conn),
 			ended: make(chan struct{})}
@@ -96,7 +95,7 @@ func (r *running) openDoors() error {
 		at := sandbox.ForwardAt(len(r.gate.Doors) + len(r.doors))
 		if !r.program.Walled() {
 			if l, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
-				return sysexit.With(sysexit.Unavailable, fmt.Errorf("open a door to the model: %w", err))
+				return sysexit.Errorf(sysexit.Unavailable, "open a door to the model: %w", err)
 			}
 			at = l.Addr().String()
 		}

@@ -109,7 +109,7 @@ func Spent(said string) error {
 
 // NoSession is the error of a program that does not know the session.
 func NoSession(said string) error {
-	return sysexit.With(sysexit.Unavailable, fmt.Errorf("%w: %q", agent.ErrNoResume, brief(said)))
+	return sysexit.Errorf(sysexit.Unavailable, "%w: %q", agent.ErrNoResume, brief(said))
 }
 
 // brief shortens a program's message to at most 300 bytes and cleans it for an error.

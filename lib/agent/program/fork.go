@@ -2,7 +2,6 @@ package program
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -24,7 +23,7 @@ const (
 func (r *running) fork() error {
 	t := &r.task
 	if t.From == nil || t.From.SessionID == "" || t.Dir == "" {
-		return sysexit.With(sysexit.Unavailable, fmt.Errorf("fork: %w", agent.ErrNoResume))
+		return sysexit.Errorf(sysexit.Unavailable, "fork: %w", agent.ErrNoResume)
 	}
 	from := t.Origin()
 	err := copyTree(filepath.Join(from, "home"), filepath.Join(t.Dir, "home"))
@@ -32,7 +31,7 @@ func (r *running) fork() error {
 		err = copyTree(filepath.Join(from, ledger), filepath.Join(t.Dir, ledger))
 	}
 	if err != nil {
-		return sysexit.With(sysexit.Unavailable, fmt.Errorf("fork: %w: %w", agent.ErrNoResume, err))
+		return sysexit.Errorf(sysexit.Unavailable, "fork: %w: %w", agent.ErrNoResume, err)
 	}
 	t.SessionID, t.Resume = t.From.SessionID, true
 	return nil

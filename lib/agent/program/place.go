@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -71,7 +70,7 @@ func (t Turn) Write(name string, data []byte) (string, error) {
 		_, err = f.Write(data)
 		return errors.Join(err, f.Close())
 	}); err != nil {
-		return "", sysexit.With(sysexit.IO, fmt.Errorf("write its configuration: %w", err))
+		return "", sysexit.Errorf(sysexit.IO, "write its configuration: %w", err)
 	}
 	return filepath.Join(t.Home, name), nil
 }
@@ -89,7 +88,7 @@ func (t Turn) WriteJSON(name string, v any) (string, error) {
 func (t Turn) Folders(names ...string) error {
 	for _, name := range names {
 		if err := place(t.Home, filepath.Join(name, "-"), nil); err != nil {
-			return sysexit.With(sysexit.IO, fmt.Errorf("make its home: %w", err))
+			return sysexit.Errorf(sysexit.IO, "make its home: %w", err)
 		}
 	}
 	return nil
@@ -138,8 +137,8 @@ func (r *running) unsteered() error {
 	}
 	for _, name := range r.program.Settings {
 		if _, err := os.Lstat(filepath.Join(r.task.Codebase, name)); err == nil {
-			return sysexit.Hint(sysexit.With(sysexit.NoPerm,
-				fmt.Errorf("the codebase has %q, from which the program takes settings, and there is no sandbox", name)),
+			return sysexit.Hint(sysexit.Errorf(sysexit.NoPerm,
+				"the codebase has %q, from which the program takes settings, and there is no sandbox", name),
 				"remove `sandbox: off` from the configuration, or the file from the codebase")
 		}
 	}

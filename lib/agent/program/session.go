@@ -98,7 +98,7 @@ func New(cfg config.Agent, sandbox, name string, complete func(*Client)) (*Clien
 		Disk: int64(cfg.DiskMB) << 20, Tools: []string{"Read", "Grep", "Glob", "Bash"}, run: proc.Run,
 	}}
 	if len(c.Argv) == 0 {
-		return nil, sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf("agent %s: no command", name)),
+		return nil, sysexit.Hint(sysexit.Errorf(sysexit.Config, "agent %s: no command", name),
 			"name the program under `command:`, as [my-agent, --json]")
 	}
 	complete(c)
@@ -256,14 +256,14 @@ func (r *running) run(ctx context.Context, res *agent.Result) error {
 func (r *running) allowed() error {
 	for _, name := range r.task.Tools {
 		if r.program.Tools != nil && !slices.Contains(r.program.Tools, name) {
-			return sysexit.With(sysexit.Software, fmt.Errorf("it has no tool %q", name))
+			return sysexit.Errorf(sysexit.Software, "it has no tool %q", name)
 		}
 	}
 	switch {
 	case r.task.Resume && r.program.Stateless:
 		return sysexit.With(sysexit.Unavailable, agent.ErrNoResume)
 	case !ValidID(r.task.SessionID) && (r.task.Resume || r.task.SessionID != ""):
-		return sysexit.With(sysexit.Software, fmt.Errorf("session %q is not a valid name", r.task.SessionID))
+		return sysexit.Errorf(sysexit.Software, "session %q is not a valid name", r.task.SessionID)
 	}
 	return nil
 }
@@ -430,7 +430,7 @@ func (r *running) makeHome() (remove func(), err error) {
 		err = r.linkLogin()
 	}
 	if err != nil {
-		return remove, sysexit.With(sysexit.IO, fmt.Errorf("make its home: %w", err))
+		return remove, sysexit.Errorf(sysexit.IO, "make its home: %w", err)
 	}
 	return remove, nil
 }

@@ -3,7 +3,6 @@ package program
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -29,7 +28,7 @@ func (r *running) earlier() error {
 		err = json.Unmarshal(text, &r.told)
 	}
 	if err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("read what the session took: %w", err))
+		return sysexit.Errorf(sysexit.IO, "read what the session took: %w", err)
 	}
 	return nil
 }
@@ -55,7 +54,7 @@ func (r *running) account(s *Seen) error {
 		err = os.Rename(file+".new", file)
 	}
 	if err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("keep what the session took: %w", err))
+		return sysexit.Errorf(sysexit.IO, "keep what the session took: %w", err)
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func (l *leg) run(ctx context.Context, command []string) (agent.Result, error) {
 	in, err1 := cmd.StdinPipe()
 	out, err2 := cmd.StdoutPipe()
 	if err := errors.Join(err1, err2); err != nil {
-		return res, sysexit.With(sysexit.IO, fmt.Errorf("start %s: %w", command[0], err))
+		return res, sysexit.Errorf(sysexit.IO, "start %s: %w", command[0], err)
 	}
 	if err := cmd.Start(); err != nil {
 		return res, l.failed(startError(command, err))
@@ -242,7 +242,7 @@ func (l *leg) take(p *Part) error {
 	if a == nil {
 		f, err := os.CreateTemp(l.task.Dir, "."+p.Name+".*")
 		if err != nil {
-			return sysexit.With(sysexit.IO, fmt.Errorf("keep %s: %w", p.Name, err))
+			return sysexit.Errorf(sysexit.IO, "keep %s: %w", p.Name, err)
 		}
 		a = &arriving{f: f, sum: sha256.New()}
 		l.files[p.Name] = a
@@ -252,7 +252,7 @@ func (l *leg) take(p *Part) error {
 	}
 	a.sum.Write(p.Data)
 	if _, err := a.f.Write(p.Data); err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("keep %s: %w", p.Name, err))
+		return sysexit.Errorf(sysexit.IO, "keep %s: %w", p.Name, err)
 	}
 	return nil
 }
@@ -281,7 +281,7 @@ func (l *leg) result(r *Result) (agent.Result, error) {
 			return res, l.failed(changed(sum.Name))
 		}
 		if err := os.Rename(a.f.Name(), l.task.Dir+"/"+sum.Name); err != nil {
-			return res, l.failed(sysexit.With(sysexit.IO, fmt.Errorf("keep %s: %w", sum.Name, err)))
+			return res, l.failed(sysexit.Errorf(sysexit.IO, "keep %s: %w", sum.Name, err))
 		}
 	}
 	if err := r.Error.Err(); err != nil {

@@ -115,7 +115,7 @@ func refuse(t agent.Task) error {
 	case t.Resume, t.Fork:
 		return sysexit.With(sysexit.Unavailable, agent.ErrNoResume)
 	case t.Write:
-		return sysexit.With(sysexit.Config, errors.New("an agent on another machine changes no files here"))
+		return sysexit.Errorf(sysexit.Config, "an agent on another machine changes no files here")
 	}
 	return nil
 }
@@ -132,7 +132,7 @@ func (c *Client) order(ctx context.Context, t agent.Task) (*Order, error) {
 	}
 	dir, err := filepath.Abs(t.Codebase)
 	if err != nil {
-		return nil, sysexit.With(sysexit.IO, fmt.Errorf("codebase %q: %w", t.Codebase, err))
+		return nil, sysexit.Errorf(sysexit.IO, "codebase %q: %w", t.Codebase, err)
 	}
 	o.Codebase = dir
 	for _, b := range c.cfg.Codebases {
@@ -158,15 +158,14 @@ func (o Order) name() (string, error) {
 		return "", fmt.Errorf("send the task: %w", err)
 	}
 	if len(b) > MaxOrder {
-		return "", sysexit.With(sysexit.Data,
-			fmt.Errorf("send the task: %d bytes, more than %d", len(b), MaxOrder))
+		return "", sysexit.Errorf(sysexit.Data, "send the task: %d bytes, more than %d", len(b), MaxOrder)
 	}
 	return text.SHA256(b)[:32], nil
 }
 
 // startError says what is missing here.
 func startError(command []string, err error) error {
-	err = sysexit.With(sysexit.Unavailable, fmt.Errorf("start %s: %w", command[0], err))
+	err = sysexit.Errorf(sysexit.Unavailable, "start %s: %w", command[0], err)
 	if errors.Is(err, exec.ErrNotFound) {
 		err = sysexit.Hint(err, fmt.Sprintf("install %s, or remove `on:` from the configuration", command[0]))
 	}

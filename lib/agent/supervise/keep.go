@@ -3,7 +3,6 @@ package supervise
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -45,8 +44,7 @@ func openKeeper(dir string) (*keeper, error) {
 		err = endLine(k.stream)
 	}
 	if err != nil {
-		return nil, errors.Join(sysexit.With(sysexit.IO, fmt.Errorf("keep events of the run: %w", err)),
-			k.close())
+		return nil, errors.Join(sysexit.Errorf(sysexit.IO, "keep events of the run: %w", err), k.close())
 	}
 	return k, nil
 }
@@ -95,7 +93,7 @@ func (k *keeper) note(e agent.Event, now time.Time) error {
 		_, err = k.stream.Write(append(line, '\n'))
 	}
 	if err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("keep events of the run: %w", err))
+		return sysexit.Errorf(sysexit.IO, "keep events of the run: %w", err)
 	}
 	return nil
 }

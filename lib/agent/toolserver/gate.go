@@ -3,7 +3,6 @@ package toolserver
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -56,7 +55,7 @@ func Open(ctx context.Context, at Place, servers []agent.Server) (*Gate, error) 
 		}
 		if err != nil {
 			g.Close()
-			return nil, sysexit.With(sysexit.Unavailable, fmt.Errorf("offer tool servers: %w", err))
+			return nil, sysexit.Errorf(sysexit.Unavailable, "offer tool servers: %w", err)
 		}
 	}
 	for i, s := range servers {
@@ -65,7 +64,7 @@ func Open(ctx context.Context, at Place, servers []agent.Server) (*Gate, error) 
 			address = filepath.Join(g.dir, strconv.Itoa(i))
 			if err := g.listen(address, door); err != nil {
 				g.Close()
-				return nil, sysexit.With(sysexit.IO, fmt.Errorf("offer tool server %s: %w", s.Name, err))
+				return nil, sysexit.Errorf(sysexit.IO, "offer tool server %s: %w", s.Name, err)
 			}
 		} else {
 			g.Doors = append(g.Doors, door)

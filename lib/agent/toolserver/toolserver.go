@@ -245,7 +245,7 @@ type program struct {
 func start(ctx context.Context, at Place, s agent.Server) (*program, error) {
 	home, err := os.MkdirTemp(at.Dir, "server-"+s.Name+"-")
 	if err != nil {
-		return nil, sysexit.With(sysexit.IO, fmt.Errorf("make its home: %w", err))
+		return nil, sysexit.Errorf(sysexit.IO, "make its home: %w", err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	read, write := io.Pipe()

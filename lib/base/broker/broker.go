@@ -52,8 +52,7 @@ type Conn struct {
 func Open(ctx context.Context, cfg config.Nats, name string,
 	say func(format string, args ...any)) (*Conn, error) {
 	if cfg.URL == "" {
-		return nil, sysexit.Hint(sysexit.With(sysexit.Config,
-			errors.New("the configuration has no nats.url")),
+		return nil, sysexit.Hint(sysexit.Errorf(sysexit.Config, "the configuration has no nats.url"),
 			"tri-nats init writes a server's configuration, and prints this one's")
 	}
 	opts := []nats.Option{
@@ -130,9 +129,8 @@ func (c *Conn) Stay(ctx context.Context, fn func(ctx context.Context) error) err
 	case err := <-ended:
 		return err
 	case <-c.lost:
-		return sysexit.Hint(sysexit.With(sysexit.Unavailable,
-			fmt.Errorf("the connection to the server is closed: %v", c.nc.LastError())),
-			"start it again; what was in hand is done again")
+		return sysexit.Hint(sysexit.Errorf(sysexit.Unavailable, "the connection to the server is closed: %v",
+			c.nc.LastError()), "start it again; what was in hand is done again")
 	}
 }
 
@@ -141,7 +139,7 @@ func (c *Conn) Close() { c.nc.Close() }
 
 func login(file string) (nats.Option, string, error) {
 	refused := func(err error) error {
-		return sysexit.With(sysexit.Config, fmt.Errorf("read %s: %w", file, err))
+		return sysexit.Errorf(sysexit.Config, "read %s: %w", file, err)
 	}
 	info, err := os.Stat(file)
 	if err != nil {
@@ -174,13 +172,12 @@ var errUnsuited = errors.New("cannot be used")
 // suits refuses a server that the torture has not passed with, or that refuses a long line.
 func suits(nc *nats.Conn) error {
 	if v := nc.ConnectedServerVersion(); older(v, MinVersion) {
-		return sysexit.Hint(sysexit.With(sysexit.Unavailable,
-			fmt.Errorf("server %q %w: older than %s", v, errUnsuited, MinVersion)),
-			"older ones have lost streams or replicas; install "+MinVersion+" or newer")
+		return sysexit.Hint(sysexit.Errorf(sysexit.Unavailable, "server %q %w: older than %s", v,
+			errUnsuited, MinVersion), "older ones have lost streams or replicas; install "+MinVersion+" or newer")
 	}
 	if n := nc.MaxPayload(); n < MaxMessage {
-		return sysexit.Hint(sysexit.With(sysexit.Unavailable,
-			fmt.Errorf("server %w: it takes messages of %d bytes, too short for a line", errUnsuited, n)),
+		return sysexit.Hint(sysexit.Errorf(sysexit.Unavailable,
+			"server %w: it takes messages of %d bytes, too short for a line", errUnsuited, n),
 			"max_payload: 2MB in the server's configuration (tri-nats init)")
 	}
 	return nil
@@ -222,14 +219,13 @@ func Explain(err error) error {
 		return nil
 	case errors.As(err, &api) && slices.Contains([]int{codeNoResources, codeNoStorage, codeFullStore},
 		int(api.ErrorCode)):
-		return sysexit.Hint(sysexit.With(sysexit.TempFail, fmt.Errorf("the server's disk is full: %w", err)),
-			full)
+		return sysexit.Hint(sysexit.Errorf(sysexit.TempFail, "the server's disk is full: %w", err), full)
 	case errors.As(err, &api) && api.ErrorCode == codeNoQuorum,
 		errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrNoStreamResponse):
-		return sysexit.Hint(sysexit.With(sysexit.TempFail, fmt.Errorf("no leader: %w", err)),
+		return sysexit.Hint(sysexit.Errorf(sysexit.TempFail, "no leader: %w", err),
 			"more than half of the servers must run; nothing is lost, and it is tried again")
 	case errors.Is(err, jetstream.ErrAsyncPublishTimeout): // 2.15.2 gives no answer when a write has failed
-		return sysexit.Hint(sysexit.With(sysexit.TempFail, fmt.Errorf("the server does not answer: %w", err)),
+		return sysexit.Hint(sysexit.Errorf(sysexit.TempFail, "the server does not answer: %w", err),
 			"a cut network, or a full disk, after which it has to be restarted (see its log); nothing is lost")
 	case errors.Is(err, nats.ErrSlowConsumer):
 		return sysexit.Hint(err,
@@ -289,7 +285,7 @@ func logConfig(name string) jetstream.StreamConfig {
 // known refuses a name that is no log's: names are parts of subjects.
 func known(name string) error {
 	if !slices.Contains(logs, name) {
-		return sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("no log is called %q", name)),
+		return sysexit.Hint(sysexit.Errorf(sysexit.Usage, "no log is called %q", name),
 			"there are: "+strings.Join(logs, ", "))
 	}
 	return nil

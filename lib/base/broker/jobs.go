@@ -76,7 +76,7 @@ func (c *Conn) Hub(ctx context.Context) (*Hub, error) {
 // Submit queues a job; one that is queued or runs already is left as it is.
 func (h *Hub) Submit(ctx context.Context, id string, data []byte) error {
 	if !jobID.MatchString(id) {
-		return sysexit.With(sysexit.Data, fmt.Errorf("submit job: %q is no id", id))
+		return sysexit.Errorf(sysexit.Data, "submit job: %q is no id", id)
 	}
 	_, err := h.c.js.Publish(ctx, workSubject(id), data, jetstream.WithExpectLastSequencePerSubject(0))
 	if isWrongSequence(err) {

@@ -73,7 +73,7 @@ func (p *Publisher) Run(ctx context.Context, done <-chan struct{}) error {
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, ErrReplaced):
-			return sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("publish %s: %w", p.Name, err)),
+			return sysexit.Hint(sysexit.Errorf(sysexit.Data, "publish %s: %w", p.Name, err),
 				"the log was replaced: nats stream rm "+logStream(p.Name)+", and remove the copies")
 		case err != nil && err.Error() != said:
 			said = err.Error()

@@ -89,7 +89,7 @@ var answers = []string{RoleWorker}
 func Init(dir string, hosts []string, workers int) ([]string, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		if errors.Is(err, os.ErrExist) {
-			return nil, sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("%q already exists", dir)),
+			return nil, sysexit.Hint(sysexit.Errorf(sysexit.Usage, "%q already exists", dir),
 				"move it away to make new keys; every machine then needs its new key")
 		}
 		return nil, sysexit.With(sysexit.IO, err)

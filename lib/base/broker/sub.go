@@ -69,10 +69,10 @@ func (s *Subscriber) Run(ctx context.Context) error {
 		case errors.As(err, &local):
 			return local.error
 		case errors.Is(err, ErrFork):
-			return sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("copy %s: %w", s.Name, err)),
+			return sysexit.Hint(sysexit.Errorf(sysexit.Data, "copy %s: %w", s.Name, err),
 				"move the copy away; the publisher's file is the original")
 		case errors.Is(err, errGap):
-			return sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("copy %s: %w", s.Name, err)),
+			return sysexit.Hint(sysexit.Errorf(sysexit.Data, "copy %s: %w", s.Name, err),
 				"copy the log's file here once (rsync), then start again")
 		case err != nil && err.Error() != said:
 			said = err.Error()
@@ -172,8 +172,7 @@ func (s *Subscriber) keep(out *durable.Log, size int64, lines []line) (int64, er
 	var fault error
 	_, err := out.Append(func(end int64) (add []byte, err error) {
 		if end != size {
-			return nil, sysexit.With(sysexit.TempFail,
-				fmt.Errorf("append to %q: another program writes it", s.Out))
+			return nil, sysexit.Errorf(sysexit.TempFail, "append to %q: another program writes it", s.Out)
 		}
 		for _, l := range lines {
 			switch at := end + int64(len(add)); {
@@ -288,7 +287,7 @@ func Copies(ctx context.Context, c *Conn, names []string, file func(name string)
 	names = these(names)
 	for i, name := range names {
 		if slices.ContainsFunc(names[:i], func(n string) bool { return file(n) == file(name) }) {
-			return sysexit.With(sysexit.Usage, fmt.Errorf("%s: two logs in one file", file(name)))
+			return sysexit.Errorf(sysexit.Usage, "%s: two logs in one file", file(name))
 		}
 	}
 	return each(ctx, names, func(ctx context.Context, name string) error {

@@ -96,7 +96,7 @@ func (c *Call) Notef(format string, args ...any) {
 
 // Usagef returns the error of a wrong command line.
 func Usagef(format string, args ...any) error {
-	return sysexit.With(sysexit.Usage, fmt.Errorf(format, args...))
+	return sysexit.Errorf(sysexit.Usage, format, args...)
 }
 
 // Main runs p with the process's arguments and exits.
@@ -295,4 +295,4 @@ func statusOf(err error) int {
 }
 
 // ErrSilent is an answer of no (status 1) that has already been printed.
-var ErrSilent = sysexit.With(sysexit.No, errors.New(""))
+var ErrSilent = sysexit.Errorf(sysexit.No, "")

@@ -109,7 +109,7 @@ func TestStatuses(t *testing.T) {
 		{fmt.Errorf("a: %w", &fs.PathError{Op: "open", Path: "x", Err: syscall.ENOENT}), sysexit.NoInput},
 		{&fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}, sysexit.NoPerm},
 		{&fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}, sysexit.IO},
-		{sysexit.Hint(sysexit.With(sysexit.Config, errors.New("x")), "do y"), sysexit.Config},
+		{sysexit.Hint(sysexit.Errorf(sysexit.Config, "x"), "do y"), sysexit.Config},
 		{sysexit.With(sysexit.TempFail, fs.ErrNotExist), sysexit.TempFail},
 	} {
 		var got, words []string
@@ -231,7 +231,7 @@ func TestUsageHint(t *testing.T) {
 	for line, want := range map[string]string{"": "tri-x -h", "sub": "tri-x sub -h"} {
 		var got, words []string
 		var out, errw strings.Builder
-		p := program(&got, &words, sysexit.With(sysexit.Usage, errors.New("bad")))
+		p := program(&got, &words, sysexit.Errorf(sysexit.Usage, "bad"))
 		p.Commands[0].Run = p.Run
 		Run(p, append([]string{"tri-x"}, strings.Fields(line)...), nil, &out, &errw)
 		if want = "tri-x: bad\ntri-x: hint: " + want + " shows how it is used\n"; errw.String() != want {

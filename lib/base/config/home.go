@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -34,7 +33,7 @@ func ForHome(home, file string) (*Config, error) {
 			return Default(), nil
 		}
 		if err == nil && !info.Mode().IsRegular() { // a pipe would be waited for
-			return nil, sysexit.With(sysexit.Config, fmt.Errorf("%q is no file", file))
+			return nil, sysexit.Errorf(sysexit.Config, "%q is no file", file)
 		}
 	}
 	return Load(file)

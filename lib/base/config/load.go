@@ -85,7 +85,7 @@ func read(path string) ([]byte, error) {
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if len(text) > maxFile {
-		return nil, sysexit.With(sysexit.Config, fmt.Errorf("%s: over %d bytes", path, maxFile))
+		return nil, sysexit.Errorf(sysexit.Config, "%s: over %d bytes", path, maxFile)
 	}
 	return text, err
 }

@@ -23,7 +23,7 @@ func secret(env, file string) (string, error) {
 		return v, nil
 	}
 	if file == "" {
-		return "", sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("no token: $%s is empty", env)),
+		return "", sysexit.Hint(sysexit.Errorf(sysexit.NoPerm, "no token: $%s is empty", env),
 			"set it, or name a token_file of mode 0600")
 	}
 	v, err := ReadSecret(file)

@@ -53,11 +53,11 @@ func Open(dir string) (*Home, error) {
 		return nil, sysexit.With(sysexit.IO, err)
 	}
 	if err := makeAll(abs); err != nil {
-		return nil, sysexit.With(sysexit.IO, fmt.Errorf("make %q: %w", dir, err))
+		return nil, sysexit.Errorf(sysexit.IO, "make %q: %w", dir, err)
 	}
 	root, err := os.OpenRoot(abs)
 	if err != nil {
-		return nil, sysexit.With(sysexit.IO, fmt.Errorf("open %q: %w", dir, err))
+		return nil, sysexit.Errorf(sysexit.IO, "open %q: %w", dir, err)
 	}
 	remember(abs)
 	return &Home{dir: abs, root: root}, nil
@@ -146,7 +146,7 @@ func (h *Home) MkdirAll(dir string) error {
 		return nil
 	}
 	if !filepath.IsLocal(dir) {
-		return sysexit.With(sysexit.NoPerm, fmt.Errorf("make %q: leads out of %q", dir, h.dir))
+		return sysexit.Errorf(sysexit.NoPerm, "make %q: leads out of %q", dir, h.dir)
 	}
 	if info, err := h.root.Stat(dir); err == nil {
 		if !info.IsDir() {
@@ -249,5 +249,5 @@ func (h *Home) SyncDir(dir string) error {
 }
 
 func ioError(op, name string, err error) error {
-	return sysexit.With(sysexit.IO, fmt.Errorf("%s %q: %w", op, name, err))
+	return sysexit.Errorf(sysexit.IO, "%s %q: %w", op, name, err)
 }

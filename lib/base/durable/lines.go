@@ -3,7 +3,6 @@ package durable
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 
@@ -72,5 +71,5 @@ func passOver(r *bufio.Reader) (n int64) {
 }
 
 func linesError(name string, err error) error {
-	return sysexit.With(sysexit.IO, fmt.Errorf("read %s: %w", name, err))
+	return sysexit.Errorf(sysexit.IO, "read %s: %w", name, err)
 }

@@ -303,7 +303,7 @@ func (h *Home) TryLock(name string) (*Lock, error) {
 func (l *Lock) On(h *Home, log string) error {
 	also, err := h.second(log, l.name)
 	if err != nil {
-		return sysexit.With(sysexit.TempFail, fmt.Errorf("%q: %w, whose lock file was deleted", l.name, err))
+		return sysexit.Errorf(sysexit.TempFail, "%q: %w, whose lock file was deleted", l.name, err)
 	}
 	if also != nil {
 		l.also = append(l.also, also)
@@ -321,7 +321,7 @@ func (h *Home) lockFile(name string) (*os.File, error) {
 		if err := flock(f, syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 			closed := f.Close()
 			if errors.Is(err, syscall.EWOULDBLOCK) {
-				return nil, sysexit.With(sysexit.TempFail, fmt.Errorf("%q: %w", name, ErrLocked))
+				return nil, sysexit.Errorf(sysexit.TempFail, "%q: %w", name, ErrLocked)
 			}
 			return nil, ioError("lock", name, errors.Join(err, closed))
 		}

@@ -2,7 +2,6 @@ package durable
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -35,7 +34,7 @@ func OpenHome(dir string) (*Home, error) {
 		return nil, err
 	}
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		err := sysexit.With(sysexit.NoInput, fmt.Errorf("there is no home %q", dir))
+		err := sysexit.Errorf(sysexit.NoInput, "there is no home %q", dir)
 		return nil, sysexit.Hint(err, "tri init makes one; TRI_HOME and --home name another")
 	}
 	return MakeHome(dir)
@@ -47,8 +46,8 @@ func homeDir(dir string) (string, error) {
 		return dir, nil
 	}
 	if _, err := os.UserHomeDir(); err != nil && os.Getenv("TRI_HOME") == "" {
-		return "", sysexit.With(sysexit.Config,
-			errors.New("neither TRI_HOME nor HOME is set: name a home with --home"))
+		return "", sysexit.Errorf(sysexit.Config,
+			"neither TRI_HOME nor HOME is set: name a home with --home")
 	}
 	return DefaultDir(), nil
 }
@@ -60,13 +59,12 @@ func (h *Home) trusted() error {
 		return ioError("open", h.dir, err)
 	}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() {
-		err := sysexit.With(sysexit.NoPerm,
-			fmt.Errorf("home %q belongs to user %d, and this is user %d", h.dir, st.Uid, os.Geteuid()))
+		err := sysexit.Errorf(sysexit.NoPerm, "home %q belongs to user %d, and this is user %d", h.dir,
+			st.Uid, os.Geteuid())
 		return sysexit.Hint(err, "run it as the owner, or chown the home")
 	}
 	if mode := info.Mode().Perm(); mode&0o022 != 0 {
-		err := sysexit.With(sysexit.NoPerm,
-			fmt.Errorf("home %q has mode %#o: others can write to it", h.dir, mode))
+		err := sysexit.Errorf(sysexit.NoPerm, "home %q has mode %#o: others can write to it", h.dir, mode)
 		return sysexit.Hint(err, "chmod 700 "+h.dir)
 	}
 	for _, dir := range []string{".", "open", "outbox", "watch"} {
@@ -82,8 +80,7 @@ func (h *Home) trusted() error {
 			name := path.Join(dir, e.Name())
 			if special := e.Type() & (fs.ModeNamedPipe | fs.ModeDevice | fs.ModeSocket); special != 0 &&
 				(special != fs.ModeSocket || path.Ext(name) != ".sock") {
-				return sysexit.With(sysexit.Data,
-					fmt.Errorf("%q is no file but a %s", h.Path(name), kinds[special]))
+				return sysexit.Errorf(sysexit.Data, "%q is no file but a %s", h.Path(name), kinds[special])
 			}
 		}
 	}

@@ -63,7 +63,7 @@ func (h *Home) ReadSealed(name string) ([]byte, error) {
 	}
 	sealed, err := Sealed(b)
 	if err != nil {
-		return nil, sysexit.With(sysexit.Data, fmt.Errorf("read %q: %w", name, err))
+		return nil, sysexit.Errorf(sysexit.Data, "read %q: %w", name, err)
 	}
 	if sealed {
 		b = append(b[:len(b)-sealSize], '}')

@@ -2,7 +2,6 @@ package durable
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -21,7 +20,7 @@ func Sync(f *os.File) error {
 		return nil // a pipe, a terminal, a read-only file system
 	}
 	if err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("sync %q: %w", f.Name(), err))
+		return sysexit.Errorf(sysexit.IO, "sync %q: %w", f.Name(), err)
 	}
 	return nil
 }

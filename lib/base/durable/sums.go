@@ -247,7 +247,7 @@ func CheckFile(file string, from int64) error {
 }
 
 func changed(file string, from, to int64, err error) error {
-	return sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("%q: bytes %d to %d: %w", file, from, to, err)),
+	return sysexit.Hint(sysexit.Errorf(sysexit.Data, "%q: bytes %d to %d: %w", file, from, to, err),
 		fmt.Sprintf("compare it with a backup; if you changed it on purpose, remove %q",
 			filepath.Join(filepath.Dir(file), sumName(filepath.Base(file)))))
 }

@@ -79,8 +79,8 @@ func New(cfg config.Forge, remote string, h *http.Client) (*Client, error) {
 	}
 	if cfg.Push == "ssh" {
 		if c.remote = remote; strings.HasPrefix(remote, "http") || remote == "" {
-			err := sysexit.With(sysexit.Config,
-				fmt.Errorf("forge.push is ssh, and the remote %q is not reached by ssh", Host(remote)))
+			err := sysexit.Errorf(sysexit.Config,
+				"forge.push is ssh, and the remote %q is not reached by ssh", Host(remote))
 			return nil, sysexit.Hint(err,
 				"give the checkout a remote of the form git@host:owner/name, or remove forge.push")
 		}
@@ -191,8 +191,8 @@ func (c *Client) Open(ctx context.Context, r Request) (*Pull, error) {
 	}
 	if u, bad := url.Parse(pull.URL); bad != nil || u.Scheme != "https" && u.Scheme != "http" ||
 		strings.ContainsFunc(pull.URL, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, sysexit.With(sysexit.Unavailable,
-			fmt.Errorf("pull request on %s: its address is %q", c.Web, pull.URL))
+		return nil, sysexit.Errorf(sysexit.Unavailable, "pull request on %s: its address is %q", c.Web,
+			pull.URL)
 	}
 	return pull, nil
 }
@@ -244,7 +244,7 @@ func (c *Client) explain(err error) error {
 	case http.StatusForbidden:
 		// docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api: 403 or 429
 		if e := (*httpapi.Error)(nil); errors.As(err, &e) && bytes.Contains(e.Body, []byte("rate limit")) {
-			return sysexit.With(sysexit.TempFail, fmt.Errorf("%w: the limit of requests is reached", err))
+			return sysexit.Errorf(sysexit.TempFail, "%w: the limit of requests is reached", err)
 		}
 		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err),
 			"the token may not do that: it needs to read the project and write pull requests")

@@ -259,8 +259,8 @@ func (r *Repo) lock(ctx context.Context) (*os.File, error) {
 		select {
 		case <-ctx.Done():
 			f.Close()
-			return nil, sysexit.With(sysexit.TempFail,
-				fmt.Errorf("merge into %q: another merge is under way", r.Root))
+			return nil, sysexit.Errorf(sysexit.TempFail, "merge into %q: another merge is under way",
+				r.Root)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
@@ -286,7 +286,7 @@ func (r *Repo) below(dir string) (string, error) {
 	}
 	if err != nil || !filepath.IsLocal(dir) || dir == "." ||
 		slices.ContainsFunc(strings.Split(dir, "/"), isDotGit) {
-		return "", sysexit.With(sysexit.Software, fmt.Errorf("journal %q: should be below %q", dir, r.Root))
+		return "", sysexit.Errorf(sysexit.Software, "journal %q: should be below %q", dir, r.Root)
 	}
 	return dir, nil
 }

@@ -39,8 +39,7 @@ func (r *Repo) Branch(ctx context.Context, p *Patch, c Commit) (string, error) {
 		return "", err
 	}
 	if !branchName.MatchString(c.Branch) || len(c.Branch) > 200 {
-		return "", sysexit.With(sysexit.Usage,
-			fmt.Errorf("branch %q: want small letters, digits, - and _", c.Branch))
+		return "", sysexit.Errorf(sysexit.Usage, "branch %q: want small letters, digits, - and _", c.Branch)
 	}
 	s, err := r.shadow(true)
 	if err != nil {
@@ -85,7 +84,7 @@ func (r *Repo) branch(ctx context.Context, s *shadow, p *Patch, c Commit) (strin
 	case at == id:
 		return id, nil
 	}
-	return "", sysexit.Hint(sysexit.With(sysexit.No, errors.New("another branch has that name")),
+	return "", sysexit.Hint(sysexit.Errorf(sysexit.No, "another branch has that name"),
 		"git branch -m "+c.Branch+" another-name")
 }
 
@@ -133,8 +132,8 @@ func (s *shadow) result(ctx context.Context, p *Patch, base string) (string, []s
 	}
 	for _, st := range steps {
 		if !said[st.Path] || badPath(st.Path) != "" || !plainMode(st.Old.Mode) || !plainMode(st.New.Mode) {
-			return "", nil, sysexit.With(sysexit.NoPerm,
-				fmt.Errorf("patch refused: git would change %q, which the patch does not list", st.Path))
+			return "", nil, sysexit.Errorf(sysexit.NoPerm,
+				"patch refused: git would change %q, which the patch does not list", st.Path)
 		}
 	}
 	return tree, steps, nil

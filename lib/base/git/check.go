@@ -24,7 +24,7 @@ type Rules struct {
 // that the patch is not in the format of git diff --binary.
 func Check(patch []byte, allow Rules) (*Patch, error) {
 	if len(patch) > MaxPatch {
-		return nil, sysexit.With(sysexit.Data, fmt.Errorf("patch: %d bytes, over %d", len(patch), MaxPatch))
+		return nil, sysexit.Errorf(sysexit.Data, "patch: %d bytes, over %d", len(patch), MaxPatch)
 	}
 	changes, err := parse(patch)
 	if err != nil {

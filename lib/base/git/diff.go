@@ -14,11 +14,11 @@ var revision = lazyregexp.New(`^[A-Za-z0-9@][A-Za-z0-9._/~^@{}+-]{0,199}$`)
 // Resolve returns the full id of a commit that a person named (gitrevisions(7)).
 func (r *Repo) Resolve(ctx context.Context, rev string) (string, error) {
 	if !revision.MatchString(rev) {
-		return "", sysexit.With(sysexit.Usage, fmt.Errorf("%q names no commit", rev))
+		return "", sysexit.Errorf(sysexit.Usage, "%q names no commit", rev)
 	}
 	id, err := r.commitOf(ctx, rev)
 	if err != nil {
-		return "", sysexit.With(sysexit.NoInput, fmt.Errorf("%q names no commit", rev))
+		return "", sysexit.Errorf(sysexit.NoInput, "%q names no commit", rev)
 	}
 	return id, nil
 }

@@ -157,7 +157,7 @@ func (w *walk) folder(dir string) error {
 		return sysexit.With(sysexit.IO, err)
 	}
 	if w.seen += len(all); w.seen > maxEntries {
-		return sysexit.With(sysexit.Data, fmt.Errorf("over %d files", maxEntries))
+		return sysexit.Errorf(sysexit.Data, "over %d files", maxEntries)
 	}
 	slices.SortFunc(all, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	for _, d := range all {
@@ -240,7 +240,7 @@ func (w *walk) file(name string, kind fs.FileMode) error {
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
-		return sysexit.With(sysexit.IO, fmt.Errorf("%q: changed while it was read", name))
+		return sysexit.Errorf(sysexit.IO, "%q: changed while it was read", name)
 	}
 	mode := modeFile
 	if info.Mode()&0o100 != 0 {
@@ -342,7 +342,7 @@ func (w *walk) patch(base string) ([]byte, error) {
 		return nil, nil
 	}
 	if count > MaxChanges {
-		return nil, sysexit.With(sysexit.Data, fmt.Errorf("%d files changed, over %d", count, MaxChanges))
+		return nil, sysexit.Errorf(sysexit.Data, "%d files changed, over %d", count, MaxChanges)
 	}
 	return w.shadow.difference(w.ctx, base, changes.String())
 }

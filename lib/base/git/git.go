@@ -148,7 +148,7 @@ const rawAttributes = "* -text !eol !crlf -ident !filter !working-tree-encoding 
 func (r *Repo) shadow(keep bool) (*shadow, error) {
 	dir, err := os.MkdirTemp(r.scratch, "tri-git-")
 	if err != nil {
-		return nil, sysexit.With(sysexit.IO, fmt.Errorf("make scratch repository: %w", err))
+		return nil, sysexit.Errorf(sysexit.IO, "make scratch repository: %w", err)
 	}
 	s := &shadow{dir: dir, objects: filepath.Join(dir, "objects")}
 	theirs := filepath.Join(r.common, "objects")
@@ -174,7 +174,7 @@ func (r *Repo) shadow(keep bool) (*shadow, error) {
 	}
 	if err != nil {
 		s.close()
-		return nil, sysexit.With(sysexit.IO, fmt.Errorf("make scratch repository: %w", err))
+		return nil, sysexit.Errorf(sysexit.IO, "make scratch repository: %w", err)
 	}
 	return s, nil
 }

@@ -87,7 +87,7 @@ func (j *journal) run(ctx context.Context, s *shadow, rec record) (err error) {
 		if _, undo := j.recoverMerge(); undo != nil {
 			err = errors.Join(err, undo)
 		}
-		err = sysexit.With(sysexit.IO, fmt.Errorf("merge: nothing was changed: %w", err))
+		err = sysexit.Errorf(sysexit.IO, "merge: nothing was changed: %w", err)
 	}()
 	if err := j.prepare(ctx, s, &rec); err != nil {
 		return err

@@ -39,10 +39,10 @@ func parse(patch []byte) ([]Change, error) {
 	for len(p.rest) > 0 {
 		c, err := p.file()
 		if err != nil {
-			return nil, sysexit.With(sysexit.Data, fmt.Errorf("patch, line %d: %w", p.line, err))
+			return nil, sysexit.Errorf(sysexit.Data, "patch, line %d: %w", p.line, err)
 		}
 		if all = append(all, c); len(all) > MaxChanges {
-			return nil, sysexit.With(sysexit.Data, fmt.Errorf("patch: over %d files", MaxChanges))
+			return nil, sysexit.Errorf(sysexit.Data, "patch: over %d files", MaxChanges)
 		}
 	}
 	return all, nil

@@ -45,8 +45,7 @@ func (r *Repo) Push(ctx context.Context, p Push) error {
 		err = commit(p.Commit)
 	}
 	if err == nil && !branchName.MatchString(p.Branch) {
-		err = sysexit.With(sysexit.Usage,
-			fmt.Errorf("branch %q: want small letters, digits, - and _", p.Branch))
+		err = sysexit.Errorf(sysexit.Usage, "branch %q: want small letters, digits, - and _", p.Branch)
 	}
 	if err != nil {
 		return err
@@ -87,8 +86,8 @@ func (r *Repo) Push(ctx context.Context, p Push) error {
 
 // road returns the protocols that a push may use, and their kind.
 func road(address string) (protocols, kind string, err error) {
-	bad := sysexit.With(sysexit.Config,
-		fmt.Errorf("push address %q: want https://host/path or user@host:path", address))
+	bad := sysexit.Errorf(sysexit.Config,
+		"push address %q: want https://host/path or user@host:path", address)
 	if scpLike.MatchString(address) && !strings.Contains(address, "://") {
 		return "ssh", "ssh", nil
 	}

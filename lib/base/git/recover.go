@@ -27,7 +27,7 @@ type Recovered struct {
 // recoverMerge undoes an interrupted merge, unless it is complete.
 func (j *journal) recoverMerge() (*Recovered, error) {
 	if j.linked(j.name("journal.json")) {
-		return nil, sysexit.With(sysexit.NoPerm, fmt.Errorf("recover merge: %q is, or is below, a link", j.dir))
+		return nil, sysexit.Errorf(sysexit.NoPerm, "recover merge: %q is, or is below, a link", j.dir)
 	}
 	b, err := j.root.ReadFile(j.name("journal.json"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -35,20 +35,21 @@ func (j *journal) recoverMerge() (*Recovered, error) {
 		return nil, sysexit.With(sysexit.IO, j.root.RemoveAll(j.dir)) // nothing was changed
 	}
 	if err != nil {
-		return nil, sysexit.With(sysexit.IO, fmt.Errorf("recover merge: %w", err))
+		return nil, sysexit.Errorf(sysexit.IO, "recover merge: %w", err)
 	}
 	if seal, _ := os.ReadFile(j.seal); string(seal) != text.SHA256(b) {
-		return nil, sysexit.Hint(sysexit.With(sysexit.NoPerm,
-			fmt.Errorf("recover merge: %q was not written by a merge in this checkout", j.name("journal.json"))),
-			fmt.Sprintf("nothing was changed; remove %q, unless files of an interrupted merge are in it", j.dir))
+		return nil, sysexit.Hint(sysexit.Errorf(sysexit.NoPerm,
+			"recover merge: %q was not written by a merge in this checkout", j.name("journal.json")),
+			fmt.Sprintf("nothing was changed; remove %q, unless files of an interrupted merge are in it",
+				j.dir))
 	}
 	var rec record
 	if err := json.Unmarshal(b, &rec); err != nil {
-		return nil, sysexit.With(sysexit.Data, fmt.Errorf("recover merge: %q: %w", j.name("journal.json"), err))
+		return nil, sysexit.Errorf(sysexit.Data, "recover merge: %q: %w", j.name("journal.json"), err)
 	}
 	m, err := j.undo(rec)
 	if err != nil {
-		return m, sysexit.With(sysexit.IO, fmt.Errorf("recover interrupted merge: %w", err))
+		return m, sysexit.Errorf(sysexit.IO, "recover interrupted merge: %w", err)
 	}
 	j.tidy(rec)
 	return m, nil

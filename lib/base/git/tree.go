@@ -36,7 +36,7 @@ func (r *Repo) Create(ctx context.Context, dir, id string) (err error) {
 		return err
 	}
 	if _, err := os.Lstat(dir); err == nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("make worktree %q: it already exists", dir))
+		return sysexit.Errorf(sysexit.IO, "make worktree %q: it already exists", dir)
 	}
 	defer func() {
 		if err != nil {
@@ -98,7 +98,7 @@ func (r *Repo) Remove(dir string) error {
 		return err
 	}
 	if dir == r.Root || strings.HasPrefix(r.Root, dir+"/") {
-		return sysexit.With(sysexit.Software, fmt.Errorf("remove worktree %q: the checkout is in it", dir))
+		return sysexit.Errorf(sysexit.Software, "remove worktree %q: the checkout is in it", dir)
 	}
 	err = removeAll(dir)
 	t, found := r.find(dir)
@@ -106,7 +106,7 @@ func (r *Repo) Remove(dir string) error {
 		err = errors.Join(err, r.alone(func() error { return removeAll(t.admin) }))
 	}
 	if err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("remove worktree %q: %w", dir, err))
+		return sysexit.Errorf(sysexit.IO, "remove worktree %q: %w", dir, err)
 	}
 	return nil
 }
@@ -226,7 +226,7 @@ func (r *Repo) sweep() error {
 func readDir(dir string) ([]fs.DirEntry, error) {
 	names, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, sysexit.With(sysexit.IO, fmt.Errorf("list worktrees: %w", err))
+		return nil, sysexit.Errorf(sysexit.IO, "list worktrees: %w", err)
 	}
 	return names, nil
 }
@@ -265,7 +265,7 @@ func (r *Repo) find(dir string) (Tree, error) {
 	if i := slices.IndexFunc(known, func(t Tree) bool { return t.Dir == dir }); i >= 0 {
 		return known[i], nil
 	}
-	return Tree{}, sysexit.With(sysexit.NoInput, fmt.Errorf("worktree %q: %w", dir, fs.ErrNotExist))
+	return Tree{}, sysexit.Errorf(sysexit.NoInput, "worktree %q: %w", dir, fs.ErrNotExist)
 }
 
 // absolute returns a path without links except in its last part, as git records it.

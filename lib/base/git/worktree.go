@@ -45,7 +45,7 @@ func Open(ctx context.Context, dir, scratch string) (*Repo, error) {
 		abs, err = filepath.EvalSymlinks(abs)
 	}
 	if err != nil {
-		return nil, sysexit.With(sysexit.NoInput, fmt.Errorf("open repository: %w", err))
+		return nil, sysexit.Errorf(sysexit.NoInput, "open repository: %w", err)
 	}
 	r := &Repo{Root: abs, scratch: scratch}
 	for {
@@ -55,8 +55,8 @@ func Open(ctx context.Context, dir, scratch string) (*Repo, error) {
 		}
 		above := filepath.Dir(r.Root)
 		if !errors.Is(err, fs.ErrNotExist) || above == r.Root {
-			return nil, sysexit.Hint(sysexit.With(sysexit.NoInput,
-				fmt.Errorf("open %q: no git repository: %w", dir, err)), "run git init, and commit the files")
+			return nil, sysexit.Hint(sysexit.Errorf(sysexit.NoInput, "open %q: no git repository: %w", dir,
+				err), "run git init, and commit the files")
 		}
 		r.Root = above
 	}
@@ -65,7 +65,7 @@ func Open(ctx context.Context, dir, scratch string) (*Repo, error) {
 		return nil, err
 	}
 	if r.common, err = commonOf(r.gitDir); err != nil {
-		return nil, sysexit.With(sysexit.Data, fmt.Errorf("open %q: %w", dir, err))
+		return nil, sysexit.Errorf(sysexit.Data, "open %q: %w", dir, err)
 	}
 	r.format, err = formatOf(ctx, r.common)
 	return r, err
@@ -137,13 +137,13 @@ func formatOf(ctx context.Context, common string) (string, error) {
 		args: []string{"config", "--file", filepath.Join(common, "config"), "--no-includes", "--default",
 			"sha1", "--get", "extensions.objectformat"}})
 	if err != nil {
-		return "", sysexit.With(sysexit.Data, fmt.Errorf("read format of %q: %w", common, err))
+		return "", sysexit.Errorf(sysexit.Data, "read format of %q: %w", common, err)
 	}
 	switch format := strings.TrimSpace(string(out)); format {
 	case "sha1", "sha256":
 		return format, nil
 	default:
-		return "", sysexit.With(sysexit.Data, fmt.Errorf("read format of %q: unknown %q", common, format))
+		return "", sysexit.Errorf(sysexit.Data, "read format of %q: unknown %q", common, format)
 	}
 }
 
@@ -153,7 +153,7 @@ var hexID = lazyregexp.New(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 func (r *Repo) Head(ctx context.Context) (string, error) {
 	id, err := r.commitOf(ctx, "HEAD")
 	if err != nil {
-		return "", sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("head of %q: no commit", r.Root)),
+		return "", sysexit.Hint(sysexit.Errorf(sysexit.Data, "head of %q: no commit", r.Root),
 			"commit the files first")
 	}
 	return id, nil
@@ -173,7 +173,7 @@ func (r *Repo) commitOf(ctx context.Context, rev string) (string, error) {
 // commit refuses anything but the full id of a commit.
 func commit(id string) error {
 	if !hexID.MatchString(id) {
-		return sysexit.With(sysexit.Usage, fmt.Errorf("commit %q: want its full id", id))
+		return sysexit.Errorf(sysexit.Usage, "commit %q: want its full id", id)
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func New(o Options) (*Client, error) {
 	base, err := url.Parse(strings.TrimRight(o.Base, "/"))
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.User != nil ||
 		base.RawQuery != "" || base.Fragment != "" {
-		return nil, sysexit.With(sysexit.Config, fmt.Errorf("address %q: want https://host[/path]", o.Base))
+		return nil, sysexit.Errorf(sysexit.Config, "address %q: want https://host[/path]", o.Base)
 	}
 	c := &Client{o: o, base: base}
 	plain := http.Client{}
@@ -85,7 +85,7 @@ func New(o Options) (*Client, error) {
 // Word returns an error if a token is empty or is not one printable word.
 func Word(what, token string) error {
 	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return sysexit.With(sysexit.Config, fmt.Errorf("%s: empty, or not one word", what))
+		return sysexit.Errorf(sysexit.Config, "%s: empty, or not one word", what)
 	}
 	return nil
 }

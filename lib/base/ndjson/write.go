@@ -2,7 +2,6 @@ package ndjson
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 
 	"tri/lib/base/sysexit"
@@ -14,7 +13,7 @@ func Write[T any](w io.Writer, records ...T) error {
 	enc.SetEscapeHTML(false)
 	for _, r := range records {
 		if err := enc.Encode(r); err != nil {
-			return sysexit.With(sysexit.IO, fmt.Errorf("write records: %w", err))
+			return sysexit.Errorf(sysexit.IO, "write records: %w", err)
 		}
 	}
 	return nil

@@ -56,7 +56,7 @@ func Load(dir string) (*Set, error) {
 		return &Set{t}, nil
 	}
 	if err != nil {
-		return nil, sysexit.With(sysexit.Config, fmt.Errorf("open prompts %q: %w", dir, err))
+		return nil, sysexit.Errorf(sysexit.Config, "open prompts %q: %w", dir, err)
 	}
 	defer root.Close()
 	return &Set{t}, parse(t, root.FS(), dir)
@@ -73,7 +73,7 @@ func parse(t *template.Template, dir fs.FS, where string) error {
 			_, err = t.New(name).Parse(text)
 		}
 		if err != nil {
-			return sysexit.With(sysexit.Config, fmt.Errorf("read prompt %q in %q: %w", name, where, err))
+			return sysexit.Errorf(sysexit.Config, "read prompt %q in %q: %w", name, where, err)
 		}
 	}
 	return nil
@@ -99,7 +99,7 @@ func readTemplate(dir fs.FS, name string) (string, error) {
 func (s *Set) Render(name string, data any) (string, error) {
 	var b limited
 	if err := s.t.ExecuteTemplate(&b, name, data); err != nil {
-		return "", sysexit.With(sysexit.Config, fmt.Errorf("render prompt %q: %w", name, err))
+		return "", sysexit.Errorf(sysexit.Config, "render prompt %q: %w", name, err)
 	}
 	return b.String(), nil
 }

@@ -182,7 +182,7 @@ func (b *Box) hello() (message, error) {
 	hello, _, pid, err := receive(b.channel)
 	switch {
 	case errors.Is(err, io.EOF):
-		return hello, sysexit.With(sysexit.Config, errors.New("bubblewrap could not make a sandbox"))
+		return hello, sysexit.Errorf(sysexit.Config, "bubblewrap could not make a sandbox")
 	case err != nil:
 		return hello, startFailed(hello, err)
 	case hello.Protocol != protocol:

@@ -23,8 +23,7 @@ func Detect(ctx context.Context) (r Report, err error) {
 	status, r, err := Run(ctx, Spec{Argv: []string{"true"}, Dir: dir}, strings.NewReader(""),
 		io.Discard, &said)
 	if err == nil && status != 0 {
-		err = sysexit.With(sysexit.Unavailable,
-			fmt.Errorf("try a sandbox: status %d: %q", status, said.String()))
+		err = sysexit.Errorf(sysexit.Unavailable, "try a sandbox: status %d: %q", status, said.String())
 	}
 	return r, err
 }

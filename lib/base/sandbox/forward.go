@@ -34,7 +34,7 @@ func Pass(ctx context.Context, at string, in io.Reader, out io.Writer) error {
 	}
 	conn, err := new(net.Dialer).DialContext(ctx, network, at)
 	if err != nil {
-		return sysexit.With(sysexit.Usage, fmt.Errorf("this is an internal command of the sandbox: %w", err))
+		return sysexit.Errorf(sysexit.Usage, "this is an internal command of the sandbox: %w", err)
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()

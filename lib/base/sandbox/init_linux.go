@@ -60,7 +60,7 @@ var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/d
 func Init(fd string) error {
 	n, err := strconv.Atoi(fd)
 	if err != nil || n < 3 {
-		return sysexit.With(sysexit.Usage, errors.New("this is an internal command of the sandbox"))
+		return sysexit.Errorf(sysexit.Usage, "this is an internal command of the sandbox")
 	}
 	// Landlock and the filter apply to the thread, and are inherited by the program.
 	runtime.LockOSThread()
@@ -69,8 +69,7 @@ func Init(fd string) error {
 	}
 	channel := os.NewFile(uintptr(n), "outer end")
 	if err := send(n, message{Protocol: protocol, Landlock: landlockABI()}); err != nil {
-		return sysexit.With(sysexit.Usage,
-			fmt.Errorf("this is an internal command of the sandbox: %w", err))
+		return sysexit.Errorf(sysexit.Usage, "this is an internal command of the sandbox: %w", err)
 	}
 	err = become(channel, n)
 	m := message{Error: err.Error()}

@@ -74,7 +74,7 @@ func newAllowList(list []string) (*allowList, error) {
 	for _, s := range list {
 		t, err := parseTarget(s)
 		if err != nil {
-			return nil, sysexit.With(sysexit.Config, fmt.Errorf("what a program may reach: %w", err))
+			return nil, sysexit.Errorf(sysexit.Config, "what a program may reach: %w", err)
 		}
 		if !slices.Contains(r.targets, t) {
 			r.targets = append(r.targets, t)

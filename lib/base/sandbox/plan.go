@@ -2,8 +2,6 @@ package sandbox
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -93,15 +91,14 @@ func (p *plan) folder(s Spec) error {
 		dir, err = filepath.Abs(dir)
 	}
 	if err != nil {
-		return sysexit.With(sysexit.NoInput, fmt.Errorf("open codebase: %w", err))
+		return sysexit.Errorf(sysexit.NoInput, "open codebase: %w", err)
 	}
 	if p.dir = dir; dir == "/" {
-		return sysexit.With(sysexit.Config,
-			errors.New("the codebase is the root folder, which no program may see"))
+		return sysexit.Errorf(sysexit.Config, "the codebase is the root folder, which no program may see")
 	}
 	if home, err := os.UserHomeDir(); err == nil && home != "/" && below(dir, home) {
-		return sysexit.Hint(sysexit.With(sysexit.Config,
-			fmt.Errorf("the codebase %q contains your home folder, which no program may see", dir)),
+		return sysexit.Hint(sysexit.Errorf(sysexit.Config,
+			"the codebase %q contains your home folder, which no program may see", dir),
 			"name a folder below it under `codebases:`")
 	}
 	kind := readOnly
@@ -112,8 +109,8 @@ func (p *plan) folder(s Spec) error {
 		return err
 	}
 	if _, err := os.Readlink(filepath.Join(dir, ".git")); s.Write && err == nil {
-		return sysexit.Hint(sysexit.With(sysexit.Config, fmt.Errorf(
-			"%q has a link for .git, in whose place the program could put a repository of its own", dir)),
+		return sysexit.Hint(sysexit.Errorf(sysexit.Config,
+			"%q has a link for .git, in whose place the program could put a repository of its own", dir),
 			"write a file .git instead: gitdir: and the folder that the link names")
 	}
 	if repo, found := findRepository(dir); found {
@@ -128,7 +125,7 @@ func (p *plan) folder(s Spec) error {
 	}
 	for _, name := range s.Hidden {
 		if !filepath.IsLocal(name) {
-			return sysexit.With(sysexit.Software, fmt.Errorf("hide %q: it is not below the codebase", name))
+			return sysexit.Errorf(sysexit.Software, "hide %q: it is not below the codebase", name)
 		}
 		if err := p.hide(filepath.Join(dir, name)); err != nil {
 			return err
@@ -148,10 +145,9 @@ func (p *plan) show(kind, path string, optional bool) error {
 	case err != nil && optional:
 		return nil
 	case err != nil:
-		return sysexit.With(sysexit.NoInput, fmt.Errorf("mount a program's files: %w", err))
+		return sysexit.Errorf(sysexit.NoInput, "mount a program's files: %w", err)
 	case real == "/":
-		return sysexit.With(sysexit.Config,
-			fmt.Errorf("mount a program's files: %q is the root folder", path))
+		return sysexit.Errorf(sysexit.Config, "mount a program's files: %q is the root folder", path)
 	}
 	for _, l := range links {
 		p.entries = append(p.entries, entry{kind: symlink, from: l.target, at: l.at})
@@ -185,9 +181,9 @@ func (p *plan) target(path string) (string, error) {
 	links, real, err := trace(path)
 	for _, at := range append(links, link{at: real}) {
 		if (below("/proc", at.at) || below("/dev", at.at)) && at.at != nothing && !below(p.dir, at.at) {
-			return "", sysexit.Hint(sysexit.With(sysexit.Config,
-				fmt.Errorf("the codebase has a link through %q at %q, where it hides settings or keys",
-					at.at, path)), "remove the link: no sandbox can cover where it leads")
+			return "", sysexit.Hint(sysexit.Errorf(sysexit.Config,
+				"the codebase has a link through %q at %q, where it hides settings or keys", at.at, path),
+				"remove the link: no sandbox can cover where it leads")
 		}
 	}
 	if err != nil || real == nothing {

@@ -53,7 +53,7 @@ func startError(argv []string, err error) error {
 	if _, known := sysexit.Of(err); known {
 		return err
 	}
-	return sysexit.With(sysexit.Unavailable, fmt.Errorf("start %q: %w", argv[0], err))
+	return sysexit.Errorf(sysexit.Unavailable, "start %q: %w", argv[0], err)
 }
 
 // tail keeps the end of a program's output.

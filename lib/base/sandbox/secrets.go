@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -97,10 +96,9 @@ func (w *walk) cover(path string) error {
 		return err
 	}
 	if w.covered[real] = true; len(w.covered) > maxPrivate {
-		return sysexit.Hint(sysexit.With(sysexit.Config,
-			fmt.Errorf("the codebase %q has more than %d files with secrets, by name or content, as %q",
-				w.plan.dir, maxPrivate, path)),
-			"test data may be below a folder testdata")
+		return sysexit.Hint(sysexit.Errorf(sysexit.Config,
+			"the codebase %q has more than %d files with secrets, by name or content, as %q", w.plan.dir,
+			maxPrivate, path), "test data may be below a folder testdata")
 	}
 	return w.plan.hide(path)
 }

@@ -53,13 +53,13 @@ func Open(h *durable.Home, keyFile string) (*Store, error) {
 	if keyFile == "" {
 		dir, err := os.UserConfigDir()
 		if err != nil {
-			return nil, sysexit.With(sysexit.Config, fmt.Errorf("find key: %w", err))
+			return nil, sysexit.Errorf(sysexit.Config, "find key: %w", err)
 		}
 		keyFile = filepath.Join(dir, "tri", "key")
 	}
 	if h.Contains(keyFile) {
-		return nil, sysexit.With(sysexit.Config,
-			fmt.Errorf("key %q: lies in the home, beside what it protects", keyFile))
+		return nil, sysexit.Errorf(sysexit.Config, "key %q: lies in the home, beside what it protects",
+			keyFile)
 	}
 	return &Store{home: h, keyFile: keyFile}, nil
 }
@@ -68,16 +68,15 @@ func Open(h *durable.Home, keyFile string) (*Store, error) {
 func (s *Store) Set(name, value string) error {
 	switch {
 	case !names.MatchString(name):
-		return sysexit.With(sysexit.Usage,
-			fmt.Errorf("secret %q: want letters, digits, dot, dash and underscore, at most 100", name))
+		return sysexit.Errorf(sysexit.Usage,
+			"secret %q: want letters, digits, dot, dash and underscore, at most 100", name)
 	case value == Keep && s.home.Exists(Dir+"/"+name):
 		return nil
 	case value == Keep:
-		return sysexit.With(sysexit.NoInput,
-			fmt.Errorf("secret %q: %s keeps what there is, and there is none", name, Keep))
+		return sysexit.Errorf(sysexit.NoInput, "secret %q: %s keeps what there is, and there is none", name,
+			Keep)
 	case strings.TrimSpace(value) == "" || len(value) > maxValue || strings.ContainsAny(value, "\r\n\x00"):
-		return sysexit.With(sysexit.Data,
-			fmt.Errorf("secret %q: want one line of at most %d bytes", name, maxValue))
+		return sysexit.Errorf(sysexit.Data, "secret %q: want one line of at most %d bytes", name, maxValue)
 	}
 	key, err := s.makeKey()
 	if err != nil {
@@ -99,32 +98,31 @@ func (s *Store) Set(name, value string) error {
 // Get decrypts a secret. The error wraps fs.ErrNotExist if there is none.
 func (s *Store) Get(name string) (string, error) {
 	if !names.MatchString(name) {
-		return "", sysexit.With(sysexit.Usage, fmt.Errorf("secret %q: no such name", name))
+		return "", sysexit.Errorf(sysexit.Usage, "secret %q: no such name", name)
 	}
 	b, err := s.home.ReadSealed(Dir + "/" + name)
 	if err != nil {
-		return "", sysexit.With(sysexit.NoPerm, fmt.Errorf("read secret %q: %w", name, err))
+		return "", sysexit.Errorf(sysexit.NoPerm, "read secret %q: %w", name, err)
 	}
 	var f file
 	if err := json.Unmarshal(b, &f); err != nil {
-		return "", sysexit.With(sysexit.Data, fmt.Errorf("read secret %q: %w", name, err))
+		return "", sysexit.Errorf(sysexit.Data, "read secret %q: %w", name, err)
 	}
 	key, err := s.key()
 	if err != nil {
 		return "", err
 	}
 	if id := idOf(key); id != f.KeyID {
-		return "", sysexit.Hint(sysexit.With(sysexit.NoPerm,
-			fmt.Errorf("read secret %q: wrong key: it was encrypted with %q, and %q is %q", name, f.KeyID,
-				s.keyFile, id)),
-			"put back the key's file, or set the secret again")
+		return "", sysexit.Hint(sysexit.Errorf(sysexit.NoPerm,
+			"read secret %q: wrong key: it was encrypted with %q, and %q is %q", name, f.KeyID, s.keyFile,
+			id), "put back the key's file, or set the secret again")
 	}
 	if len(f.Nonce) != 12 {
-		return "", sysexit.With(sysexit.Data, fmt.Errorf("read secret %q: %w", name, durable.ErrChanged))
+		return "", sysexit.Errorf(sysexit.Data, "read secret %q: %w", name, durable.ErrChanged)
 	}
 	value, err := sealer(key).Open(nil, f.Nonce, f.Data, []byte(name))
 	if err != nil {
-		return "", sysexit.With(sysexit.Data, fmt.Errorf("read secret %q: %w", name, durable.ErrChanged))
+		return "", sysexit.Errorf(sysexit.Data, "read secret %q: %w", name, durable.ErrChanged)
 	}
 	return string(value), nil
 }
@@ -138,7 +136,7 @@ func (s *Store) Names() ([]string, error) { return s.home.List(Dir) }
 // Remove removes a secret.
 func (s *Store) Remove(name string) error {
 	if !s.Has(name) {
-		return sysexit.With(sysexit.NoInput, fmt.Errorf("secret %q: not found", name))
+		return sysexit.Errorf(sysexit.NoInput, "secret %q: not found", name)
 	}
 	return s.home.Remove(Dir + "/" + name)
 }
@@ -147,12 +145,11 @@ func (s *Store) Remove(name string) error {
 func (s *Store) key() ([]byte, error) {
 	line, err := config.ReadSecret(s.keyFile)
 	if err != nil {
-		return nil, sysexit.With(sysexit.NoPerm, fmt.Errorf("read key: %w", err))
+		return nil, sysexit.Errorf(sysexit.NoPerm, "read key: %w", err)
 	}
 	key, err := base64.StdEncoding.DecodeString(line)
 	if err != nil || len(key) != 32 {
-		return nil, sysexit.With(sysexit.NoPerm,
-			fmt.Errorf("read key %q: want 32 bytes in base64", s.keyFile))
+		return nil, sysexit.Errorf(sysexit.NoPerm, "read key %q: want 32 bytes in base64", s.keyFile)
 	}
 	return key, nil
 }
@@ -163,10 +160,9 @@ func (s *Store) makeKey() ([]byte, error) {
 		return s.key()
 	}
 	if all, err := s.Names(); err != nil || len(all) > 0 {
-		return nil, errors.Join(err,
-			sysexit.Hint(sysexit.With(sysexit.NoPerm,
-				fmt.Errorf("key %q: is missing, and %d secrets need it", s.keyFile, len(all))),
-				"put it back, or remove the files in "+Dir+"/ of the home"))
+		return nil, errors.Join(err, sysexit.Hint(sysexit.Errorf(sysexit.NoPerm,
+			"key %q: is missing, and %d secrets need it", s.keyFile, len(all)),
+			"put it back, or remove the files in "+Dir+"/ of the home"))
 	}
 	dir, err := durable.MakeHome(filepath.Dir(s.keyFile))
 	if err != nil {

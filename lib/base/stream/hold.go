@@ -47,7 +47,7 @@ func (s *sink) resumeHeld(in *Input, hold int64) (map[int64]bool, error) {
 	for size := info.Size(); size > 0; {
 		line, end, err := durable.LastLine(f, size)
 		if err != nil {
-			return nil, sysexit.With(sysexit.IO, fmt.Errorf("resume %q: %w", s.file, err))
+			return nil, sysexit.Errorf(sysexit.IO, "resume %q: %w", s.file, err)
 		}
 		if line == nil {
 			break

@@ -33,7 +33,7 @@ func openInput(ctx context.Context, in Input) (*input, error) {
 		todo = []string{"-"}
 	}
 	if in.Follow && len(in.Files) > 1 {
-		return nil, sysexit.With(sysexit.Usage, errors.New("only one file can be followed"))
+		return nil, sysexit.Errorf(sysexit.Usage, "only one file can be followed")
 	}
 	var total int64
 	for _, name := range todo {
@@ -123,13 +123,13 @@ func (s *input) start(name string, f *os.File, src io.Reader) error {
 			return fmt.Errorf("resume %q: %w", name, err)
 		}
 		if line, err = countLines(f, off); err != nil {
-			return sysexit.With(sysexit.IO, fmt.Errorf("read %q: %w", name, err))
+			return sysexit.Errorf(sysexit.IO, "read %q: %w", name, err)
 		}
 		if info, err := f.Stat(); err == nil && !s.in.Follow {
 			s.in.Progress.Of(info.Size(), off)
 		}
 		if _, err := f.Seek(off, io.SeekStart); err != nil {
-			return sysexit.With(sysexit.IO, fmt.Errorf("read %q: %w", name, err))
+			return sysexit.Errorf(sysexit.IO, "read %q: %w", name, err)
 		}
 	}
 	if isRegular(f) {

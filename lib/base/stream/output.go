@@ -67,7 +67,7 @@ func (s *sink) resume(in *Input) error {
 	}
 	for _, name := range in.Files {
 		if same(name, s.log.File()) {
-			return sysexit.With(sysexit.Usage, fmt.Errorf("%q is both input and output", name))
+			return sysexit.Errorf(sysexit.Usage, "%q is both input and output", name)
 		}
 	}
 	size, err := s.log.Write(func(int64) ([]byte, error) { return nil, nil })
@@ -79,8 +79,7 @@ func (s *sink) resume(in *Input) error {
 		return fmt.Errorf("resume %q: %w", s.file, err)
 	}
 	if seq < 0 && size > 0 {
-		return sysexit.Hint(sysexit.With(sysexit.Data,
-			fmt.Errorf("resume %q: its last record has no seq", s.file)),
+		return sysexit.Hint(sysexit.Errorf(sysexit.Data, "resume %q: its last record has no seq", s.file),
 			"only records from tri-watch can be resumed; write others with > or >>")
 	}
 	if seq >= in.After {
@@ -99,7 +98,7 @@ func same(name string, f *os.File) bool {
 func (s *sink) write(lines []byte) error {
 	if s.log == nil {
 		if _, err := s.stdout.Write(lines); err != nil {
-			return sysexit.With(sysexit.IO, fmt.Errorf("write records: %w", err))
+			return sysexit.Errorf(sysexit.IO, "write records: %w", err)
 		}
 		return nil
 	}

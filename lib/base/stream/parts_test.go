@@ -215,7 +215,7 @@ func TestCountLines(t *testing.T) {
 }
 
 func TestFirstError(t *testing.T) {
-	refused := sysexit.With(sysexit.Data, errors.New("3 records refused"))
+	refused := sysexit.Errorf(sysexit.Data, "3 records refused")
 	boom, bang := errors.New("boom"), errors.New("bang")
 	for _, tt := range []struct{ a, b, want error }{
 		{nil, nil, nil}, {boom, nil, boom}, {nil, boom, boom}, {boom, bang, boom}, {refused, nil, refused},

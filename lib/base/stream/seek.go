@@ -42,7 +42,7 @@ func lastSeq(f io.ReaderAt, size int64) (seq int64, line []byte, err error) {
 		return -1, nil, nil
 	}
 	if err := ndjson.Check(line); err != nil {
-		return -1, nil, sysexit.Hint(sysexit.With(sysexit.Data, fmt.Errorf("last record: %w", err)),
+		return -1, nil, sysexit.Hint(sysexit.Errorf(sysexit.Data, "last record: %w", err),
 			"it was not written by this program; look at its end and cut it there")
 	}
 	return seqOf(line), line, nil
@@ -97,8 +97,8 @@ func (s *seeker) cursor(in Input) (int64, error) {
 		there = !log
 	}
 	if !there {
-		err = sysexit.Hint(sysexit.With(sysexit.Data,
-			fmt.Errorf("no record with seq %d where it belongs: the file was cut or replaced", in.After)),
+		err = sysexit.Hint(sysexit.Errorf(sysexit.Data,
+			"no record with seq %d where it belongs: the file was cut or replaced", in.After),
 			"restore the old file, or start again by moving away the files made from it")
 	}
 	return off, err

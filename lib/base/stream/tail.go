@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"time"
@@ -37,8 +36,8 @@ func Follow(ctx context.Context, path string, from int64, fn func(line []byte, o
 		for i := range b.Lines {
 			l := &b.Lines[i]
 			if l.Long {
-				return sysexit.With(sysexit.Data,
-					fmt.Errorf("%s: line at offset %d: longer than %d bytes", path, l.Offset, ndjson.MaxLine))
+				return sysexit.Errorf(sysexit.Data, "%s: line at offset %d: longer than %d bytes", path,
+					l.Offset, ndjson.MaxLine)
 			}
 			if ctx.Err() != nil {
 				return nil
@@ -189,9 +188,8 @@ func (t *tail) unchanged() error {
 }
 
 func (t *tail) broken(what string) error {
-	return sysexit.Hint(sysexit.With(sysexit.Data,
-		fmt.Errorf("follow %q: the file was %s after %d bytes were read", t.path, what, t.off)),
-		"logs are only appended to: restore it, or start again")
+	return sysexit.Hint(sysexit.Errorf(sysexit.Data, "follow %q: the file was %s after %d bytes were read",
+		t.path, what, t.off), "logs are only appended to: restore it, or start again")
 }
 
 // Close closes the tail.

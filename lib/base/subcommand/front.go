@@ -31,9 +31,9 @@ var aliases = map[string][]string{"up": {"supervise", "run", "--detach"}, "down"
 // failure.
 func Exec(args []string) error {
 	if len(args) == 0 {
-		return sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("a command is missing; there are:\n%s\n"+
-			"and the tools:%s", strings.TrimRight(begin(), "\n"), toolNames())),
-			"tri help describes the tools; tri COMMAND -h shows how one is used")
+		return sysexit.Hint(sysexit.Errorf(sysexit.Usage,
+			"a command is missing; there are:\n%s\n"+"and the tools:%s", strings.TrimRight(begin(), "\n"),
+			toolNames()), "tri help describes the tools; tri COMMAND -h shows how one is used")
 	}
 	if longer, ok := aliases[args[0]]; ok {
 		args = slices.Concat(longer, args[1:])
@@ -43,8 +43,7 @@ func Exec(args []string) error {
 		return err
 	}
 	argv := append([]string{prefix + args[0]}, args[1:]...)
-	return sysexit.With(sysexit.Unavailable,
-		fmt.Errorf("run %q: %w", path, syscall.Exec(path, argv, os.Environ())))
+	return sysexit.Errorf(sysexit.Unavailable, "run %q: %w", path, syscall.Exec(path, argv, os.Environ()))
 }
 
 // Dir returns the folder of this program, which holds its siblings.
@@ -77,7 +76,7 @@ func Find(program string) (string, error) {
 			return path, nil
 		}
 	}
-	err := sysexit.With(sysexit.Usage, fmt.Errorf("unknown command %q", name))
+	err := sysexit.Errorf(sysexit.Usage, "unknown command %q", name)
 	if near := sysexit.Nearest(name, append(names(), builtin...)); near != "" {
 		return "", sysexit.Hint(err, fmt.Sprintf("did you mean %q?", near))
 	}
@@ -204,7 +203,7 @@ func Help(w io.Writer, args []string) error {
 	}
 	b.WriteString("\ntri NAME -h shows how a tool is used; man tri has the details.\n")
 	if _, err := io.WriteString(w, b.String()); err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("write help: %w", err))
+		return sysexit.Errorf(sysexit.IO, "write help: %w", err)
 	}
 	return nil
 }

@@ -2,7 +2,10 @@
 // an error.
 package sysexit
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // The statuses. 2 is left to Go's panic.
 const (
@@ -52,6 +55,11 @@ func With(status int, err error) error {
 		return nil
 	}
 	return &statusError{err: err, status: status}
+}
+
+// Errorf returns an error as fmt.Errorf does, with an exit status.
+func Errorf(status int, format string, args ...any) error {
+	return &statusError{err: fmt.Errorf(format, args...), status: status}
 }
 
 // Hint attaches advice for the user to err; it is printed on a line of its own.

@@ -38,22 +38,22 @@ func Colors(end any) bool {
 func Keys(end any) (done func() error, err error) {
 	f, ok := end.(*os.File)
 	if !ok {
-		return nil, sysexit.With(sysexit.Software, fmt.Errorf("read keys: not a terminal: %T", end))
+		return nil, sysexit.Errorf(sysexit.Software, "read keys: not a terminal: %T", end)
 	}
 	fd := int(f.Fd())
 	was, err := unix.IoctlGetTermios(fd, getAttributes)
 	if err != nil {
-		return nil, sysexit.With(sysexit.IO, fmt.Errorf("read keys: %w", err))
+		return nil, sysexit.Errorf(sysexit.IO, "read keys: %w", err)
 	}
 	now := *was
 	now.Lflag &^= unix.ICANON | unix.ECHO | unix.ISIG
 	now.Cc[unix.VMIN], now.Cc[unix.VTIME] = 1, 0
 	if err := unix.IoctlSetTermios(fd, setAttributes, &now); err != nil {
-		return nil, sysexit.With(sysexit.IO, fmt.Errorf("read keys: %w", err))
+		return nil, sysexit.Errorf(sysexit.IO, "read keys: %w", err)
 	}
 	return func() error {
 		if err := unix.IoctlSetTermios(fd, setAttributes, was); err != nil {
-			return sysexit.With(sysexit.IO, fmt.Errorf("give the terminal back: %w", err))
+			return sysexit.Errorf(sysexit.IO, "give the terminal back: %w", err)
 		}
 		return nil
 	}, nil
@@ -89,26 +89,26 @@ func Width(end any) int {
 func Hidden(end any, ask func()) (string, error) {
 	f, ok := end.(io.Reader)
 	if !ok {
-		return "", sysexit.With(sysexit.Software, fmt.Errorf("read line: %T", end))
+		return "", sysexit.Errorf(sysexit.Software, "read line: %T", end)
 	}
 	if Is(end) {
 		ask()
 		fd := int(end.(*os.File).Fd())
 		was, err := unix.IoctlGetTermios(fd, getAttributes)
 		if err != nil {
-			return "", sysexit.With(sysexit.IO, fmt.Errorf("read line: %w", err))
+			return "", sysexit.Errorf(sysexit.IO, "read line: %w", err)
 		}
 		now := *was
 		now.Lflag &^= unix.ECHO
 		if err := unix.IoctlSetTermios(fd, setAttributes, &now); err != nil {
-			return "", sysexit.With(sysexit.IO, fmt.Errorf("read line: %w", err))
+			return "", sysexit.Errorf(sysexit.IO, "read line: %w", err)
 		}
 		defer func() { _ = unix.IoctlSetTermios(fd, setAttributes, was) }() // nothing more can be done
 	}
 	const most = 16 << 10
 	line, err := bufio.NewReader(io.LimitReader(f, most)).ReadString('\n')
 	if err != nil && err != io.EOF {
-		return "", sysexit.With(sysexit.IO, fmt.Errorf("read line: %w", err))
+		return "", sysexit.Errorf(sysexit.IO, "read line: %w", err)
 	}
 	return strings.TrimRight(line, "\r\n"), nil
 }

@@ -23,7 +23,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -101,8 +100,8 @@ func New(o Options) (*Client, error) {
 	if o.Listen != "" {
 		key, err := hex.DecodeString(o.PublicKey)
 		if err != nil || len(key) != ed25519.PublicKeySize {
-			return nil, sysexit.Hint(sysexit.With(sysexit.Config,
-				errors.New("discord public_key: want 64 hexadecimal digits, since listen is set")),
+			return nil, sysexit.Hint(sysexit.Errorf(sysexit.Config,
+				"discord public_key: want 64 hexadecimal digits, since listen is set"),
 				"see Developer Portal: General Information, Public Key")
 		}
 		c.key = key
@@ -118,7 +117,7 @@ func New(o Options) (*Client, error) {
 		Judge:  c.noteLimits,
 	})
 	if err != nil {
-		return nil, sysexit.With(sysexit.Config, fmt.Errorf("discord api_url: %w", err))
+		return nil, sysexit.Errorf(sysexit.Config, "discord api_url: %w", err)
 	}
 	return c, nil
 }
@@ -228,8 +227,8 @@ func (c *Client) me(ctx context.Context) (user, error) {
 			return user{}, err
 		}
 		if !validID(u.ID) {
-			return user{}, sysexit.With(sysexit.Config,
-				errors.New("identify the bot: the answer is not Discord's; is api_url right?"))
+			return user{}, sysexit.Errorf(sysexit.Config,
+				"identify the bot: the answer is not Discord's; is api_url right?")
 		}
 		return u, nil
 	})

@@ -108,9 +108,9 @@ func buttons(all []chat.Button) ([]map[string]any, error) {
 	for _, b := range all {
 		id := b.Name + ":" + b.Value
 		if len(id) > 100 || styles[b.Style] == 0 {
-			return nil, sysexit.With(sysexit.Software,
-				fmt.Errorf("discord: button %s, style %q, carries %d bytes: at most 100 can be", b.Name,
-					b.Style, len(id)))
+			return nil, sysexit.Errorf(sysexit.Software,
+				"discord: button %s, style %q, carries %d bytes: at most 100 can be", b.Name, b.Style,
+				len(id))
 		}
 		row = append(row, map[string]any{"type": 2, "style": styles[b.Style], "label": b.Label,
 			"custom_id": id})

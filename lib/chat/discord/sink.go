@@ -318,8 +318,7 @@ func (c *Sink) Message(ctx context.Context, chatID, messageID string) (text stri
 	where, m, err := c.where(ctx, chatID, messageID)
 	switch {
 	case httpapi.StatusOf(err) == http.StatusForbidden || err != nil:
-		return "", false, sysexit.With(sysexit.Unavailable,
-			fmt.Errorf("discord: message %s: %w", messageID, err))
+		return "", false, sysexit.Errorf(sysexit.Unavailable, "discord: message %s: %w", messageID, err)
 	case m == nil:
 		return "", true, nil
 	}

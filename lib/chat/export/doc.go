@@ -30,7 +30,7 @@ type doc struct {
 func (r *Reader) doc(name string) (*doc, error) {
 	f, err := r.files.Open(name)
 	if err != nil {
-		return nil, sysexit.With(sysexit.Data, fmt.Errorf("export %q: %w", r.path, err))
+		return nil, sysexit.Errorf(sysexit.Data, "export %q: %w", r.path, err)
 	}
 	d := &doc{name: name, f: f, src: f, total: maxFile, value: maxValue}
 	d.dec = json.NewDecoder(d)

@@ -42,7 +42,7 @@ func Open(name string) (*Reader, error) {
 		return nil, err
 	}
 	if !info.IsDir() && !info.Mode().IsRegular() {
-		return nil, sysexit.With(sysexit.NoInput, fmt.Errorf("export %q: neither a file nor a folder", name))
+		return nil, sysexit.Errorf(sysexit.NoInput, "export %q: neither a file nor a folder", name)
 	}
 	if err := r.open(info.IsDir()); err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (r *Reader) open(dir bool) error {
 		return r.list()
 	}
 	if !errors.Is(err, zip.ErrFormat) {
-		return sysexit.With(sysexit.Data, fmt.Errorf("export %q: %w", r.path, err))
+		return sysexit.Errorf(sysexit.Data, "export %q: %w", r.path, err)
 	}
 	root, err := os.OpenRoot(filepath.Dir(r.path))
 	if err != nil {
@@ -103,7 +103,7 @@ func (r *Reader) list() error {
 		return nil
 	})
 	if err != nil {
-		return errors.Join(sysexit.With(sysexit.Data, fmt.Errorf("export %q: %w", r.path, err)), r.close())
+		return errors.Join(sysexit.Errorf(sysexit.Data, "export %q: %w", r.path, err), r.close())
 	}
 	slices.Sort(r.names)
 	return nil
@@ -145,7 +145,7 @@ func (r *Reader) Run(ctx context.Context, _ chat.Resume, to chat.Handler) error 
 	}
 	to.Logf("%s export: %d messages; notices of the platform left out: %d", r.format, p.order.n, p.notices)
 	if p.refused > 0 {
-		return sysexit.With(sysexit.Data, fmt.Errorf("export %q: %d parts were refused", r.path, p.refused))
+		return sysexit.Errorf(sysexit.Data, "export %q: %d parts were refused", r.path, p.refused)
 	}
 	return nil
 }
@@ -218,7 +218,7 @@ func (r *Reader) detect() error {
 		names = append(names, name)
 	}
 	if r.format == "" {
-		err := sysexit.With(sysexit.Data, fmt.Errorf("export %q: nothing in it is known", r.path))
+		err := sysexit.Errorf(sysexit.Data, "export %q: nothing in it is known", r.path)
 		return sysexit.Hint(err,
 			"it can be a Slack export, DiscordChatExporter's JSON, Telegram Desktop's result.json or a Mattermost bulk export")
 	}

@@ -65,12 +65,12 @@ func (o *order) spill() error {
 	if o.file == nil {
 		f, err := os.CreateTemp(o.dir, "tri-export")
 		if err != nil {
-			return sysexit.With(sysexit.IO, fmt.Errorf("sort the export: %w", err))
+			return sysexit.Errorf(sysexit.IO, "sort the export: %w", err)
 		}
 		o.file = f
 		// The file is unlinked at once, so that it is removed however the program ends.
 		if err := os.Remove(f.Name()); err != nil {
-			return sysexit.With(sysexit.IO, fmt.Errorf("sort the export: %w", err))
+			return sysexit.Errorf(sysexit.IO, "sort the export: %w", err)
 		}
 	}
 	slices.SortFunc(o.held, dated.compare)
@@ -85,7 +85,7 @@ func (o *order) spill() error {
 		o.end += int64(len(head) + len(d.body))
 	}
 	if err := w.Flush(); err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("sort the export: %w", err))
+		return sysexit.Errorf(sysexit.IO, "sort the export: %w", err)
 	}
 	o.runs = append(o.runs, bufio.NewReaderSize(io.NewSectionReader(o.file, start, o.end-start), 64<<10))
 	o.held, o.size = nil, 0
@@ -177,7 +177,7 @@ func (m *merge) push(p *piece) error {
 		return nil
 	}
 	if err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("sort the export: %w", err))
+		return sysexit.Errorf(sysexit.IO, "sort the export: %w", err)
 	}
 	*m = append(*m, p)
 	return nil
@@ -191,7 +191,7 @@ func (m *merge) advance() error {
 		return nil
 	}
 	if err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("sort the export: %w", err))
+		return sysexit.Errorf(sysexit.IO, "sort the export: %w", err)
 	}
 	heap.Fix(m, 0)
 	return nil

@@ -76,7 +76,7 @@ var nickForm = regexp.MustCompile(`^[A-Za-z\[\]\\^_{|}` + "`" + `][A-Za-z0-9\[\]
 // New returns the client of a network. It makes no network calls.
 func New(o Options) (*Client, error) {
 	fault := func(format string, args ...any) error {
-		return sysexit.With(sysexit.Config, fmt.Errorf("irc: "+format, args...))
+		return sysexit.Errorf(sysexit.Config, "irc: "+format, args...)
 	}
 	host, _, err := net.SplitHostPort(o.Address)
 	switch {

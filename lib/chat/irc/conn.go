@@ -68,7 +68,7 @@ func (c *Client) dial(ctx context.Context, nicks ...string) (*conn, error) {
 func (k *conn) write(parts ...string) error {
 	s := strings.Join(parts, " ")
 	if strings.ContainsAny(s, "\r\n\x00") {
-		return sysexit.With(sysexit.Software, fmt.Errorf("irc: a line with a line end in it: %.40q", s))
+		return sysexit.Errorf(sysexit.Software, "irc: a line with a line end in it: %.40q", s)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -130,8 +130,7 @@ func (k *conn) register(account, password string, nicks []string) error {
 		case "903": // RPL_SASLSUCCESS
 			err = k.write("CAP END")
 		case "902", "904", "905", "906", "908", "464", "465": // SASL failed, wrong password, banned
-			return sysexit.Hint(sysexit.With(sysexit.NoPerm,
-				fmt.Errorf("register: %s %q", l.Command, l.last())),
+			return sysexit.Hint(sysexit.Errorf(sysexit.NoPerm, "register: %s %q", l.Command, l.last()),
 				"the account or its password is not, or no longer, accepted")
 		case "432", "433", "436": // the nick is in use
 			if nicks = nicks[1:]; len(nicks) == 0 {
@@ -168,8 +167,7 @@ func (k *conn) capability(l *line, offered *[]string, login bool) error {
 			}
 		}
 		if login && !slices.Contains(ask, "sasl") {
-			return sysexit.Hint(sysexit.With(sysexit.Config,
-				errors.New("register: the server knows no SASL")),
+			return sysexit.Hint(sysexit.Errorf(sysexit.Config, "register: the server knows no SASL"),
 				"leave the password out, or use another server")
 		}
 		if len(ask) == 0 {

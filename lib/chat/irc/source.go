@@ -17,7 +17,7 @@ import (
 
 func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
 	if len(c.o.Chats) == 0 {
-		return sysexit.Hint(sysexit.With(sysexit.Config, errors.New("irc: which channels?")),
+		return sysexit.Hint(sysexit.Errorf(sysexit.Config, "irc: which channels?"),
 			"name them under watched_chats: platform: irc, chat_id: '#dev'")
 	}
 	l := &listening{Client: c, Resume: resume, Handler: to, last: map[string]time.Time{},

@@ -92,8 +92,8 @@ type account struct{ OpenID, Name string }
 // New returns the client of an app. It makes no network calls.
 func New(o Options) (*Client, error) {
 	if (o.Listen != "" || o.Listener != nil) && (o.EncryptKey == "" || o.Token == "") {
-		return nil, sysexit.Hint(sysexit.With(sysexit.Config,
-			errors.New("lark: listen needs the encrypt key and the verification token")),
+		return nil, sysexit.Hint(sysexit.Errorf(sysexit.Config,
+			"lark: listen needs the encrypt key and the verification token"),
 			"Events & Callbacks > Encryption Strategy; without listen, the long connection needs neither")
 	}
 	return newClient(o)
@@ -102,8 +102,7 @@ func New(o Options) (*Client, error) {
 func newClient(o Options) (*Client, error) {
 	o.URL, o.Sweep = cmp.Or(o.URL, "https://open.larksuite.com"), cmp.Or(o.Sweep, 5*time.Minute)
 	if !appID.MatchString(o.ID) {
-		return nil, sysexit.With(sysexit.Config,
-			fmt.Errorf("lark: app_id %q: is like cli_a1b2c3d4e5f60708", o.ID))
+		return nil, sysexit.Errorf(sysexit.Config, "lark: app_id %q: is like cli_a1b2c3d4e5f60708", o.ID)
 	}
 	if err := httpapi.Word("lark app secret", o.Secret); err != nil {
 		return nil, err
@@ -319,8 +318,8 @@ func (c *Client) me(ctx context.Context) (account, error) {
 		}
 		self := account{OpenID: str(r, "bot.open_id"), Name: str(r, "bot.app_name")}
 		if !userID.MatchString(self.OpenID) {
-			return account{}, sysexit.Hint(sysexit.With(sysexit.Config,
-				errors.New("bot/v3/info: the app has no bot")), "Add Features > Bot, and publish a version")
+			return account{}, sysexit.Hint(sysexit.Errorf(sysexit.Config, "bot/v3/info: the app has no bot"),
+				"Add Features > Bot, and publish a version")
 		}
 		return self, nil
 	})

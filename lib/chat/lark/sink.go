@@ -169,7 +169,7 @@ func (c *Sink) Message(ctx context.Context, chatFrom, id string) (text string, g
 	m, there, err := c.fetch(ctx, id)
 	switch {
 	case err != nil:
-		return "", false, sysexit.With(sysexit.Unavailable, fmt.Errorf("lark: message %s: %w", id, err))
+		return "", false, sysexit.Errorf(sysexit.Unavailable, "lark: message %s: %w", id, err)
 	case !there || m.Gone || m.Chat != chatFrom:
 		return "", true, nil
 	}

@@ -95,16 +95,15 @@ func New(o Options) (*Client, error) {
 		o.Now = time.Now
 	}
 	if h, _, ok := parse(o.Bot + ":"); !ok || h.name != o.Bot || h.name == anon {
-		return nil, sysexit.With(sysexit.Config,
-			fmt.Errorf("local chat: %q cannot be a name in a room", o.Bot))
+		return nil, sysexit.Errorf(sysexit.Config, "local chat: %q cannot be a name in a room", o.Bot)
 	}
 	if o.Dir == "" {
-		err := sysexit.With(sysexit.Usage, errors.New("local chat: which folder?"))
+		err := sysexit.Errorf(sysexit.Usage, "local chat: which folder?")
 		return nil, sysexit.Hint(err, "name it, or set chat.local.dir in config.yaml")
 	}
 	root, err := os.OpenRoot(o.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = sysexit.With(sysexit.NoInput, fmt.Errorf("local chat %q: %w", o.Dir, err))
+		err = sysexit.Errorf(sysexit.NoInput, "local chat %q: %w", o.Dir, err)
 		return nil, sysexit.Hint(err, "a local chat is a folder with a file for each room: mkdir it")
 	}
 	if err != nil {

@@ -175,7 +175,7 @@ func (c *Client) me(ctx context.Context) (string, error) {
 			return "", err
 		}
 		if !strings.HasPrefix(who.UserID, "@") {
-			return "", sysexit.With(sysexit.Unavailable, fmt.Errorf("%s: is no Matrix homeserver", c.url))
+			return "", sysexit.Errorf(sysexit.Unavailable, "%s: is no Matrix homeserver", c.url)
 		}
 		return who.UserID, nil
 	})

@@ -69,8 +69,8 @@ func New(o Options) (*Client, error) {
 		return nil, err
 	}
 	if o.Listen != "" && len(o.HookToken) < 16 {
-		return nil, sysexit.Hint(sysexit.With(sysexit.Config,
-			errors.New("mattermost: listen without the webhook's token")),
+		return nil, sysexit.Hint(sysexit.Errorf(sysexit.Config,
+			"mattermost: listen without the webhook's token"),
 			"put it into $MATTERMOST_WEBHOOK_TOKEN: the server shows it when the webhook is made")
 	}
 	o.Pulse = cmp.Or(o.Pulse, 30*time.Second)
@@ -138,8 +138,7 @@ func (c *Client) me(ctx context.Context) (user, error) {
 			return user{}, c.explain(err)
 		}
 		if !validID(self.ID) || self.Username == "" {
-			return user{}, sysexit.With(sysexit.Unavailable,
-				fmt.Errorf("%s: is no Mattermost server", c.base))
+			return user{}, sysexit.Errorf(sysexit.Unavailable, "%s: is no Mattermost server", c.base)
 		}
 		return c.learn(self), nil
 	})
@@ -152,7 +151,7 @@ func (c *Client) explain(err error) error {
 		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err),
 			"the token is not, or no longer, one of "+c.base.Host)
 	case s == http.StatusNotFound || s >= 300 && s < 400:
-		return sysexit.With(sysexit.Config, fmt.Errorf("%s is not where the server answers: %w", c.base, err))
+		return sysexit.Errorf(sysexit.Config, "%s is not where the server answers: %w", c.base, err)
 	}
 	return err
 }

@@ -250,8 +250,7 @@ func (c *Sink) Message(ctx context.Context, chatID, messageID string) (text stri
 	case httpapi.StatusOf(err) == http.StatusNotFound:
 		return "", true, nil
 	case err != nil:
-		return "", false, sysexit.With(sysexit.Unavailable,
-			fmt.Errorf("mattermost: post %s: %w", messageID, err))
+		return "", false, sysexit.Errorf(sysexit.Unavailable, "mattermost: post %s: %w", messageID, err)
 	case p.DeleteAt > 0 || p.ChannelID != chatID: // deleted, or moved to another chat
 		return "", true, nil
 	}

@@ -97,8 +97,8 @@ func Chats(platform string, ids []string, valid func(string) bool,
 	chats := map[string]bool{}
 	for _, id := range ids {
 		if chats[id] = true; !valid(id) {
-			return nil, sysexit.Hint(sysexit.With(sysexit.Config,
-				fmt.Errorf("%s chat %q: %s", platform, id, form)), hint)
+			return nil, sysexit.Hint(sysexit.Errorf(sysexit.Config, "%s chat %q: %s", platform, id, form),
+				hint)
 		}
 	}
 	return chats, nil

@@ -1,7 +1,6 @@
 package sink
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -57,7 +56,7 @@ func IsButton(name, value string) bool {
 func CheckButtons(buttons []chat.Button) error {
 	for _, b := range buttons {
 		if !IsButton(b.Name, b.Value) {
-			return sysexit.With(sysexit.Software, fmt.Errorf("button %q carries %q", b.Name, b.Value))
+			return sysexit.Errorf(sysexit.Software, "button %q carries %q", b.Name, b.Value)
 		}
 	}
 	return nil

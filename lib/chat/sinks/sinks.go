@@ -3,8 +3,6 @@
 package sinks
 
 import (
-	"errors"
-
 	"tri/lib/base/config"
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
@@ -110,7 +108,7 @@ func Open(cfg *config.Config) (map[string]chat.Sink, error) {
 		sinks[config.PlatformForge] = sink
 	}
 	if len(sinks) == 0 {
-		return nil, sysexit.Hint(sysexit.With(sysexit.Config, errors.New("no chat to post to")),
+		return nil, sysexit.Hint(sysexit.Errorf(sysexit.Config, "no chat to post to"),
 			"name one under chat: in config.yaml, or use --local DIR")
 	}
 	return sinks, nil

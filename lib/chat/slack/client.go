@@ -98,7 +98,7 @@ func New(o Options) (*Client, error) {
 	}
 	switch hooked := o.Listen != "" || o.Listener != nil; {
 	case hooked && o.Secret == "":
-		return nil, sysexit.Hint(sysexit.With(sysexit.Config, errors.New("slack: no signing secret")),
+		return nil, sysexit.Hint(sysexit.Errorf(sysexit.Config, "slack: no signing secret"),
 			"Basic Information > App Credentials > Signing Secret; without listen, Socket Mode needs none")
 	case !hooked:
 		if err := kind(o.AppToken, "app token", "xapp-"); err != nil {
@@ -142,7 +142,7 @@ func kind(token, what, prefix string) error {
 		return err
 	}
 	if !strings.HasPrefix(token, prefix) {
-		return sysexit.With(sysexit.Config, fmt.Errorf("slack %s: does not begin with %s", what, prefix))
+		return sysexit.Errorf(sysexit.Config, "slack %s: does not begin with %s", what, prefix)
 	}
 	return nil
 }
@@ -261,8 +261,7 @@ func (c *Client) me(ctx context.Context) (account, error) {
 			Enterprise: r.Get("enterprise_id").String(),
 		}
 		if !anyID.MatchString(self.User) {
-			return account{}, sysexit.With(sysexit.Unavailable,
-				errors.New("auth.test: is not Slack's answer"))
+			return account{}, sysexit.Errorf(sysexit.Unavailable, "auth.test: is not Slack's answer")
 		}
 		return self, nil
 	})

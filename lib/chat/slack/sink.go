@@ -156,8 +156,7 @@ func (c *Sink) Message(ctx context.Context, chatFrom, messageID string) (text st
 	case httpapi.StatusOf(err) == http.StatusNotFound:
 		return "", true, nil
 	case err != nil:
-		return "", false, sysexit.With(sysexit.Unavailable,
-			fmt.Errorf("slack: message %s: %w", messageID, err))
+		return "", false, sysexit.Errorf(sysexit.Unavailable, "slack: message %s: %w", messageID, err)
 	}
 	for _, is := range list(r, "messages") {
 		if m, ok := parse(chatFrom, is); ok && m.TS == messageID && m.Gone == "" {

@@ -117,8 +117,7 @@ func closeError(reason string) error {
 	case "warning", "refresh_requested":
 		return session.ErrReconnect
 	case "link_disabled":
-		return sysexit.Hint(sysexit.With(sysexit.Config,
-			errors.New("socket mode was switched off for the app")),
+		return sysexit.Hint(sysexit.Errorf(sysexit.Config, "socket mode was switched off for the app"),
 			"switch it on (Settings > Socket Mode), or use listen:")
 	}
 	return fmt.Errorf("slack ends the connection: %.60q", reason)

@@ -3,8 +3,6 @@
 package sources
 
 import (
-	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -79,8 +77,8 @@ func OpenAll(cfg *config.Config, names []string, o Options) (map[string]chat.Sou
 		names = cfg.On()
 	}
 	if len(names) == 0 {
-		return nil, sysexit.Hint(sysexit.With(sysexit.Usage,
-			errors.New("which source? the configuration has no chat")),
+		return nil, sysexit.Hint(sysexit.Errorf(sysexit.Usage,
+			"which source? the configuration has no chat"),
 			"tri init makes a configuration; tri-watch -h has an example of each source")
 	}
 	all := map[string]chat.Source{}
@@ -96,18 +94,18 @@ func OpenAll(cfg *config.Config, names []string, o Options) (map[string]chat.Sou
 // Manifest writes the app manifest of the platform that args name.
 func Manifest(w io.Writer, args []string) error {
 	if len(args) != 1 {
-		return sysexit.With(sysexit.Usage, errors.New("--print-manifest is for one platform"))
+		return sysexit.Errorf(sysexit.Usage, "--print-manifest is for one platform")
 	}
 	p, err := find(args[0])
 	if err != nil {
 		return err
 	}
 	if p.guide.Manifest == "" {
-		return sysexit.Hint(sysexit.With(sysexit.Usage, fmt.Errorf("%s takes no manifest", p.name)),
+		return sysexit.Hint(sysexit.Errorf(sysexit.Usage, "%s takes no manifest", p.name),
 			"tri init "+p.name+" prints the steps")
 	}
 	if _, err := io.WriteString(w, p.guide.Manifest); err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("write manifest: %w", err))
+		return sysexit.Errorf(sysexit.IO, "write manifest: %w", err)
 	}
 	return nil
 }
@@ -124,8 +122,8 @@ func Guide(name string) (chat.Guide, error) {
 func find(name string) (*platform, error) {
 	i := slices.IndexFunc(platforms, func(p platform) bool { return p.name == name })
 	if i < 0 {
-		return nil, sysexit.Hint(sysexit.With(sysexit.Config,
-			fmt.Errorf("no chat platform is called %q", name)), "there are: "+strings.Join(Names(), ", "))
+		return nil, sysexit.Hint(sysexit.Errorf(sysexit.Config, "no chat platform is called %q", name),
+			"there are: "+strings.Join(Names(), ", "))
 	}
 	return &platforms[i], nil
 }

@@ -58,7 +58,7 @@ type Client struct {
 // New returns the source. It opens no files.
 func New(o Options) (*Client, error) {
 	fault := func(format string, args ...any) error {
-		return sysexit.With(sysexit.Config, fmt.Errorf("tail: "+format, args...))
+		return sysexit.Errorf(sysexit.Config, "tail: "+format, args...)
 	}
 	c := &Client{o: o}
 	if c.o.Now == nil {

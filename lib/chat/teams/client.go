@@ -108,7 +108,7 @@ func New(o Options) (*Client, error) {
 		o.Now = time.Now
 	}
 	if err := o.check(); err != nil {
-		return nil, sysexit.With(sysexit.Config, fmt.Errorf("chat.teams: %w", err))
+		return nil, sysexit.Errorf(sysexit.Config, "chat.teams: %w", err)
 	}
 	c := &Client{o: o, rooms: map[string]room{}, outside: cache.Map[bool]{Life: personLife, Now: o.Now}}
 	if len(o.Chats) > 0 {
@@ -236,7 +236,7 @@ func (s *service) signIn(ctx context.Context) error {
 	err := s.login.Read(ctx, httpapi.Request{Method: http.MethodPost, Path: s.path, Form: s.form}, &got)
 	switch status := httpapi.StatusOf(err); {
 	case status == http.StatusBadRequest || status == http.StatusUnauthorized:
-		return sysexit.Hint(sysexit.With(sysexit.NoPerm, fmt.Errorf("token: %w", err)),
+		return sysexit.Hint(sysexit.Errorf(sysexit.NoPerm, "token: %w", err),
 			"the app's secret is wrong or has expired: make a new one under Certificates & secrets")
 	case err != nil:
 		return fmt.Errorf("token: %w", err)

@@ -216,8 +216,7 @@ func (s *Sink) Message(ctx context.Context, chatID, messageID string) (text stri
 		status == http.StatusForbidden || status == http.StatusPaymentRequired:
 		return "", false, chat.ErrUnsupported
 	case err != nil:
-		return "", false, sysexit.With(sysexit.Unavailable,
-			fmt.Errorf("teams: message %s: %w", messageID, err))
+		return "", false, sysexit.Errorf(sysexit.Unavailable, "teams: message %s: %w", messageID, err)
 	case m == nil || m.Deleted != nil:
 		return "", true, nil
 	}

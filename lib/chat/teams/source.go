@@ -49,8 +49,8 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 	l := c.listening(resume, to)
 	l.loadState()
 	if c.o.Listener == nil && c.o.Listen == "" {
-		return sysexit.With(sysexit.Config,
-			errors.New("chat.teams: listen: want the host:port of the messaging endpoint"))
+		return sysexit.Errorf(sysexit.Config,
+			"chat.teams: listen: want the host:port of the messaging endpoint")
 	}
 	if c.o.PublicURL != "" && c.remote() {
 		var err error

@@ -68,13 +68,13 @@ func New(o Options) (*Client, error) {
 	}
 	if _, err := strconv.ParseUint(id, 10, 63); err != nil || !ok || secret == "" ||
 		strings.ContainsAny(secret, "/?#%") {
-		return nil, sysexit.Hint(sysexit.With(sysexit.Config,
-			errors.New("telegram token: not of the form 123456:ABC")), "BotFather gives it: /token")
+		return nil, sysexit.Hint(sysexit.Errorf(sysexit.Config,
+			"telegram token: not of the form 123456:ABC"), "BotFather gives it: /token")
 	}
 	for _, c := range o.Chats {
 		if _, err := strconv.ParseInt(c, 10, 64); err != nil {
-			return nil, sysexit.Hint(sysexit.With(sysexit.Config,
-				fmt.Errorf("telegram chat %q: an id is a number, of a group a negative one", c)),
+			return nil, sysexit.Hint(sysexit.Errorf(sysexit.Config,
+				"telegram chat %q: an id is a number, of a group a negative one", c),
 				"tri-watch telegram without watched_chats prints the ids of what it hears")
 		}
 	}
@@ -82,7 +82,7 @@ func New(o Options) (*Client, error) {
 	api, err := httpapi.New(httpapi.Options{Base: o.URL + "/bot" + o.Token, HTTP: o.HTTP, Now: o.Now,
 		Sleep: o.Sleep, Chance: o.Chance})
 	if err != nil {
-		return nil, sysexit.With(sysexit.Config, errors.New("telegram api_url: want https://host[/path]"))
+		return nil, sysexit.Errorf(sysexit.Config, "telegram api_url: want https://host[/path]")
 	}
 	return &Client{api: api, token: o.Token, chats: o.Chats, wait: o.Wait}, nil
 }
@@ -149,8 +149,8 @@ func (c *Client) me(ctx context.Context) (user, error) {
 			return user{}, err
 		}
 		if self.ID == 0 || !self.IsBot {
-			return user{}, sysexit.With(sysexit.Unavailable,
-				errors.New("getMe: the answer names no bot: is this Telegram?"))
+			return user{}, sysexit.Errorf(sysexit.Unavailable,
+				"getMe: the answer names no bot: is this Telegram?")
 		}
 		return self, nil
 	})

@@ -187,8 +187,8 @@ func keyboard(buttons []chat.Button) (map[string]any, error) {
 	for _, b := range buttons {
 		data := b.Name + ":" + b.Value
 		if len(data) > 64 {
-			return nil, sysexit.With(sysexit.Software,
-				fmt.Errorf("telegram: button %s carries %d bytes, at most 64 can be", b.Name, len(data)))
+			return nil, sysexit.Errorf(sysexit.Software,
+				"telegram: button %s carries %d bytes, at most 64 can be", b.Name, len(data))
 		}
 		row = append(row, map[string]any{"text": b.Label, "callback_data": data})
 	}

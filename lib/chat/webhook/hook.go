@@ -75,7 +75,7 @@ func Refused() Answer { return Answer{Status: http.StatusUnauthorized} }
 func Listen(addr string) (net.Listener, error) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
-		err = sysexit.With(sysexit.Config, fmt.Errorf("listen for webhooks: %w", err))
+		err = sysexit.Errorf(sysexit.Config, "listen for webhooks: %w", err)
 		return nil, sysexit.Hint(err, "listen: host:port, as a reverse proxy with TLS reaches it")
 	}
 	return l, nil

@@ -4,7 +4,6 @@ package probe
 
 import (
 	"context"
-	"errors"
 	"io"
 
 	"tri/lib/base/sysexit"
@@ -13,7 +12,7 @@ import (
 // Stage is the environment of the probes.
 type Stage struct{}
 
-var errSystem = sysexit.With(sysexit.Config, errors.New("probe a sandbox: only Linux has one"))
+var errSystem = sysexit.Errorf(sysexit.Config, "probe a sandbox: only Linux has one")
 
 // Run always fails.
 func Run(context.Context, string) (Outcome, error) { return Outcome{}, errSystem }

@@ -86,7 +86,7 @@ func Print(w io.Writer, o Outcome) error {
 	}
 	fmt.Fprintf(tab, "\nlimits: %s\n", o.Limits)
 	if err := tab.Flush(); err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("write probes: %w", err))
+		return sysexit.Errorf(sysexit.IO, "write probes: %w", err)
 	}
 	return nil
 }

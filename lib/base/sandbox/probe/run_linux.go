@@ -81,7 +81,7 @@ func (t *trial) run(all []Probe) error {
 		return sysexit.With(sysexit.IO, err)
 	}
 	if t.stage, err = newStage(root); err != nil {
-		return sysexit.With(sysexit.IO, fmt.Errorf("lay out what to probe: %w", err))
+		return sysexit.Errorf(sysexit.IO, "lay out what to probe: %w", err)
 	}
 	defer t.stage.Close()
 	var reading, writing []string
@@ -194,11 +194,11 @@ func Try(ctx context.Context, names []string, out io.Writer) error {
 	if len(names) == 1 {
 		i := slices.IndexFunc(all, func(p Probe) bool { return p.Name == names[0] })
 		if i < 0 {
-			return sysexit.With(sysexit.Usage, fmt.Errorf("no probe is called %q", names[0]))
+			return sysexit.Errorf(sysexit.Usage, "no probe is called %q", names[0])
 		}
 		if err := all[i].try(s); err != nil {
 			_, told := fmt.Fprintln(out, err)
-			return errors.Join(sysexit.With(sysexit.No, errors.New("")), told)
+			return errors.Join(sysexit.Errorf(sysexit.No, ""), told)
 		}
 		return nil
 	}
