@@ -17,18 +17,18 @@ type Agent struct {
 	Agent             string   `yaml:"agent"`   // see lib/agent/all; for a validator also none
 	Command           []string `yaml:"command"` // argv of exec and acp; else replaces the usual program
 	Model             string   `yaml:"model"`
-	MaxRounds         int      `yaml:"max_rounds"`           // default 2; validator 1
-	HardCapRuntimeMin float64  `yaml:"hard_cap_runtime_min"` // default 5
-	MaxBudgetUSD      float64  `yaml:"max_budget_usd"`       // of one run; 0 means no limit
-	MaxTurns          int      `yaml:"max_turns"`            // of one run, as the next; 0 means no limit
-	MaxTokens         int64    `yaml:"max_tokens"`           // input and output
-	StallMin          float64  `yaml:"stall_min"`            // minutes without a sign of life; default 5
-	Env               []string `yaml:"env"`                  // names of variables that the agent may see
+	MaxRounds         int      `yaml:"max_rounds"` // default 2; validator 1
+	HardCapRuntimeMin float64  `yaml:"hard_cap_runtime_min" default:"5"`
+	MaxBudgetUSD      float64  `yaml:"max_budget_usd"`        // of one run; 0 means no limit
+	MaxTurns          int      `yaml:"max_turns"`             // of one run, as the next; 0 means no limit
+	MaxTokens         int64    `yaml:"max_tokens"`            // input and output
+	StallMin          float64  `yaml:"stall_min" default:"5"` // minutes without a sign of life
+	Env               []string `yaml:"env"`                   // names of variables that the agent may see
 
 	// Network are further endpoints, host:port, that the program may reach from its sandbox. Read
 	// are further files and folders that it may read there.
 	Network []string `yaml:"network"`
-	Read    []string `yaml:"read"`
+	Read    []string `yaml:"read" is:"path"`
 	// MemoryMB and Processes, which counts threads, limit the program and everything it starts; 0
 	// means 4096 and 1024.
 	MemoryMB  int `yaml:"memory_mb"`
@@ -41,12 +41,12 @@ type Agent struct {
 	Steer string `yaml:"steer"`
 
 	// For the agent api: an endpoint that is called directly, without a program.
-	API             string  `yaml:"api"`               // "anthropic" (default) or "openai"
-	BaseURL         string  `yaml:"base_url"`          // default: that of API
-	KeyEnv          string  `yaml:"key_env"`           // the variable with the key; default: that of API
-	KeyFile         string  `yaml:"key_file"`          // or a file of mode 0600
-	MaxOutputTokens int     `yaml:"max_output_tokens"` // of one answer; default 8192
-	Prices          *Prices `yaml:"prices"`            // nil: the cost of a run is unknown
+	API             string  `yaml:"api" default:"anthropic"`          // "anthropic" or "openai"
+	BaseURL         string  `yaml:"base_url"`                         // default: that of API
+	KeyEnv          string  `yaml:"key_env"`                          // the variable with the key; default: that of API
+	KeyFile         string  `yaml:"key_file" is:"path"`               // or a file of mode 0600
+	MaxOutputTokens int     `yaml:"max_output_tokens" default:"8192"` // of one answer
+	Prices          *Prices `yaml:"prices"`                           // nil: the cost of a run is unknown
 
 	// On is where the agent's program runs: "" is this machine, "ssh HOST ..." the first of the hosts
 	// that can, "nats" the machine that takes the run from the queue. See Hosts.
@@ -76,7 +76,7 @@ type Endpoint struct {
 	BaseURL string  `yaml:"base_url"`
 	Model   string  `yaml:"model"`
 	KeyEnv  string  `yaml:"key_env"`
-	KeyFile string  `yaml:"key_file"`
+	KeyFile string  `yaml:"key_file" is:"path"`
 	Prices  *Prices `yaml:"prices"` // nil: its cost is unknown
 }
 
@@ -226,27 +226,12 @@ func (a *Agent) Complete() { a.fill(a.Agent, a.MaxRounds) }
 func (a *Agent) fill(agent string, rounds int) {
 	setDefault(&a.Agent, agent)
 	setDefault(&a.MaxRounds, rounds)
-	setDefault(&a.HardCapRuntimeMin, 5)
-	setDefault(&a.StallMin, 5)
-	setDefault(&a.API, Anthropic)
-	setDefault(&a.MaxOutputTokens, 8192)
+	setDefaults(a)
 	at := endpoints[a.API]
 	if a.KeyEnv == "" && a.KeyFile == "" {
 		a.KeyEnv = at.key
 	}
 	setDefault(&a.BaseURL, at.base)
-}
-
-// files returns the fields that hold paths.
-func (a *Agent) files() []*string {
-	at := []*string{&a.KeyFile}
-	for i := range a.Read {
-		at = append(at, &a.Read[i])
-	}
-	for i := range a.Fallback {
-		at = append(at, &a.Fallback[i].KeyFile)
-	}
-	return at
 }
 
 // compile reports, with line numbers, errors that the schema cannot express.

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"errors"
 	"strings"
 	"time"
@@ -70,12 +69,6 @@ func (b *Box) fill() {
 		setPointer(&l.CostUSD, cost)
 	}
 }
-
-// setDefault sets a field that has its zero value.
-func setDefault[T comparable](p *T, v T) { *p = cmp.Or(*p, v) }
-
-// setPointer sets a field whose zero value means something.
-func setPointer[T any](p **T, v T) { *p = cmp.Or(*p, &v) }
 
 // compile reports, with line numbers, errors that the schema cannot express.
 func (b *Box) compile(f *faults) {

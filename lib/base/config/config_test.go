@@ -198,6 +198,28 @@ func TestSchemaAndTypesAgree(t *testing.T) {
 	walk(reflect.TypeFor[Config](), nil)
 }
 
+// TestFilesAreAnchored: a field X_file of any section is resolved like every path.
+func TestFilesAreAnchored(t *testing.T) {
+	c := Default()
+	c.Investigator.Fallback = make([]Endpoint, 1)
+	files := 0
+	eachField(reflect.ValueOf(c).Elem(), func(f reflect.StructField, v, _ reflect.Value) {
+		if strings.HasSuffix(f.Name, "File") {
+			files++
+			v.SetString("x")
+		}
+	})
+	c.resolvePaths("/home/ana")
+	eachField(reflect.ValueOf(c).Elem(), func(f reflect.StructField, v, _ reflect.Value) {
+		if strings.HasSuffix(f.Name, "File") && v.String() != "/home/ana/x" {
+			t.Errorf("%s: %q", f.Name, v)
+		}
+	})
+	if files < 15 {
+		t.Errorf("only %d files", files)
+	}
+}
+
 func TestSeveralFaultsAtOnce(t *testing.T) {
 	_, err := load(t, "sandbox: maybe\nteam:\n  nobody: 1\n")
 	if err == nil || strings.Count(err.Error(), "config.yaml:") != 2 {

@@ -9,23 +9,18 @@ import (
 // only a token is needed: the rest is taken from the URL of the checkout's remote. A token is sent
 // only to the host in URL or to one of those four.
 type Forge struct {
-	Kind    string `yaml:"kind"`    // github, gitlab or gitea (also Forgejo)
-	URL     string `yaml:"url"`     // as opened in a browser; default: the kind's public one
-	Project string `yaml:"project"` // owner/name; default: the remote's
-	Remote  string `yaml:"remote"`  // name of the git remote; default origin
-	Into    string `yaml:"into"`    // target branch; default: the project's own
+	Kind    string `yaml:"kind"`                    // github, gitlab or gitea (also Forgejo)
+	URL     string `yaml:"url"`                     // as opened in a browser; default: the kind's public one
+	Project string `yaml:"project"`                 // owner/name; default: the remote's
+	Remote  string `yaml:"remote" default:"origin"` // name of the git remote
+	Into    string `yaml:"into"`                    // target branch; default: the project's own
 	// Push is how the branch is pushed: "https" (default), with the token, or "ssh", with the
 	// user's keys, to the remote's address.
-	Push      string `yaml:"push"`
+	Push      string `yaml:"push" default:"https"`
 	TokenEnv  string `yaml:"token_env"` // default GITHUB_TOKEN, GITLAB_TOKEN or GITEA_TOKEN
-	TokenFile string `yaml:"token_file"`
+	TokenFile string `yaml:"token_file" is:"path"`
 	// Issues lets tri-reply close, label and file issues of Project, as people approved.
 	Issues bool `yaml:"issues"`
-}
-
-func (g *Forge) fill() {
-	setDefault(&g.Remote, "origin")
-	setDefault(&g.Push, "https")
 }
 
 // DefaultTokenEnv returns the variable that holds the token of a kind of forge.

@@ -9,10 +9,10 @@ import (
 
 // Gate configures how people decide.
 type Gate struct {
-	Quorum int      `yaml:"quorum"`  // different people who must approve the same text; default 1, at most 2
-	GraceS *float64 `yaml:"grace_s"` // seconds between an approval and its post; default 10
-	PaceS  float64  `yaml:"pace_s"`  // seconds between the messages of one answer; default 0
-	Typing bool     `yaml:"typing"`  // show the typing indicator before a post
+	Quorum int      `yaml:"quorum" default:"1"`   // different people who must approve the same text: 1 or 2
+	GraceS *float64 `yaml:"grace_s" default:"10"` // seconds between an approval and its post
+	PaceS  float64  `yaml:"pace_s"`               // seconds between the messages of one answer; default 0
+	Typing bool     `yaml:"typing"`               // show the typing indicator before a post
 	Web    GateWeb  `yaml:"web"`
 	Chat   GateChat `yaml:"chat"`
 	// Reactions on the asker's message show the progress of its answer.
@@ -21,7 +21,7 @@ type Gate struct {
 
 // GateWeb is the web page.
 type GateWeb struct {
-	Listen string `yaml:"listen"` // default 127.0.0.1:7373; unix:/path for a socket
+	Listen string `yaml:"listen" default:"127.0.0.1:7373"` // unix:/path for a socket
 	// Hosts are further names under which a reverse proxy serves the page. IdentityHeader is the
 	// header in which that proxy, and no one else, identifies the user. Both are needed to share
 	// the page beyond this machine.
@@ -47,14 +47,14 @@ type Person struct {
 // Reactions are one character each; "" means no reaction.
 type Reactions struct {
 	Enabled  bool     `yaml:"enabled"`
-	Chats    []string `yaml:"chats"`    // chat ids; no reactions elsewhere
-	Seen     *string  `yaml:"seen"`     // default 👀
-	Working  *string  `yaml:"working"`  // a run has begun; default 👀
-	Waiting  *string  `yaml:"waiting"`  // for a person; default 🔔
-	Answered *string  `yaml:"answered"` // default ✅
-	Noted    *string  `yaml:"noted"`    // on a list, or as a reminder; default 📝
-	Skipped  *string  `yaml:"skipped"`  // dismissed or withdrawn; default ⏩
-	Failed   *string  `yaml:"failed"`   // default ❌
+	Chats    []string `yaml:"chats"` // chat ids; no reactions elsewhere
+	Seen     *string  `yaml:"seen" default:"👀"`
+	Working  *string  `yaml:"working" default:"👀"` // a run has begun
+	Waiting  *string  `yaml:"waiting" default:"🔔"` // for a person
+	Answered *string  `yaml:"answered" default:"✅"`
+	Noted    *string  `yaml:"noted" default:"📝"`   // on a list, or as a reminder
+	Skipped  *string  `yaml:"skipped" default:"⏩"` // dismissed or withdrawn
+	Failed   *string  `yaml:"failed" default:"❌"`
 }
 
 // AutoReply configures automatic approval. It is off by default, and limited to what the record of
@@ -78,20 +78,6 @@ type AutoReply struct {
 type Condition struct {
 	Name string `yaml:"name"`
 	When string `yaml:"when"` // as QuestionType.When
-}
-
-func (g *Gate) fill() {
-	setDefault(&g.Quorum, 1)
-	setPointer(&g.GraceS, 10)
-	setDefault(&g.Web.Listen, "127.0.0.1:7373")
-	r := &g.Reactions
-	setPointer(&r.Seen, "👀")
-	setPointer(&r.Working, "👀")
-	setPointer(&r.Waiting, "🔔")
-	setPointer(&r.Answered, "✅")
-	setPointer(&r.Noted, "📝")
-	setPointer(&r.Skipped, "⏩")
-	setPointer(&r.Failed, "❌")
 }
 
 // Emoji returns the reactions by state, in the order of the fields.

@@ -9,7 +9,7 @@ import (
 type Inbox struct {
 	// Margin is the least distance in score to the runner-up with which a change of code starts by itself;
 	// default 4.
-	Margin *int `yaml:"margin"`
+	Margin *int `yaml:"margin" default:"4"`
 	// Intents are limits by intent.
 	Intents map[string]InboxIntent `yaml:"intents"`
 	// Model has voice.model choose between the two best intents where their distance is below Margin.
@@ -25,8 +25,6 @@ type InboxIntent struct {
 
 // minutes are the defaults of InboxIntent.Minutes; those of others are 1.
 var minutes = map[string]float64{"question": 5, "research": 15, "organize": 15, "code_change": 60, "other": 5}
-
-func (i *Inbox) fill() { setPointer(&i.Margin, 4) }
 
 func (i *Inbox) compile(f *faults) {
 	_, err := time.LoadLocation(i.Zone)

@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
+	"reflect"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -29,31 +29,15 @@ func Default() *Config {
 
 // fill sets defaults.
 func (c *Config) fill() {
-	setDefault(&c.Sandbox, "required")
-	c.Chat.fill()
-	c.Gate.fill()
-	c.Voice.fill()
-	c.Forge.fill()
-	c.Nats.fill()
+	setDefaults(c)
 	c.Box.fill()
-	c.Panel.fill()
 	c.fillSweep()
 	c.Investigator.fill("search", 2)
 	c.Validator.fill("none", 1)
+	c.Voice.Model.fill("none", 1)
 	if c.Validator.Agent == c.Investigator.Agent {
 		setDefault(&c.Validator.Model, c.Investigator.Model)
 	}
-	setDefault(&c.Classifier.OtherBots, "ignore")
-	setDefault(&c.Team.Language, "en")
-	c.Escalation.fill()
-	setDefault(&c.Dispatch.OfferExpiresH, 72)
-	setDefault(&c.Dispatch.MaxQuestionAgeH, 24)
-	setPointer(&c.Turn.HoldS, 2.5)
-	setPointer(&c.Turn.MaxHoldS, 15)
-	c.Inbox.fill()
-	setDefault(&c.Dispatch.Concurrency, 3)
-	setPointer(&c.Budget.InvestigationsPerDay, 50)
-	setPointer(&c.Budget.InvestigationsPerPersonPerDay, 10)
 }
 
 // Load reads a configuration; "" means config.yaml of $TRI_HOME (by default ~/.tri), or the
@@ -153,40 +137,36 @@ func yamlError(path string, err error) error {
 	return errors.New(strings.Join(said, "\n"))
 }
 
-// resolvePaths makes the folders of the file absolute: relative ones are relative to the file's folder,
+// resolvePaths makes the paths of the file absolute: relative ones are relative to the file's folder,
 // "~" is the user's home.
 func (c *Config) resolvePaths(dir string) {
-	fix := func(p *string) {
+	for name, path := range map[string]*string{"prompts": &c.Dispatch.PromptsDir, "packs": &c.Classifier.PacksDir} {
+		if own := filepath.Join(dir, name); *path == "" && isDir(own) {
+			*path = own
+		}
+	}
+	resolve := func(p string) string {
 		switch home, err := os.UserHomeDir(); {
-		case *p == "" || filepath.IsAbs(*p):
-		case (*p == "~" || strings.HasPrefix(*p, "~/")) && err == nil:
-			*p = filepath.Join(home, strings.TrimPrefix(*p, "~"))
-		default:
-			*p = filepath.Join(dir, *p)
+		case p == "" || filepath.IsAbs(p):
+			return p
+		case (p == "~" || strings.HasPrefix(p, "~/")) && err == nil:
+			return filepath.Join(home, strings.TrimPrefix(p, "~"))
 		}
+		return filepath.Join(dir, p)
 	}
-	fix(&c.Chat.Local.Dir)
-	for _, file := range slices.Concat(c.Chat.files(), c.Investigator.files(), c.Validator.files(),
-		c.Box.Agent.files(), c.sweepFiles(),
-		c.Voice.Model.files(), []*string{&c.Voice.Style, &c.Forge.TokenFile}, c.Nats.files()) {
-		fix(file)
-	}
-	fix(&c.Escalation.TranscriptDir)
-	for _, f := range []struct {
-		path *string
-		name string
-	}{{&c.Dispatch.PromptsDir, "prompts"}, {&c.Classifier.PacksDir, "packs"}} {
-		if own := filepath.Join(dir, f.name); *f.path == "" && isDir(own) {
-			*f.path = own
+	eachField(reflect.ValueOf(c).Elem(), func(f reflect.StructField, v, _ reflect.Value) {
+		if f.Tag.Get("is") != "path" {
+			return
 		}
-		fix(f.path)
-	}
-	for i := range c.Codebases {
-		fix(&c.Codebases[i].Path)
-	}
-	for i := range c.Knowledge {
-		fix(&c.Knowledge[i])
-	}
+		switch p := v.Addr().Interface().(type) {
+		case *string:
+			*p = resolve(*p)
+		case *[]string:
+			for i := range *p {
+				(*p)[i] = resolve((*p)[i])
+			}
+		}
+	})
 }
 
 func isDir(path string) bool {
@@ -210,4 +190,53 @@ func (c *Config) CodebaseFor(platform, chatID string) string {
 		}
 	}
 	return c.Codebases[0].Path
+}
+
+// Home opens a home, with one of the functions of durable, and reads its configuration, or file
+// instead.
+func Home(open func(string) (*durable.Home, error), dir, file string) (*durable.Home, *Config, error) {
+	home, err := open(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := ForHome(home.Dir(), file)
+	if err != nil {
+		home.Close()
+		return nil, nil, err
+	}
+	return home, c, nil
+}
+
+// ForHome is Load for a program that works in one home: it reads file if it is not "", else the
+// home's config.yaml, else returns the defaults. It never reads another home's.
+func ForHome(home, file string) (*Config, error) {
+	if file == "" && home != "" {
+		file = filepath.Join(home, "config.yaml")
+		info, err := os.Stat(file)
+		if os.IsNotExist(err) {
+			return Default(), nil
+		}
+		if err == nil && !info.Mode().IsRegular() { // a pipe would be waited for
+			return nil, sysexit.Errorf(sysexit.Config, "%q is no file", file)
+		}
+	}
+	return Load(file)
+}
+
+// Folder returns the folder of a codebase named in a record. The record names it as the
+// configuration does or, like tri-dispatch, by the folder itself.
+func (c *Config) Folder(codebase string) string {
+	if b := c.codebase(codebase); b != nil {
+		return b.Path
+	}
+	return codebase
+}
+
+func (c *Config) codebase(name string) *Codebase {
+	for i := range c.Codebases {
+		if c.Codebases[i].Name == name && name != "" {
+			return &c.Codebases[i]
+		}
+	}
+	return nil
 }

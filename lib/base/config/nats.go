@@ -11,22 +11,14 @@ import (
 type Nats struct {
 	// nats://host:4222 or tls://host:4222, several with commas; "" means none
 	URL      string `yaml:"url"`
-	SeedFile string `yaml:"seed_file"` // the NKEY of this machine's role, mode 0600
-	CAFile   string `yaml:"ca_file"`   // of the server's certificate; "" means the system's
-	Replicas int    `yaml:"replicas"`  // of each stream: 1 (default), 3 or 5
+	SeedFile string `yaml:"seed_file" is:"path"`  // the NKEY of this machine's role, mode 0600
+	CAFile   string `yaml:"ca_file" is:"path"`    // of the server's certificate; "" means the system's
+	Replicas int    `yaml:"replicas" default:"1"` // of each stream: 1, 3 or 5
 	// seconds after which the run of a dead worker is given to another; default 30
-	LeaseS float64 `yaml:"lease_s"`
+	LeaseS float64 `yaml:"lease_s" default:"30"`
 	// minutes after which a run that no worker has begun fails; default 60
-	WaitMin float64 `yaml:"wait_min"`
+	WaitMin float64 `yaml:"wait_min" default:"60"`
 }
-
-func (n *Nats) fill() {
-	setDefault(&n.Replicas, 1)
-	setDefault(&n.LeaseS, 30)
-	setDefault(&n.WaitMin, 60)
-}
-
-func (n *Nats) files() []*string { return []*string{&n.SeedFile, &n.CAFile} }
 
 // compile refuses a connection over a network without TLS and a key.
 func (n *Nats) compile(f *faults) {

@@ -26,71 +26,71 @@ type Platforms struct {
 
 // Local is a chat in a folder.
 type Local struct {
-	Dir     string `yaml:"dir"`      // (on)
-	BotName string `yaml:"bot_name"` // default "tri"
+	Dir     string `yaml:"dir" is:"path"` // (on)
+	BotName string `yaml:"bot_name" default:"tri"`
 }
 
 // Mattermost is a server and a bot account on it.
 type Mattermost struct {
-	URL       string `yaml:"url"`       // (on)
-	TokenEnv  string `yaml:"token_env"` // default MATTERMOST_TOKEN
-	TokenFile string `yaml:"token_file"`
+	URL       string `yaml:"url"` // (on)
+	TokenEnv  string `yaml:"token_env" default:"MATTERMOST_TOKEN"`
+	TokenFile string `yaml:"token_file" is:"path"`
 	// Listen is the host:port for outgoing webhooks. Default: none, the WebSocket is enough.
 	Listen          string `yaml:"listen"`
-	WebhookTokenEnv string `yaml:"webhook_token_env"` // default MATTERMOST_WEBHOOK_TOKEN
+	WebhookTokenEnv string `yaml:"webhook_token_env" default:"MATTERMOST_WEBHOOK_TOKEN"`
 }
 
 // Slack is an app in a workspace: by Socket Mode, or by the Events API if Listen is set.
 type Slack struct {
-	Enabled      bool   `yaml:"enabled"`   // (on)
-	TokenEnv     string `yaml:"token_env"` // xoxb-; default SLACK_BOT_TOKEN
-	TokenFile    string `yaml:"token_file"`
-	AppTokenEnv  string `yaml:"app_token_env"` // xapp-; default SLACK_APP_TOKEN
-	AppTokenFile string `yaml:"app_token_file"`
-	SigningEnv   string `yaml:"signing_secret_env"` // default SLACK_SIGNING_SECRET
-	SigningFile  string `yaml:"signing_secret_file"`
-	Listen       string `yaml:"listen"`  // host:port for the Events API
-	APIURL       string `yaml:"api_url"` // default https://slack.com/api/
+	Enabled      bool   `yaml:"enabled"`                             // (on)
+	TokenEnv     string `yaml:"token_env" default:"SLACK_BOT_TOKEN"` // xoxb-
+	TokenFile    string `yaml:"token_file" is:"path"`
+	AppTokenEnv  string `yaml:"app_token_env" default:"SLACK_APP_TOKEN"` // xapp-
+	AppTokenFile string `yaml:"app_token_file" is:"path"`
+	SigningEnv   string `yaml:"signing_secret_env" default:"SLACK_SIGNING_SECRET"`
+	SigningFile  string `yaml:"signing_secret_file" is:"path"`
+	Listen       string `yaml:"listen"` // host:port for the Events API
+	APIURL       string `yaml:"api_url" default:"https://slack.com/api/"`
 }
 
 // Discord is a bot on the gateway.
 type Discord struct {
-	Enabled   bool   `yaml:"enabled"`   // (on)
-	TokenEnv  string `yaml:"token_env"` // default DISCORD_TOKEN
-	TokenFile string `yaml:"token_file"`
+	Enabled   bool   `yaml:"enabled"` // (on)
+	TokenEnv  string `yaml:"token_env" default:"DISCORD_TOKEN"`
+	TokenFile string `yaml:"token_file" is:"path"`
 	Listen    string `yaml:"listen"`     // host:port for interactions by webhook
 	PublicKey string `yaml:"public_key"` // of the application, in hexadecimal; for Listen
-	APIURL    string `yaml:"api_url"`    // default https://discord.com/api/v10
+	APIURL    string `yaml:"api_url" default:"https://discord.com/api/v10"`
 }
 
 // Lark is a self-built app of Lark or Feishu: by the long connection, or by webhook if Listen is
 // set.
 type Lark struct {
-	AppID           string `yaml:"app_id"`     // (on)
-	SecretEnv       string `yaml:"secret_env"` // default LARK_APP_SECRET
-	SecretFile      string `yaml:"secret_file"`
-	EncryptKeyEnv   string `yaml:"encrypt_key_env"`  // default LARK_ENCRYPT_KEY; for Listen
-	VerificationEnv string `yaml:"verification_env"` // default LARK_VERIFICATION_TOKEN; for Listen
-	Listen          string `yaml:"listen"`           // host:port
+	AppID           string `yaml:"app_id"` // (on)
+	SecretEnv       string `yaml:"secret_env" default:"LARK_APP_SECRET"`
+	SecretFile      string `yaml:"secret_file" is:"path"`
+	EncryptKeyEnv   string `yaml:"encrypt_key_env" default:"LARK_ENCRYPT_KEY"`         // for Listen
+	VerificationEnv string `yaml:"verification_env" default:"LARK_VERIFICATION_TOKEN"` // for Listen
+	Listen          string `yaml:"listen"`                                             // host:port
 	// default https://open.larksuite.com; Feishu: https://open.feishu.cn
-	APIURL string `yaml:"api_url"`
+	APIURL string `yaml:"api_url" default:"https://open.larksuite.com"`
 }
 
 // Teams is a bot of the Bot Framework, and an application of Microsoft Graph for missed messages.
 type Teams struct {
-	AppID      string `yaml:"app_id"`     // (on)
-	Tenant     string `yaml:"tenant"`     // directory id
-	SecretEnv  string `yaml:"secret_env"` // default TEAMS_APP_SECRET
-	SecretFile string `yaml:"secret_file"`
+	AppID      string `yaml:"app_id"` // (on)
+	Tenant     string `yaml:"tenant"` // directory id
+	SecretEnv  string `yaml:"secret_env" default:"TEAMS_APP_SECRET"`
+	SecretFile string `yaml:"secret_file" is:"path"`
 	Listen     string `yaml:"listen"`     // host:port of the messaging endpoint
 	PublicURL  string `yaml:"public_url"` // URL at which Graph reaches Listen; "": no change notifications
-	GraphURL   string `yaml:"graph_url"`  // default https://graph.microsoft.com/v1.0
-	LoginURL   string `yaml:"login_url"`  // default https://login.microsoftonline.com
+	GraphURL   string `yaml:"graph_url" default:"https://graph.microsoft.com/v1.0"`
+	LoginURL   string `yaml:"login_url" default:"https://login.microsoftonline.com"`
 	// ServiceURL is where the bot posts, by default the endpoint of all regions. OpenIDURL lists
 	// the keys that sign activities.
-	ServiceURL string `yaml:"service_url"` // default https://smba.trafficmanager.net/teams/
+	ServiceURL string `yaml:"service_url" default:"https://smba.trafficmanager.net/teams/"`
 	// default https://login.botframework.com/v1/.well-known/openidconfiguration
-	OpenIDURL string `yaml:"openid_url"`
+	OpenIDURL string `yaml:"openid_url" default:"https://login.botframework.com/v1/.well-known/openidconfiguration"`
 	// Groups are the ids of the teams whose channels are watched. Without it Graph cannot be
 	// queried for missed messages in them.
 	Groups []string `yaml:"groups"`
@@ -101,37 +101,37 @@ type Teams struct {
 
 // Telegram is a bot of the Bot API.
 type Telegram struct {
-	Enabled   bool   `yaml:"enabled"`   // (on)
-	TokenEnv  string `yaml:"token_env"` // default TELEGRAM_TOKEN
-	TokenFile string `yaml:"token_file"`
-	APIURL    string `yaml:"api_url"` // default https://api.telegram.org
+	Enabled   bool   `yaml:"enabled"` // (on)
+	TokenEnv  string `yaml:"token_env" default:"TELEGRAM_TOKEN"`
+	TokenFile string `yaml:"token_file" is:"path"`
+	APIURL    string `yaml:"api_url" default:"https://api.telegram.org"`
 }
 
 // Matrix is an account on a homeserver.
 type Matrix struct {
-	URL       string `yaml:"url"`       // (on)
-	TokenEnv  string `yaml:"token_env"` // default MATRIX_TOKEN
-	TokenFile string `yaml:"token_file"`
+	URL       string `yaml:"url"` // (on)
+	TokenEnv  string `yaml:"token_env" default:"MATRIX_TOKEN"`
+	TokenFile string `yaml:"token_file" is:"path"`
 }
 
 // IRC is a nick on a network. Its chats are channels.
 type IRC struct {
 	Address      string `yaml:"address"` // (on) host:port
 	NoTLS        bool   `yaml:"no_tls"`
-	Nick         string `yaml:"nick"`         // default tri
-	PasswordEnv  string `yaml:"password_env"` // of SASL; default IRC_PASSWORD; empty: none
-	PasswordFile string `yaml:"password_file"`
+	Nick         string `yaml:"nick" default:"tri"`
+	PasswordEnv  string `yaml:"password_env" default:"IRC_PASSWORD"` // of SASL; empty: none
+	PasswordFile string `yaml:"password_file" is:"path"`
 }
 
 // Tail reads text logs of chat clients and bots. Its chats are the rooms named by the files or by
 // the lines.
 type Tail struct {
-	Files   []string `yaml:"files"`    // (on) paths; with * ? [ a series of files
-	Format  string   `yaml:"format"`   // irssi, weechat, znc, hexchat, iso; default: detected per line
-	Pattern string   `yaml:"pattern"`  // instead of a format: groups nick, text, and time, room
-	Room    string   `yaml:"room"`     // default: from the file's name
-	BotName string   `yaml:"bot_name"` // default "tri"
-	Poll    bool     `yaml:"poll"`     // poll instead of file notifications: for network file systems
+	Files   []string `yaml:"files" is:"path"` // (on) paths; with * ? [ a series of files
+	Format  string   `yaml:"format"`          // irssi, weechat, znc, hexchat, iso; default: detected per line
+	Pattern string   `yaml:"pattern"`         // instead of a format: groups nick, text, and time, room
+	Room    string   `yaml:"room"`            // default: from the file's name
+	BotName string   `yaml:"bot_name" default:"tri"`
+	Poll    bool     `yaml:"poll"` // poll instead of file notifications: for network file systems
 }
 
 // Names of the platforms in the records.
@@ -185,57 +185,4 @@ func (c *Config) Chats(platform string) []string {
 		ids = append(ids, g.ChatID)
 	}
 	return ids
-}
-
-// fill sets defaults.
-func (p *Platforms) fill() {
-	for field, value := range map[*string]string{
-		&p.Local.BotName:              "tri",
-		&p.Mattermost.TokenEnv:        "MATTERMOST_TOKEN",
-		&p.Mattermost.WebhookTokenEnv: "MATTERMOST_WEBHOOK_TOKEN",
-		&p.Slack.TokenEnv:             "SLACK_BOT_TOKEN", &p.Slack.AppTokenEnv: "SLACK_APP_TOKEN",
-		&p.Slack.SigningEnv: "SLACK_SIGNING_SECRET",
-		&p.Slack.APIURL:     "https://slack.com/api/",
-		&p.Discord.TokenEnv: "DISCORD_TOKEN", &p.Discord.APIURL: "https://discord.com/api/v10",
-		&p.Lark.SecretEnv: "LARK_APP_SECRET", &p.Lark.EncryptKeyEnv: "LARK_ENCRYPT_KEY",
-		&p.Lark.VerificationEnv: "LARK_VERIFICATION_TOKEN",
-		&p.Lark.APIURL:          "https://open.larksuite.com",
-		&p.Teams.SecretEnv:      "TEAMS_APP_SECRET", &p.Teams.GraphURL: "https://graph.microsoft.com/v1.0",
-		&p.Teams.LoginURL:    "https://login.microsoftonline.com",
-		&p.Teams.ServiceURL:  "https://smba.trafficmanager.net/teams/",
-		&p.Teams.OpenIDURL:   "https://login.botframework.com/v1/.well-known/openidconfiguration",
-		&p.Telegram.TokenEnv: "TELEGRAM_TOKEN", &p.Telegram.APIURL: "https://api.telegram.org",
-		&p.Matrix.TokenEnv: "MATRIX_TOKEN",
-		&p.IRC.Nick:        "tri", &p.IRC.PasswordEnv: "IRC_PASSWORD",
-		&p.Tail.BotName: "tri",
-	} {
-		setDefault(field, value)
-	}
-}
-
-// credentials returns the variable and the file of each platform's secrets.
-func (p *Platforms) credentials() [][2]string {
-	return [][2]string{
-		{p.Mattermost.TokenEnv, p.Mattermost.TokenFile}, {p.Mattermost.WebhookTokenEnv, ""},
-		{p.Slack.TokenEnv, p.Slack.TokenFile}, {p.Slack.AppTokenEnv, p.Slack.AppTokenFile},
-		{p.Slack.SigningEnv, p.Slack.SigningFile},
-		{p.Discord.TokenEnv, p.Discord.TokenFile},
-		{p.Lark.SecretEnv, p.Lark.SecretFile}, {p.Lark.EncryptKeyEnv, ""}, {p.Lark.VerificationEnv, ""},
-		{p.Teams.SecretEnv, p.Teams.SecretFile}, {p.Telegram.TokenEnv, p.Telegram.TokenFile},
-		{p.Matrix.TokenEnv, p.Matrix.TokenFile}, {p.IRC.PasswordEnv, p.IRC.PasswordFile},
-	}
-}
-
-// files returns the fields that name a file.
-func (p *Platforms) files() []*string {
-	files := []*string{
-		&p.Mattermost.TokenFile, &p.Slack.TokenFile, &p.Slack.AppTokenFile, &p.Slack.SigningFile,
-		&p.Discord.TokenFile,
-		&p.Lark.SecretFile, &p.Teams.SecretFile, &p.Telegram.TokenFile, &p.Matrix.TokenFile,
-		&p.IRC.PasswordFile,
-	}
-	for i := range p.Tail.Files {
-		files = append(files, &p.Tail.Files[i])
-	}
-	return files
 }

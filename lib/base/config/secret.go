@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"syscall"
@@ -67,10 +68,23 @@ func ReadSecret(file string) (string, error) {
 // Secrets returns all available secrets, for the check that no draft contains one.
 func (c *Config) Secrets() []string {
 	var secrets []string
-	for _, at := range slices.Concat(c.Chat.credentials(), c.Forge.credential()) {
-		if v, err := c.Secret(at[0], at[1]); err == nil && v != "" {
+	add := func(env, file string) {
+		if v, err := secret(env, file); err == nil && v != "" {
 			secrets = append(secrets, v)
 		}
+	}
+	// X_env names the variable of a secret, and X_file its file: so a new platform's are among them.
+	eachField(reflect.ValueOf(&c.Chat).Elem(), func(f reflect.StructField, v, of reflect.Value) {
+		if name, ok := strings.CutSuffix(f.Name, "Env"); ok {
+			file := ""
+			if f := of.FieldByName(name + "File"); f.IsValid() {
+				file = f.String()
+			}
+			add(v.String(), file)
+		}
+	})
+	for _, at := range c.Forge.credential() {
+		add(at[0], at[1])
 	}
 	var names []string
 	for _, known := range variables { // another program's key may be in our environment too

@@ -16,13 +16,13 @@ const PlatformSweep = "sweep"
 type Sweep struct {
 	Name     string   `yaml:"name"`
 	Command  []string `yaml:"command"`
-	Kind     string   `yaml:"kind"`      // of SweepKinds; default concern
-	Codebase string   `yaml:"codebase"`  // name of one of Codebases; default: the first
-	EveryH   float64  `yaml:"every_h"`   // hours between two runs; default 24
-	Most     int      `yaml:"most"`      // new findings of one run; default 3
-	Read     []string `yaml:"read"`      // further files and folders that the command may read
-	MinAgeD  float64  `yaml:"min_age_d"` // only lines that were last changed this many days ago
-	Checks   bool     `yaml:"checks"`    // in place of a command: the failing checks of the target branch
+	Kind     string   `yaml:"kind" default:"concern"` // of SweepKinds
+	Codebase string   `yaml:"codebase"`               // name of one of Codebases; default: the first
+	EveryH   float64  `yaml:"every_h" default:"24"`   // hours between two runs
+	Most     int      `yaml:"most" default:"3"`       // new findings of one run
+	Read     []string `yaml:"read" is:"path"`         // further files and folders that the command may read
+	MinAgeD  float64  `yaml:"min_age_d"`              // only lines that were last changed this many days ago
+	Checks   bool     `yaml:"checks"`                 // in place of a command: the failing checks of the target branch
 }
 
 // SweepKinds has what is asked about a finding of each kind.
@@ -42,13 +42,9 @@ var sweepName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,30}$`)
 
 func (c *Config) fillSweep() {
 	for i := range c.Sweep {
-		s := &c.Sweep[i]
-		setDefault(&s.Kind, "concern")
-		if s.Codebase == "" && len(c.Codebases) > 0 {
+		if s := &c.Sweep[i]; s.Codebase == "" && len(c.Codebases) > 0 {
 			s.Codebase = c.Codebases[0].Name
 		}
-		setDefault(&s.EveryH, 24)
-		setDefault(&s.Most, 3)
 	}
 }
 
@@ -79,23 +75,4 @@ func (c *Config) compileSweep(f *faults) {
 // BotName returns the first id of the bot, "" if none is configured.
 func (c *Config) BotName() string {
 	return cmp.Or(append([]string{c.Classifier.BotID}, c.Classifier.BotIDs...)...)
-}
-
-func (c *Config) codebase(name string) *Codebase {
-	for i := range c.Codebases {
-		if c.Codebases[i].Name == name && name != "" {
-			return &c.Codebases[i]
-		}
-	}
-	return nil
-}
-
-// sweepFiles returns the fields that name a file or a folder.
-func (c *Config) sweepFiles() (files []*string) {
-	for i := range c.Sweep {
-		for j := range c.Sweep[i].Read {
-			files = append(files, &c.Sweep[i].Read[j])
-		}
-	}
-	return files
 }
