@@ -192,6 +192,20 @@ type Finding struct {
 	Fix  string // how to fix it; "" if OK
 }
 
+// Good returns a finding that is OK; Bad one that says how to fix it, and Warning one without which the
+// platform works.
+func Good(name, format string, args ...any) Finding {
+	return Finding{Name: name, OK: true, Text: fmt.Sprintf(format, args...)}
+}
+
+func Bad(name, fix, format string, args ...any) Finding {
+	return Finding{Name: name, Text: fmt.Sprintf(format, args...), Fix: fix}
+}
+
+func Warning(name, fix, format string, args ...any) Finding {
+	return Finding{Name: name, Warn: true, Text: fmt.Sprintf(format, args...), Fix: fix}
+}
+
 // maxSkew is the clock difference above which a finding is reported. Tokens, and the calls of webhooks, may
 // be off by five minutes.
 const maxSkew = 30 * time.Second
@@ -201,9 +215,8 @@ func Clock(whose string, skew time.Duration) []Finding {
 	if skew.Abs() <= maxSkew {
 		return nil
 	}
-	return []Finding{{Name: "clock", Warn: true,
-		Text: fmt.Sprintf("%s clock differs by %v from this machine's", whose, skew.Round(time.Second)),
-		Fix:  "set this machine's clock: timedatectl set-ntp true"}}
+	return []Finding{Warning("clock", "set this machine's clock: timedatectl set-ntp true",
+		"%s clock differs by %v from this machine's", whose, skew.Round(time.Second))}
 }
 
 // Guide describes how to set up a platform.

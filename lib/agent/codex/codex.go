@@ -32,7 +32,8 @@ import (
 // auth.json under `read:`.
 func New(cfg config.Agent, sandbox string) (*program.Client, error) {
 	return program.New(cfg, sandbox, "codex", func(c *program.Client) {
-		c.AssignsSessionID, c.Servers, c.Since, c.LoginAt = true, true, program.TokensSince, ".codex/auth.json"
+		c.AssignsSessionID, c.Servers, c.Since, c.LoginAt = true, true, program.TokensSince,
+			".codex/auth.json"
 		c.Models = []program.Model{program.OpenAI}
 		c.Can = agent.Capabilities{Resumes: true, Forks: true, Steers: agent.Cut, Writes: true, Servers: true}
 		c.Start = call

@@ -59,7 +59,8 @@ var set = []string{
 // under `read:`.
 func New(cfg config.Agent, sandbox string) (*program.Client, error) {
 	return program.New(cfg, sandbox, "opencode", func(c *program.Client) {
-		c.AssignsSessionID, c.Servers, c.LoginAt, c.Models = true, true, ".local/share/opencode/auth.json", models
+		c.AssignsSessionID, c.Servers, c.LoginAt, c.Models = true, true, ".local/share/opencode/auth.json",
+			models
 		c.Can = agent.Capabilities{Resumes: true, Forks: true, Writes: true, Servers: true, Cost: true,
 			Narrows: true}
 		c.Start = call

@@ -125,7 +125,8 @@ func TestDoor(t *testing.T) {
 
 // A program that asks for what is refused without end does not fill the disk.
 func TestDoorRefusesQuietly(t *testing.T) {
-	d := &door{to: &url.URL{Scheme: "http", Host: "model.test"}, log: filepath.Join(t.TempDir(), proc.RefusedLog)}
+	d := &door{to: &url.URL{Scheme: "http", Host: "model.test"}, log: filepath.Join(t.TempDir(),
+		proc.RefusedLog)}
 	h := d.handler()
 	for range maxRefused + 50 {
 		w := httptest.NewRecorder()

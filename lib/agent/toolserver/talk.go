@@ -182,7 +182,8 @@ func (t *talk) hello(ctx context.Context, params json.RawMessage) (any, error) {
 		peer, err := Connect(ctx, t.gate.at, t.server)
 		if err != nil {
 			t.gate.log(t.server.Name, "", "left out: "+err.Error())
-			return nil, fault(rpc.Internal, "server %s: %s", t.server.Name, text.CutBytes(err.Error(), maxWords))
+			return nil, fault(rpc.Internal, "server %s: %s", t.server.Name, text.CutBytes(err.Error(),
+				maxWords))
 		}
 		for _, fault := range peer.Faults {
 			t.gate.log(t.server.Name, "", fault.Error())

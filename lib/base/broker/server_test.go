@@ -150,7 +150,8 @@ func TestClosed(t *testing.T) {
 			return
 		}
 		defer c.Close()
-		fmt.Fprintf(c, "INFO {\"version\":%q,\"max_payload\":2097152,\"headers\":true}\r\n", broker.MinVersion)
+		fmt.Fprintf(c, "INFO {\"version\":%q,\"max_payload\":2097152,\"headers\":true}\r\n",
+			broker.MinVersion)
 		for r := bufio.NewScanner(c); r.Scan(); {
 			if r.Text() == "PING" {
 				fmt.Fprint(c, "PONG\r\n")

@@ -293,7 +293,8 @@ func webURL(address string) error {
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return errors.New("want an address without a password, query or fragment: secrets do not belong in the configuration")
 	case u.Scheme == "http" && !IsLoopback(u.Hostname()):
-		return fmt.Errorf("%q: use https: plain http can be read on the way, and is for this machine only", u.Host)
+		return fmt.Errorf("%q: use https: plain http can be read on the way, and is for this machine only",
+			u.Host)
 	}
 	return nil
 }

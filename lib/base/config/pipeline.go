@@ -75,7 +75,8 @@ func (c *Config) Stages(home string) []Stage {
 	add(Stage{Name: "web", Lock: "locks/web", Command: cmd([]string{"tri-approve", "web"}, own, with)}, false)
 	add(Stage{Name: "panel", Lock: "locks/panel", Command: cmd([]string{"tri-panel", "watch"}, own, with)},
 		len(c.Panel.Triggers) > 0)
-	add(Stage{Name: "nats", Command: cmd([]string{"tri-nats", "pub"}, own, []string{"all"})}, c.Nats.URL != "")
+	add(Stage{Name: "nats", Command: cmd([]string{"tri-nats", "pub"}, own, []string{"all"})},
+		c.Nats.URL != "")
 	for _, p := range c.Pipeline {
 		if !slices.Contains(builtins, p.Name) && (p.Off == nil || !*p.Off) {
 			stages = append(stages, p)

@@ -315,7 +315,8 @@ func TestForgedJournal(t *testing.T) {
 			text := fmt.Sprintf(`{"steps": [{"path": %q, "old": {"mode": "100755", "id": %q}, "new": {}},
 				{"path": "pay/retry.go", "old": {"mode": "100644", "id": %q}, "new": {}}]}`, tt.path, id,
 				run(t, r.Root, "hash-object", "pay/retry.go"))
-			write(t, dir, map[string]string{"journal.json": text, "old/" + tt.path + "+x": start["pay/log.go"]})
+			write(t, dir, map[string]string{"journal.json": text,
+				"old/" + tt.path + "+x": start["pay/log.go"]})
 			j, err := r.journal(t.Context(), dir)
 			if err != nil {
 				t.Fatal(err)

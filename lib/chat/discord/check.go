@@ -2,7 +2,6 @@ package discord
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -66,22 +65,21 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	say := func(f chat.Finding) { findings = append(findings, f) }
 	me, err := c.me(ctx)
 	if err != nil {
-		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("identify the bot: %v", err), Fix: sysexit.HintOf(err, "is discord.com reached from here?")}}
+		return self, []chat.Finding{chat.Bad("token",
+			sysexit.HintOf(err, "is discord.com reached from here?"), "identify the bot: %v", err)}
 	}
 	self = event.Sender{ID: me.ID, Type: "bot", Name: me.Username}
-	say(chat.Finding{Name: "token", OK: true, Text: me.Username + " " + me.ID})
+	say(chat.Good("token", "%s %s", me.Username, me.ID))
 	say(c.checkIntents(ctx))
 	guilds, chats, err := c.watchedChats(ctx)
 	switch {
 	case err != nil:
-		say(chat.Finding{Name: "chat", Text: fmt.Sprintf("list the chats: %v", err), Fix: "try again"})
+		say(chat.Bad("chat", "try again", "list the chats: %v", err))
 	case c.chats == nil && len(guilds) == 0:
-		say(chat.Finding{Name: "chat", Text: "the bot is in no server",
-			Fix: "open the address of tri init discord, and add it"})
+		say(chat.Bad("chat", "open the address of tri init discord, and add it", "the bot is in no server"))
 	case c.chats == nil:
-		say(chat.Finding{Name: "chat", OK: true,
-			Text: fmt.Sprintf("watches what it may read of %d channels in %d servers", len(chats),
-				len(guilds))})
+		say(chat.Good("chat", "watches what it may read of %d channels in %d servers", len(chats),
+			len(guilds)))
 	default:
 		slices.SortFunc(chats, func(a, b place) int { return compareID(a.ID, b.ID) })
 		for _, p := range chats {
@@ -96,39 +94,38 @@ func (c *Client) checkIntents(ctx context.Context) chat.Finding {
 		Flags int64 `json:"flags"`
 	}
 	if err := c.get(ctx, "applications/@me", nil, &app); err != nil {
-		return chat.Finding{Name: "intents", Text: fmt.Sprintf("ask for the application: %v", err),
-			Fix: "try again"}
+		return chat.Bad("intents", "try again", "ask for the application: %v", err)
 	}
 	if app.Flags&(flagContent|flagContentLimited) == 0 {
-		return chat.Finding{Name: "intents", Text: "the bot may not read what messages say",
-			Fix: "Developer Portal > Bot > Privileged Gateway Intents: switch on MESSAGE CONTENT INTENT"}
+		return chat.Bad("intents",
+			"Developer Portal > Bot > Privileged Gateway Intents: switch on MESSAGE CONTENT INTENT",
+			"the bot may not read what messages say")
 	}
-	return chat.Finding{Name: "intents", OK: true, Text: "message content"}
+	return chat.Good("intents", "message content")
 }
 
 // checkChat reports whether the bot is in a watched chat and has the permissions that it needs
 // there.
 func (c *Client) checkChat(ctx context.Context, p *place, me user) chat.Finding {
 	if p.Guild == "" && !p.isPrivate() {
-		return chat.Finding{Name: "chat", Text: "the bot cannot see " + p.ID,
-			Fix: "add it to that server and, if the channel is private, to the channel; or remove it from watched_chats"}
+		return chat.Bad("chat", "add it to that server and, if the channel is private, to the channel; "+
+			"or remove it from watched_chats", "the bot cannot see %s", p.ID)
 	}
 	title := strings.TrimSpace("#" + p.Name + " " + p.ID)
 	if p.isPrivate() {
-		return chat.Finding{Name: "chat", OK: true, Text: "private " + strings.TrimPrefix(title, "# ")}
+		return chat.Good("chat", "private %s", strings.TrimPrefix(title, "# "))
 	}
 	room := p
 	if p.isThread() { // it has the permissions of its chat
 		parent, err := c.place(ctx, p.Parent)
 		if err != nil {
-			return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: %v", title, err), Fix: "try again"}
+			return chat.Bad("chat", "try again", "%s: %v", title, err)
 		}
 		room = &parent
 	}
 	may, err := c.permissions(ctx, room, me)
 	if err != nil {
-		return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: permissions: %v", title, err),
-			Fix: "try again"}
+		return chat.Bad("chat", "try again", "%s: permissions: %v", title, err)
 	}
 	var missing []string
 	warn := true
@@ -139,7 +136,7 @@ func (c *Client) checkChat(ctx context.Context, p *place, me user) chat.Finding 
 		}
 	}
 	if len(missing) == 0 {
-		return chat.Finding{Name: "chat", OK: true, Text: "member of " + title}
+		return chat.Good("chat", "member of %s", title)
 	}
 	return chat.Finding{Name: "chat", Warn: warn,
 		Text: "in " + title + " the bot may not: " + strings.Join(missing, ", "),

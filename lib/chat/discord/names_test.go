@@ -50,7 +50,8 @@ func TestStateFits(t *testing.T) {
 		l.recent.add(fmt.Sprint(1400000000000000000+i), fmt.Sprint(1300000000000000000+i))
 	}
 	l.save()
-	again := c.listening(chat.Resume{State: saved, Last: map[string]time.Time{"1": time.Now()}}, chat.Discard{})
+	again := c.listening(chat.Resume{State: saved, Last: map[string]time.Time{"1": time.Now()}},
+		chat.Discard{})
 	again.load()
 	if n := len(again.recent.order); len(saved) > 64<<10 || n < 1200 ||
 		again.recent.place["1400000000000002999"] != "1300000000000002999" {

@@ -15,7 +15,6 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -140,26 +139,25 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	self = event.Sender{ID: c.o.Nick, Type: "bot", Name: c.o.Nick}
 	say := func(f chat.Finding) { findings = append(findings, f) }
 	if len(c.o.Chats) == 0 {
-		say(chat.Finding{Name: "chat", Text: "no channel is watched",
-			Fix: "watched_chats: [{platform: irc, chat_id: '#dev'}]"})
+		say(chat.Bad("chat", "watched_chats: [{platform: irc, chat_id: '#dev'}]", "no channel is watched"))
 	}
 	k, err := c.dial(ctx, c.o.Nick+"-c", c.o.Nick+"-d")
 	if err != nil {
-		say(chat.Finding{Name: "server", Text: fmt.Sprintf("%s: %v", c.o.Address, err), Fix: sysexit.HintOf(err, "is the address right, and reached from here?")})
+		say(chat.Bad("server", sysexit.HintOf(err, "is the address right, and reached from here?"), "%s: %v",
+			c.o.Address, err))
 		return self, findings
 	}
 	defer k.net.Close()
-	say(chat.Finding{Name: "server", OK: true, Text: c.o.Address + " lets us in"})
+	say(chat.Good("server", "%s lets us in", c.o.Address))
 	if k.history > 0 && k.caps["draft/chathistory"] {
-		say(chat.Finding{Name: "history", OK: true, Text: "the server keeps history"})
+		say(chat.Good("history", "the server keeps history"))
 	} else {
-		say(chat.Finding{Name: "history", Warn: true,
-			Text: "the server keeps no history: messages sent while tri-watch is not connected are lost",
-			Fix:  "connect through a bouncer that has chathistory, or accept it"})
+		say(chat.Warning("history", "connect through a bouncer that has chathistory, or accept it",
+			"the server keeps no history: messages sent while tri-watch is not connected are lost"))
 	}
 	if !k.caps["message-tags"] {
-		say(chat.Finding{Name: "ids", Warn: true, Text: "the server gives messages no ids",
-			Fix: "accept it: tri then does not recognize its own replies"})
+		say(chat.Warning("ids", "accept it: tri then does not recognize its own replies",
+			"the server gives messages no ids"))
 	}
 	return self, findings
 }

@@ -55,11 +55,11 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	say := func(f chat.Finding) { findings = append(findings, f) }
 	me, err := c.me(ctx)
 	if err != nil {
-		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("identify the bot: %v", err),
-			Fix: sysexit.HintOf(err, "is "+c.o.URL+" reached from here?")}}
+		return self, []chat.Finding{chat.Bad("token",
+			sysexit.HintOf(err, "is "+c.o.URL+" reached from here?"), "identify the bot: %v", err)}
 	}
 	self = event.Sender{ID: me.OpenID, Type: "bot", Name: me.Name}
-	say(chat.Finding{Name: "token", OK: true, Text: me.Name + ", " + c.o.ID})
+	say(chat.Good("token", "%s, %s", me.Name, c.o.ID))
 	say(c.checkScopes(ctx))
 	if c.o.Listen == "" && c.o.Listener == nil {
 		say(c.checkSocket(ctx))
@@ -76,10 +76,10 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 // checkSocket requests the address of a connection but does not connect.
 func (c *Client) checkSocket(ctx context.Context) chat.Finding {
 	if _, _, err := c.endpoint(ctx); err != nil {
-		return chat.Finding{Name: "socket", Text: fmt.Sprintf("ask for a connection: %v", err),
-			Fix: sysexit.HintOf(err, "Events & Callbacks: choose the long connection")}
+		return chat.Bad("socket", sysexit.HintOf(err, "Events & Callbacks: choose the long connection"),
+			"ask for a connection: %v", err)
 	}
-	return chat.Finding{Name: "socket", OK: true, Text: "the long connection is open to the app"}
+	return chat.Good("socket", "the long connection is open to the app")
 }
 
 // checkScopes lists the scopes that the organization has not granted
@@ -88,9 +88,8 @@ func (c *Client) checkScopes(ctx context.Context) chat.Finding {
 	const fix = "Permissions & Scopes: add them, publish a version, have it approved"
 	r, err := c.read(ctx, "application/v6/scopes", nil)
 	if err != nil {
-		return chat.Finding{Name: "scopes", Warn: true,
-			Text: fmt.Sprintf("which scopes the app has is not told: %v", err),
-			Fix:  "compare them with tri init lark"}
+		return chat.Warning("scopes", "compare them with tri init lark",
+			"which scopes the app has is not told: %v", err)
 	}
 	have := map[string]bool{}
 	for _, s := range list(r, "scopes") {
@@ -105,23 +104,21 @@ func (c *Client) checkScopes(ctx context.Context) chat.Finding {
 		}
 	}
 	if len(missing) > 0 {
-		return chat.Finding{Name: "scopes", Text: "missing: " + strings.Join(missing, ", "), Fix: fix}
+		return chat.Bad("scopes", fix, "missing: %s", strings.Join(missing, ", "))
 	}
-	return chat.Finding{Name: "scopes", OK: true, Text: "the app has all scopes"}
+	return chat.Good("scopes", "the app has all scopes")
 }
 
 func (c *Client) checkAll(ctx context.Context) chat.Finding {
 	ids, err := c.watched(ctx)
 	switch {
 	case err != nil:
-		return chat.Finding{Name: "chat", Text: fmt.Sprintf("list the bot's groups: %v", err),
-			Fix: sysexit.HintOf(err, "try again")}
+		return chat.Bad("chat", sysexit.HintOf(err, "try again"), "list the bot's groups: %v", err)
 	case len(ids) == 0:
-		return chat.Finding{Name: "chat", Text: "the bot is in no group",
-			Fix: "Settings > Bots > Add Bot, in those that it is to watch"}
+		return chat.Bad("chat", "Settings > Bots > Add Bot, in those that it is to watch",
+			"the bot is in no group")
 	}
-	return chat.Finding{Name: "chat", OK: true,
-		Text: fmt.Sprintf("watches all %d groups that the bot is in", len(ids))}
+	return chat.Good("chat", "watches all %d groups that the bot is in", len(ids))
 }
 
 // checkChat reports whether the bot can read a watched chat.
@@ -132,18 +129,17 @@ func (c *Client) checkChat(ctx context.Context, id string) chat.Finding {
 		if err != nil {
 			text = fmt.Sprintf("%s: %v", id, err)
 		}
-		return chat.Finding{Name: "chat", Text: text,
-			Fix: "Settings > Bots > Add Bot there, or remove it from watched_chats"}
+		return chat.Bad("chat", "Settings > Bots > Add Bot there, or remove it from watched_chats", "%s",
+			text)
 	}
 	c.rooms.Forget(id)
 	r, err := c.room(ctx, id)
 	switch {
 	case err != nil:
-		return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: %v", id, err), Fix: sysexit.HintOf(err, "try again")}
+		return chat.Bad("chat", sysexit.HintOf(err, "try again"), "%s: %v", id, err)
 	case r.External && !c.o.AllowExternal:
-		return chat.Finding{Name: "chat",
-			Text: fmt.Sprintf("people of other organizations are in %s %s: not read", r.Name, id),
-			Fix:  "chat.allow_external: true, or remove it from watched_chats"}
+		return chat.Bad("chat", "chat.allow_external: true, or remove it from watched_chats",
+			"people of other organizations are in %s %s: not read", r.Name, id)
 	}
-	return chat.Finding{Name: "chat", OK: true, Text: "the bot is in " + r.Name}
+	return chat.Good("chat", "the bot is in %s", r.Name)
 }

@@ -97,7 +97,8 @@ func flatten(r gjson.Result, named map[string]string) (text string, files []even
 				b.WriteString(linked(str(e, "text"), str(e, "href")))
 			case "at":
 				id := str(e, "user_id")
-				b.WriteString(cmp.Or(named[id], "@"+cmp.Or(str(e, "user_name"), strings.TrimPrefix(id, "@_"))))
+				b.WriteString(cmp.Or(named[id],
+					"@"+cmp.Or(str(e, "user_name"), strings.TrimPrefix(id, "@_"))))
 			case "img":
 				files = attach(files, str(e, "image_key"), "image", "image/*")
 			case "media":

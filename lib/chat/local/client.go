@@ -163,10 +163,10 @@ func (c *Client) open(name string, flag int) (*os.File, error) {
 
 // Check implements chat.Checker: it names the files of the folder that are not read, since they are no rooms.
 func (c *Client) Check(context.Context) (self event.Sender, findings []chat.Finding) {
-	findings = []chat.Finding{{Name: "folder", OK: true, Text: c.dir}}
+	findings = []chat.Finding{chat.Good("folder", "%s", c.dir)}
 	names, err := c.names()
 	if err != nil {
-		return self, []chat.Finding{{Name: "folder", Text: err.Error(), Fix: "let this account read it"}}
+		return self, []chat.Finding{chat.Bad("folder", "let this account read it", "%s", err.Error())}
 	}
 	for _, name := range names {
 		f, err := c.open(name, os.O_RDONLY)
@@ -174,8 +174,8 @@ func (c *Client) Check(context.Context) (self event.Sender, findings []chat.Find
 		case err == nil:
 			_ = f.Close() // it was only opened
 		case !errors.Is(err, errHidden) && !errors.Is(err, fs.ErrNotExist):
-			findings = append(findings, chat.Finding{Name: "room", Warn: true, Text: err.Error(),
-				Fix: "rename or remove it: tri-watch does not read it"})
+			findings = append(findings, chat.Warning("room",
+				"rename or remove it: tri-watch does not read it", "%s", err.Error()))
 		}
 	}
 	return self, findings

@@ -269,16 +269,17 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	say := func(f chat.Finding) { findings = append(findings, f) }
 	me, err := c.me(ctx)
 	if err != nil {
-		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("identify the bot at %s: %v", c.url, err),
-			Fix: sysexit.HintOf(err, "is the homeserver up, and its address right?")}}
+		return self, []chat.Finding{chat.Bad("token",
+			sysexit.HintOf(err, "is the homeserver up, and its address right?"),
+			"identify the bot at %s: %v", c.url, err)}
 	}
 	self = event.Sender{ID: me, Type: "bot", Name: c.name(ctx, me)}
-	say(chat.Finding{Name: "token", OK: true, Text: me})
+	say(chat.Good("token", "%s", me))
 	var joined struct {
 		Rooms []string `json:"joined_rooms"`
 	}
 	if err := c.get(ctx, path("joined_rooms"), nil, &joined, 0); err != nil {
-		say(chat.Finding{Name: "chat", Text: fmt.Sprintf("list the rooms: %v", err), Fix: "try again"})
+		say(chat.Bad("chat", "try again", "list the rooms: %v", err))
 		return self, findings
 	}
 	in := map[string]bool{}
@@ -287,8 +288,8 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	}
 	for id := range c.chats {
 		if !in[id] {
-			say(chat.Finding{Name: "chat", Text: "not a member of " + id,
-				Fix: "invite " + me + " to that room; tri-watch takes the invitation"})
+			say(chat.Bad("chat", "invite "+me+" to that room; tri-watch takes the invitation",
+				"not a member of %s", id))
 			continue
 		}
 		say(c.checkRoom(ctx, id))
@@ -304,12 +305,12 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 func (c *Client) checkRoom(ctx context.Context, id string) chat.Finding {
 	err := c.get(ctx, path("rooms", id, "state", "m.room.encryption"), nil, &struct{}{}, 0)
 	if err == nil {
-		return chat.Finding{Name: "chat", Text: id + " is encrypted: its messages cannot be read",
-			Fix: "make a room without encryption"}
+		return chat.Bad("chat", "make a room without encryption",
+			"%s is encrypted: its messages cannot be read", id)
 	}
 	r, err := c.room(ctx, id)
 	if err != nil {
-		return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: %v", id, err), Fix: "try again"}
+		return chat.Bad("chat", "try again", "%s: %v", id, err)
 	}
-	return chat.Finding{Name: "chat", OK: true, Text: "member of " + r.name + " " + id}
+	return chat.Good("chat", "member of %s %s", r.name, id)
 }

@@ -2,7 +2,6 @@ package mattermost
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -34,16 +33,14 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 		if httpapi.StatusOf(err) == http.StatusUnauthorized {
 			fix = "make a new token for the bot account"
 		}
-		return self, []chat.Finding{{Name: "token",
-			Text: fmt.Sprintf("identify the bot at %s: %v", c.base.Host, err), Fix: fix}}
+		return self, []chat.Finding{chat.Bad("token", fix, "identify the bot at %s: %v", c.base.Host, err)}
 	}
 	self = event.Sender{ID: me.ID, Type: "user", Name: me.Username}
-	account := chat.Finding{Name: "token", OK: true, Text: fmt.Sprintf("%s as %s", c.base, me.Username)}
+	account := chat.Good("token", "%s as %s", c.base, me.Username)
 	if me.IsBot {
 		self.Type = "bot"
 	} else {
-		account = chat.Finding{Name: "token", Warn: true, Text: me.Username + " is a person's account",
-			Fix: "make a bot account"}
+		account = chat.Warning("token", "make a bot account", "%s is a person's account", me.Username)
 	}
 	findings = append(findings, account)
 	findings = append(findings, c.checkChats(ctx)...)
@@ -54,8 +51,7 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 func (c *Client) checkChats(ctx context.Context) (findings []chat.Finding) {
 	var mine []room
 	if err := c.get(ctx, "users/me/channels", nil, &mine); err != nil {
-		return []chat.Finding{{Name: "chat", Text: fmt.Sprintf("list the bot's channels: %v", err),
-			Fix: "add the bot to a team"}}
+		return []chat.Finding{chat.Bad("chat", "add the bot to a team", "list the bot's channels: %v", err)}
 	}
 	names := map[string]string{}
 	for _, r := range mine {
@@ -63,21 +59,20 @@ func (c *Client) checkChats(ctx context.Context) (findings []chat.Finding) {
 	}
 	if c.chats == nil {
 		if len(mine) == 0 {
-			return []chat.Finding{{Name: "chat", Text: "the bot is a member of no channel",
-				Fix: "add it to those that it is to watch"}}
+			return []chat.Finding{chat.Bad("chat", "add it to those that it is to watch",
+				"the bot is a member of no channel")}
 		}
-		return []chat.Finding{{Name: "chat", OK: true,
-			Text: fmt.Sprintf("watches all %d channels that the bot is a member of", len(mine))}}
+		return []chat.Finding{chat.Good("chat", "watches all %d channels that the bot is a member of",
+			len(mine))}
 	}
 	for id := range c.chats {
 		name, ok := names[id]
 		switch {
 		case ok:
-			findings = append(findings, chat.Finding{Name: "chat", OK: true,
-				Text: "member of " + strings.TrimSpace(name+" "+id)})
+			findings = append(findings, chat.Good("chat", "member of %s", strings.TrimSpace(name+" "+id)))
 		default:
-			findings = append(findings, chat.Finding{Name: "chat", Text: "not a member of " + id,
-				Fix: "add the bot to that channel, or remove it from watched_chats"})
+			findings = append(findings, chat.Bad("chat",
+				"add the bot to that channel, or remove it from watched_chats", "not a member of %s", id))
 		}
 	}
 	return findings

@@ -3,7 +3,6 @@ package slack
 import (
 	"context"
 	_ "embed"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -51,13 +50,13 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	say := func(f chat.Finding) { findings = append(findings, f) }
 	me, err := c.me(ctx)
 	if err != nil {
-		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("identify the bot: %v", err),
-			Fix: sysexit.HintOf(err, "is slack.com reached from here?")}}
+		return self, []chat.Finding{chat.Bad("token", sysexit.HintOf(err, "is slack.com reached from here?"),
+			"identify the bot: %v", err)}
 	}
 	self = event.Sender{ID: me.User, Type: "bot", Name: me.Name}
-	say(chat.Finding{Name: "token", OK: true, Text: fmt.Sprintf("%s in %s", me.Name, me.TeamName)})
+	say(chat.Good("token", "%s in %s", me.Name, me.TeamName))
 	if me.Bot == "" {
-		say(chat.Finding{Name: "token", Text: me.Name + " is a person", Fix: "use the Bot User OAuth Token"})
+		say(chat.Bad("token", "use the Bot User OAuth Token", "%s is a person", me.Name))
 	}
 	if c.app != nil {
 		say(c.checkSocket(ctx))
@@ -75,18 +74,19 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 // checkSocket requests the address of a connection but does not connect.
 func (c *Client) checkSocket(ctx context.Context) chat.Finding {
 	if _, err := c.open(ctx); err != nil {
-		return chat.Finding{Name: "socket", Text: fmt.Sprintf("ask for a connection: %v", err),
-			Fix: sysexit.HintOf(err, "switch Socket Mode on, and give the app-level token connections:write")}
+		return chat.Bad("socket", sysexit.HintOf(err,
+			"switch Socket Mode on, and give the app-level token connections:write"),
+			"ask for a connection: %v", err)
 	}
-	return chat.Finding{Name: "socket", OK: true, Text: "Socket Mode is on"}
+	return chat.Good("socket", "Socket Mode is on")
 }
 
 // checkScopes lists the scopes that the token lacks.
 func (c *Client) checkScopes() chat.Finding {
 	said, ok := c.scopes.Get("")
 	if !ok {
-		return chat.Finding{Name: "scopes", Warn: true, Text: "Slack does not say which scopes the token has",
-			Fix: "is api_url Slack's?"}
+		return chat.Warning("scopes", "is api_url Slack's?",
+			"Slack does not say which scopes the token has")
 	}
 	have := map[string]bool{}
 	for s := range strings.SplitSeq(said, ",") {
@@ -108,24 +108,21 @@ func (c *Client) checkScopes() chat.Finding {
 		}
 	}
 	if len(missing) > 0 {
-		return chat.Finding{Name: "scopes", Text: "missing: " + strings.Join(missing, ", "),
-			Fix: "OAuth & Permissions > Bot Token Scopes: add them, and install the app again"}
+		return chat.Bad("scopes", "OAuth & Permissions > Bot Token Scopes: add them, and install the app again", "missing: %s", strings.Join(missing, ", "))
 	}
-	return chat.Finding{Name: "scopes", OK: true, Text: "the token has all scopes"}
+	return chat.Good("scopes", "the token has all scopes")
 }
 
 func (c *Client) checkAll(ctx context.Context) chat.Finding {
 	ids, err := c.watched(ctx)
 	switch {
 	case err != nil:
-		return chat.Finding{Name: "chat", Text: fmt.Sprintf("list the bot's channels: %v", err),
-			Fix: sysexit.HintOf(err, "try again")}
+		return chat.Bad("chat", sysexit.HintOf(err, "try again"), "list the bot's channels: %v", err)
 	case len(ids) == 0:
-		return chat.Finding{Name: "chat", Text: "the bot is a member of no public channel",
-			Fix: "/invite it to those that it is to watch"}
+		return chat.Bad("chat", "/invite it to those that it is to watch",
+			"the bot is a member of no public channel")
 	}
-	return chat.Finding{Name: "chat", OK: true,
-		Text: fmt.Sprintf("watches all %d public channels that the bot is a member of", len(ids))}
+	return chat.Good("chat", "watches all %d public channels that the bot is a member of", len(ids))
 }
 
 // checkChat reports whether the bot can read a watched chat.
@@ -134,17 +131,15 @@ func (c *Client) checkChat(ctx context.Context, id string) chat.Finding {
 	r, err := c.room(ctx, id)
 	switch {
 	case err != nil:
-		return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: %v", id, err), Fix: sysexit.HintOf(err, "try again")}
+		return chat.Bad("chat", sysexit.HintOf(err, "try again"), "%s: %v", id, err)
 	case !r.Member:
-		return chat.Finding{Name: "chat", Text: strings.TrimSpace("not a member of " + r.Name + " " + id),
-			Fix: "/invite the bot there, or remove it from watched_chats"}
+		return chat.Bad("chat", "/invite the bot there, or remove it from watched_chats", "%s",
+			strings.TrimSpace("not a member of "+r.Name+" "+id))
 	case r.Shared && !c.o.AllowExternal:
-		return chat.Finding{Name: "chat",
-			Text: fmt.Sprintf("%s %s is shared with another organization: not read", r.Name, id),
-			Fix:  "chat.allow_external: true, or remove it from watched_chats"}
+		return chat.Bad("chat", "chat.allow_external: true, or remove it from watched_chats",
+			"%s %s is shared with another organization: not read", r.Name, id)
 	case r.Private:
-		return chat.Finding{Name: "chat", OK: true,
-			Text: fmt.Sprintf("member of %s %s, which is private", r.Name, id)}
+		return chat.Good("chat", "member of %s %s, which is private", r.Name, id)
 	}
-	return chat.Finding{Name: "chat", OK: true, Text: fmt.Sprintf("member of %s %s", r.Name, id)}
+	return chat.Good("chat", "member of %s %s", r.Name, id)
 }

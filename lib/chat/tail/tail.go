@@ -198,19 +198,18 @@ func (c *Client) Check(context.Context) (self event.Sender, findings []chat.Find
 	for _, name := range c.logs {
 		files := series(name)
 		if len(files) == 0 {
-			findings = append(findings, chat.Finding{Name: "file", Warn: true,
-				Text: name + " is not there yet",
-				Fix:  "switch logging on in the chat client, or correct the name"})
+			findings = append(findings, chat.Warning("file",
+				"switch logging on in the chat client, or correct the name", "%s is not there yet", name))
 			continue
 		}
 		f, err := os.Open(files[len(files)-1])
 		if err != nil {
-			findings = append(findings, chat.Finding{Name: "file", Text: err.Error(),
-				Fix: "let the user that runs tri read it"})
+			findings = append(findings, chat.Bad("file", "let the user that runs tri read it", "%s",
+				err.Error()))
 			continue
 		}
 		_ = f.Close() // opened for reading only
-		findings = append(findings, chat.Finding{Name: "file", OK: true, Text: f.Name() + " can be read"})
+		findings = append(findings, chat.Good("file", "%s can be read", f.Name()))
 	}
 	return self, findings
 }

@@ -246,7 +246,8 @@ func TestState(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := hash([]byte("10:00 <ana> one"))
-	at := map[string]position{hash([]byte(name)): {Offset: 16, Before: hash([]byte("10:00 <ana> one\n")), First: first}}
+	at := map[string]position{hash([]byte(name)): {Offset: 16, Before: hash([]byte("10:00 <ana> one\n")),
+		First: first}}
 	for i := range 2 * maxFiles {
 		old := hash(fmt.Append(nil, i))
 		at[old] = position{Offset: 1 << 40, Before: old, Inode: 1 << 40, First: old, Day: "2026-11-23"}

@@ -3,7 +3,6 @@ package teams
 import (
 	"context"
 	_ "embed"
-	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -52,24 +51,23 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	say := func(f chat.Finding) { findings = append(findings, f) }
 	self = c.self()
 	if !c.remote() {
-		say(chat.Finding{Name: "token", Warn: true,
-			Text: "insecure, without a secret: for the playground only",
-			Fix:  "set tenant and the secret, and remove insecure"})
+		say(chat.Warning("token", "set tenant and the secret, and remove insecure",
+			"insecure, without a secret: for the playground only"))
 		return self, findings
 	}
 	if err := c.service.signIn(ctx); err != nil {
-		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("sign in: %v", err),
-			Fix: sysexit.HintOf(err, "is "+c.o.LoginURL+" reached from here?")}}
+		return self, []chat.Finding{chat.Bad("token",
+			sysexit.HintOf(err, "is "+c.o.LoginURL+" reached from here?"), "sign in: %v", err)}
 	}
-	say(chat.Finding{Name: "token", OK: true, Text: "signed in as application " + c.o.AppID})
+	say(chat.Good("token", "signed in as application %s", c.o.AppID))
 	if _, err := c.bot.fetch(ctx); err != nil {
-		say(chat.Finding{Name: "keys", Text: fmt.Sprintf("keys of the Bot Framework: %v", err),
-			Fix: "let this machine reach " + c.o.OpenIDURL})
+		say(chat.Bad("keys", "let this machine reach "+c.o.OpenIDURL, "keys of the Bot Framework: %v",
+			err))
 	}
 	say(c.checkEndpoint(ctx))
 	if err := c.readChannels(ctx); err != nil {
-		say(chat.Finding{Name: "permission", Text: err.Error(),
-			Fix: "consent to ChannelSettings.Read.Group by adding the app to the team"})
+		say(chat.Bad("permission", "consent to ChannelSettings.Read.Group by adding the app to the team",
+			"%s", err.Error()))
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.chats)) {
 		say(c.checkChat(ctx, id))
@@ -87,8 +85,8 @@ func (c *Client) checkEndpoint(ctx context.Context) chat.Finding {
 	if base == "" {
 		base = "http://" + c.o.Listen
 	}
-	f := chat.Finding{Name: "endpoint", Text: "no answer at " + base + pathMessages,
-		Fix: "start tri-watch teams, and point the proxy to listen:"}
+	f := chat.Bad("endpoint", "start tri-watch teams, and point the proxy to listen:", "no answer at %s%s",
+		base, pathMessages)
 	api, err := c.web(base, nil)
 	if err != nil {
 		f.Text = err.Error()
@@ -98,8 +96,7 @@ func (c *Client) checkEndpoint(ctx context.Context) chat.Finding {
 		JSON: map[string]any{"type": "ping"}}, nil)
 	switch httpapi.StatusOf(err) {
 	case http.StatusBadRequest, http.StatusUnauthorized:
-		return chat.Finding{Name: "endpoint", OK: true,
-			Text: base + pathMessages + " answers, and refuses calls without a token"}
+		return chat.Good("endpoint", "%s%s answers, and refuses calls without a token", base, pathMessages)
 	case 0:
 		f.Warn = true // the watcher may not be running
 	}
@@ -113,15 +110,14 @@ func (c *Client) checkChat(ctx context.Context, id string) chat.Finding {
 		err = c.graph.read(ctx, path, url.Values{"$top": {"1"}}, nil)
 	}
 	if err == nil {
-		return chat.Finding{Name: "chat", OK: true, Text: "can read " + c.name(id) + " " + id}
+		return chat.Good("chat", "can read %s %s", c.name(id), id)
 	}
 	permission := "ChatMessage.Read.Chat"
 	if channel(id) {
 		permission = "ChannelMessage.Read.Group"
 	}
-	return chat.Finding{Name: "chat", Warn: true,
-		Text: fmt.Sprintf("missed messages in %s cannot be read: %v", id, err),
-		Fix:  "add the app there, with " + permission + ", and name its team under groups"}
+	return chat.Warning("chat", "add the app there, with "+permission+", and name its team under groups",
+		"missed messages in %s cannot be read: %v", id, err)
 }
 
 // checkSubscriptions reports how many of the requested change notifications exist.
@@ -130,8 +126,7 @@ func (c *Client) checkSubscriptions(ctx context.Context) chat.Finding {
 		Value []subscription `json:"value"`
 	}
 	if err := c.graph.read(ctx, "subscriptions", nil, &got); err != nil {
-		return chat.Finding{Name: "subscription", Warn: true,
-			Text: fmt.Sprintf("list subscriptions: %v", err), Fix: "is Graph reached from here?"}
+		return chat.Warning("subscription", "is Graph reached from here?", "list subscriptions: %v", err)
 	}
 	n := 0
 	for _, s := range got.Value {
@@ -140,10 +135,8 @@ func (c *Client) checkSubscriptions(ctx context.Context) chat.Finding {
 		}
 	}
 	if n == 0 {
-		return chat.Finding{Name: "subscription", Warn: true,
-			Text: "Graph sends no change notifications to " + c.o.PublicURL,
-			Fix:  "start tri-watch teams; it makes them"}
+		return chat.Warning("subscription", "start tri-watch teams; it makes them",
+			"Graph sends no change notifications to %s", c.o.PublicURL)
 	}
-	return chat.Finding{Name: "subscription", OK: true,
-		Text: fmt.Sprintf("%d chats send change notifications", n)}
+	return chat.Good("subscription", "%d chats send change notifications", n)
 }

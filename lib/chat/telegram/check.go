@@ -2,7 +2,6 @@ package telegram
 
 import (
 	"context"
-	"fmt"
 
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
@@ -31,16 +30,15 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	say := func(f chat.Finding) { findings = append(findings, f) }
 	me, err := c.me(ctx)
 	if err != nil {
-		return self, []chat.Finding{{Name: "token", Text: fmt.Sprintf("identify the bot: %v", err), Fix: sysexit.HintOf(err, "is api.telegram.org reached from here?")}}
+		return self, []chat.Finding{chat.Bad("token",
+			sysexit.HintOf(err, "is api.telegram.org reached from here?"), "identify the bot: %v", err)}
 	}
 	self = event.Sender{ID: id(me.ID), Type: "bot", Name: me.Username}
-	say(chat.Finding{Name: "token", OK: true, Text: "@" + me.Username})
+	say(chat.Good("token", "@%s", me.Username))
 	if me.ReadsAll {
-		say(chat.Finding{Name: "privacy", OK: true, Text: "the bot receives all messages of its groups"})
+		say(chat.Good("privacy", "the bot receives all messages of its groups"))
 	} else {
-		say(chat.Finding{Name: "privacy", Warn: true,
-			Text: "privacy mode is on: unless it is an administrator, the bot receives only commands and replies to itself",
-			Fix:  "@BotFather: /setprivacy, Disable; then take the bot out of each group and add it again"})
+		say(chat.Warning("privacy", "@BotFather: /setprivacy, Disable; then take the bot out of each group and add it again", "privacy mode is on: unless it is an administrator, the bot receives only commands and replies to itself"))
 	}
 	var hook struct {
 		URL     string `json:"url"`
@@ -48,13 +46,12 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 	}
 	switch err := c.call(ctx, "getWebhookInfo", nil, &hook, 0); {
 	case err != nil:
-		say(chat.Finding{Name: "updates", Text: fmt.Sprintf("ask for the webhook: %v", err),
-			Fix: "try again"})
+		say(chat.Bad("updates", "try again", "ask for the webhook: %v", err))
 	case hook.URL != "":
-		say(chat.Finding{Name: "updates", Text: "a webhook is set, so that updates cannot be polled",
-			Fix: "call deleteWebhook, or make another bot"})
+		say(chat.Bad("updates", "call deleteWebhook, or make another bot",
+			"a webhook is set, so that updates cannot be polled"))
 	default:
-		say(chat.Finding{Name: "updates", OK: true, Text: fmt.Sprintf("%d updates wait", hook.Pending)})
+		say(chat.Good("updates", "%d updates wait", hook.Pending))
 	}
 	for _, chatID := range c.chats {
 		say(c.checkChat(ctx, chatID, me))
@@ -66,25 +63,23 @@ func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.
 func (c *Client) checkChat(ctx context.Context, chatID string, me user) chat.Finding {
 	var r room
 	if err := c.call(ctx, "getChat", map[string]any{"chat_id": chatID}, &r, 0); err != nil {
-		return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: %v", chatID, err),
-			Fix: "add the bot to that group, or remove it from watched_chats"}
+		return chat.Bad("chat", "add the bot to that group, or remove it from watched_chats", "%s: %v",
+			chatID, err)
 	}
 	if r.Type == "private" {
-		return chat.Finding{Name: "chat", OK: true, Text: "private chat " + chatID}
+		return chat.Good("chat", "private chat %s", chatID)
 	}
 	var member struct {
 		Status string `json:"status"`
 	}
 	if err := c.call(ctx, "getChatMember", map[string]any{"chat_id": chatID, "user_id": me.ID}, &member,
 		0); err != nil {
-		return chat.Finding{Name: "chat", Text: fmt.Sprintf("%s: %v", chatID, err),
-			Fix: "add the bot to that group"}
+		return chat.Bad("chat", "add the bot to that group", "%s: %v", chatID, err)
 	}
 	switch member.Status {
 	case "member", "administrator", "creator", "restricted":
-		return chat.Finding{Name: "chat", OK: true,
-			Text: fmt.Sprintf("%s of %s %s", member.Status, r.Title, chatID)}
+		return chat.Good("chat", "%s of %s %s", member.Status, r.Title, chatID)
 	}
-	return chat.Finding{Name: "chat", Text: fmt.Sprintf("the bot is %q in %s %s", member.Status, r.Title,
-		chatID), Fix: "add the bot to that group"}
+	return chat.Bad("chat", "add the bot to that group", "the bot is %q in %s %s", member.Status, r.Title,
+		chatID)
 }

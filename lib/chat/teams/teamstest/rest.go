@@ -156,7 +156,8 @@ func (s *Server) graph(w http.ResponseWriter, r *http.Request, words []string) {
 		refuse(w, http.StatusForbidden, "Forbidden")
 		return
 	case len(words) == 3 && words[0] == "teams" && words[1] == Group:
-		answer(w, 200, M{"value": []M{{"id": "19:dev@thread.tacv2", "displayName": "dev"}, {"id": "19:ops@thread.tacv2", "displayName": "ops"}}})
+		answer(w, 200, M{"value": []M{{"id": "19:dev@thread.tacv2", "displayName": "dev"},
+			{"id": "19:ops@thread.tacv2", "displayName": "ops"}}})
 		return
 	case len(words) >= 5 && words[0] == "teams" && words[1] == Group && words[4] == "messages":
 		s.channelMessages(w, r, words[3], words[5:])
