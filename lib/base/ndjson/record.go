@@ -3,6 +3,13 @@
 // into lines in bounded memory, Scanner checks a line and finds its members in one pass.
 package ndjson
 
+import (
+	"encoding/json"
+	"io"
+
+	"tri/lib/base/sysexit"
+)
+
 // Limits of a line: bytes, levels, and names in one object. A longer line is skipped and reported
 // without being held in memory. A deeper or wider one is refused, since only an attack would
 // produce it.
@@ -61,4 +68,16 @@ func Seq(value []byte) int64 {
 		return -1
 	}
 	return n
+}
+
+// Write writes records as lines of JSON, in one write each. '<', '>' and '&' are not escaped.
+func Write[T any](w io.Writer, records ...T) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	for _, r := range records {
+		if err := enc.Encode(r); err != nil {
+			return sysexit.Errorf(sysexit.IO, "write records: %w", err)
+		}
+	}
+	return nil
 }

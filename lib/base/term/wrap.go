@@ -1,6 +1,7 @@
 package term
 
 import (
+	"bytes"
 	"io"
 	"strings"
 
@@ -69,4 +70,89 @@ func breakAt(line string, from, width, most int) (head, rest string) {
 		return line[:at], line[at:]
 	}
 	return line[:space], line[space:]
+}
+
+// Columns writes rows with aligned columns. It uses display widths, since some characters are two columns
+// wide. A row is cut to width columns, unless width is 0.
+func Columns(w io.Writer, rows [][]string, width int) error {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], uniseg.StringWidth(cell))
+		}
+	}
+	var all strings.Builder
+	for _, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			line.WriteString(cell)
+			if i < len(row)-1 {
+				line.WriteString(strings.Repeat(" ", widths[i]-uniseg.StringWidth(cell)+2))
+			}
+		}
+		all.WriteString(Cut(strings.TrimRight(line.String(), " "), width))
+		all.WriteByte('\n')
+	}
+	_, err := io.WriteString(w, all.String())
+	return err
+}
+
+// Cut returns s if it is at most width columns wide, else its start and an ellipsis, after a whole word if
+// one ends in the last quarter; 0 cuts nothing.
+func Cut(s string, width int) string {
+	if width <= 0 || uniseg.StringWidth(s) <= width {
+		return s
+	}
+	used := 0
+	for g := uniseg.NewGraphemes(s); g.Next(); {
+		from, _ := g.Positions()
+		if used += g.Width(); used > width-1 {
+			if end := strings.LastIndexByte(s[:from], ' '); end > from*3/4 && s[from] != ' ' {
+				from = end
+			}
+			return strings.TrimRight(s[:from], " ") + "…"
+		}
+	}
+	return s
+}
+
+// Lines returns a writer that shows each record written to out, which is a terminal, as the line that show
+// makes of it, cut to the terminal's width; a record for which show returns nothing is left out. Where out
+// is no terminal, it returns out.
+func Lines(out io.Writer, show func(record []byte) string) io.Writer {
+	if !Is(out) {
+		return out
+	}
+	return &lines{out: out, show: show}
+}
+
+type lines struct {
+	out  io.Writer
+	show func([]byte) string
+	rest []byte // of a record whose end has not been written yet
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.rest = append(l.rest, b...)
+	var shown []byte
+	width := Width(l.out)
+	for {
+		record, rest, found := bytes.Cut(l.rest, []byte{'\n'})
+		if !found {
+			break
+		}
+		if line := l.show(record); line != "" {
+			shown = append(append(shown, Cut(line, width)...), '\n')
+		}
+		l.rest = rest
+	}
+	if len(shown) > 0 {
+		if _, err := l.out.Write(shown); err != nil {
+			return 0, err
+		}
+	}
+	return len(b), nil
 }
