@@ -54,10 +54,13 @@ var kinds = []struct {
 	{asksDefault, lazyregexp.New(`(?i)^(default .+)$`)},
 	{asksDefault, lazyregexp.New(`(?i)\bhow (?:many|much|long|often) (.+?) (?:are|is) (?:\w+ )?by default$`)},
 	{asksValues, lazyregexp.New(`(?i)\b(?:what|which)(?: are| is)?(?: all)?(?: the)?(?: (?:possible|valid|allowed|supported|available|different|legal|return|status|error|exit))* (?:values?|options?|choices|variants|members|constants|modes|kinds|codes)(?: (?:of|for|can|does|do|may|are there|there are|are|has|have|exist|in|the|valid|allowed))+ (.+?)(?:(?: (?:take|have|accept|be|has|allowed|supported|valid|contain))+(?: in (?:the )?\w+)?)?$`)},
-	{asksValues, lazyregexp.New(`(?i)\b(?:what|which) \w+s (?:.+ )?\((\w*_\w+)\)$`)},
+	{asksValues, lazyregexp.New(`(?i)\b(?:what|which) (?P<of>\w+)s can (?P<owner>.+?) (?:be in|be|have|take|get)$`)},
+	{asksValues, lazyregexp.New(`(?i)\b(?:what|which) (?:\w+ )?\w+s (?:does|do|can|will) (\S+) (?:take|accept|support|know|understand|handle|recogni[sz]e)s?$`)},
+	{asksValues, lazyregexp.New(`(?i)^(\S+?),? (?:- )?(?:which|what)(?: ones?| values)? (?:exist|are there|are possible|are allowed|does it have)$`)},
+	{asksValues, lazyregexp.New(`(?i)\b(?:what|which) (?:\w+ )?\w+s (?:.+ )?\((\w*_\w+)\)$`)},
 	{asksValues, lazyregexp.New(`(?i)\bwhat can (.+?) be(?: set to)?$`)},
 	{asksValues, lazyregexp.New(`(?i)\b(?:what|which) (?:.+ )?can (?:i|we|you|one) (?:pass|give|assign|set) (?:to|for) (.+)$`)},
-	{asksValues, lazyregexp.New(`(?i)\b(?:what|which) (.+?) (?:are (?:there|supported|available|allowed|possible)|exist|do we (?:support|have|know)|can (?:i|we|you|one) (?:pick|choose|use|select))$`)},
+	{asksValues, lazyregexp.New(`(?i)\b(?:what|which) (.+?) (?:are (?:there|built[ -]in|supported|available|allowed|possible)(?: internally)?|(?:come|ship) with .+|exist(?: for .+)?|does .+ (?:know|support|have)|do we (?:support|have|know)|can (?:i|we|you|one) (?:pick|choose|use|select))$`)},
 	{asksDefault, lazyregexp.New(`(?i)\b(?:what(?:'s| is)? |which )?(?:is )?(?:the )?default (?:value )?(?:of|for) (.+)$`)},
 	{asksDefault, lazyregexp.New(`(?i)\bwhat (?:does|do|is|are) (.+?) (?:default to|set to by default|by default|set to)$`)},
 	{asksDefault, lazyregexp.New(`(?i)\b(?:what(?:'s| is)|which is) (?:the )?(default .+)$`)},
@@ -101,9 +104,9 @@ var (
 )
 
 // understand returns the kind of a question and the name or phrase that it asks about; ok is false if it is
-// of no common kind. A question of several sentences that ask is of none.
+// of no common kind.
 func understand(question string) (kind asks, about string, ok bool) {
-	if strings.Count(question, "?") > 1 || len(strings.Fields(question)) > maxAsked {
+	if len(strings.Fields(question)) > maxAsked {
 		return "", "", false
 	}
 	sentences := strings.FieldsFunc(question, func(r rune) bool { return r == '\n' })
@@ -121,7 +124,9 @@ func understand(question string) (kind asks, about string, ok bool) {
 	}
 	for _, k := range kinds {
 		if m := k.pattern.FindStringSubmatch(text); m != nil {
-			about = strings.TrimSpace(strings.Join(m[1:], ""))
+			if about = strings.TrimSpace(strings.Join(m[1:], "")); len(m) > 2 && k.pattern.SubexpIndex("of") > 0 {
+				about = articles.ReplaceAllString(m[2], "") + " " + m[1] // the states of a task: TaskState
+			}
 			return k.asks, about, about != ""
 		}
 	}

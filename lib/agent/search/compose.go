@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -28,8 +29,9 @@ type proof struct {
 	start, end int
 	lines      []string // of the whole file
 	claim      string
-	from, to   int  // the lines behind from and before to are left out
-	more       bool // the declaration continues
+	from, to   int   // the lines behind from and before to are left out
+	kept       []int // only these lines are quoted, unless nil
+	more       bool  // the declaration continues
 }
 
 func (p proof) place() string {
@@ -44,29 +46,64 @@ type composed struct {
 }
 
 // compose answers a question of a common kind in a sentence, if the code proves one; otherwise it returns
-// nil. hits are the places that a search of the question found.
-func compose(x *codesearch.Index, question string, hits []codesearch.Hit) *composed {
-	if c := composeOf(x, question); c != nil || !number.MatchString(question) {
-		return c
-	}
-	names := x.Named(question, hits)
-	if len(names) != 1 {
+// nil.
+func compose(x *codesearch.Index, question string) *composed {
+	if len(several.FindAllString(question, 2)) > 1 {
 		return nil
 	}
-	return answerDefault(x, names[0], only(x.Definitions(names[0]), isMain), false)
+	kind, about, ok := understand(question)
+	if ok && (language(question) == "en" || kind == asksWhere || kind == asksDefault) {
+		if c := composeOf(x, kind, about); c != nil {
+			return c
+		}
+	}
+	if !ok || kind == asksError {
+		if c := composeTold(x, question); c != nil {
+			return c
+		}
+	}
+	if !ok && number.MatchString(question) {
+		kind, about = asksDefault, question
+	}
+	if kind == asksDefault {
+		for w := range strings.FieldsSeq(about) {
+			if w = strings.Trim(w, "`\"'“”.,;:!?()"); written(w) && w != about {
+				if c := composeOf(x, kind, w); c != nil {
+					return c
+				}
+			}
+		}
+	}
+	return composeDescribed(x, kind, about)
 }
 
+// several matches the end of a question.
+var several = lazyregexp.New(`\?+`)
+
+// composeTold answers a question that repeats a text of the code, such as the message of an error.
+func composeTold(x *codesearch.Index, question string) *composed {
+	text := x.Told(question)
+	said := len(strings.Fields(text))
+	if said == 0 || !failure.MatchString(question) && 2*said < len(strings.Fields(question)) {
+		return nil
+	}
+	c := answerMessage(x, text)
+	if c != nil {
+		c.exact = said > 3
+	}
+	return c
+}
+
+// failure matches a question about something that the code says when it fails.
+var failure = lazyregexp.New(`(?i)\b(?:\w*errors?|\w*exception|fail(?:s|ed|ure)?|says?|saying|message|warning|panics?|crash\w*|complain\w*|mean(?:s|ing)?)\b|["“]`)
+
 // number matches questions that ask for a number, of which the words may be those of a name.
-var number = lazyregexp.New(`(?i)\b(?:how (?:many|much|long|often|big|large|high|deep|wide|small)|max(?:imum)?|min(?:imum)?|berapa)\b`)
+var number = lazyregexp.New(`(?i)\b(?:how (?:many|much|long|often|big|large|high|deep|wide|small)|max(?:imum)?|min(?:imum)?|default|berapa)\b`)
 
 func isMain(d codesearch.Definition) bool { return !d.Aside }
 
-// composeOf answers a question whose grammar says what it asks of which name.
-func composeOf(x *codesearch.Index, question string) *composed {
-	kind, about, ok := understand(question)
-	if !ok || language(question) != "en" && kind != asksWhere && kind != asksDefault {
-		return nil
-	}
+// composeOf answers a question that asks of a name.
+func composeOf(x *codesearch.Index, kind asks, about string) *composed {
 	names, owner := subjects(about)
 	for _, name := range names {
 		if len(name) < 2 {
@@ -77,6 +114,9 @@ func composeOf(x *codesearch.Index, question string) *composed {
 			of := slices.DeleteFunc(slices.Clone(all), func(d codesearch.Definition) bool {
 				return !ownedBy(d, owner)
 			})
+			if len(of) == 0 {
+				of = only(all, func(d codesearch.Definition) bool { return begins(d, owner) })
+			}
 			if len(of) > 0 || written(owner) && kind != asksConfig {
 				all = of
 			}
@@ -115,6 +155,13 @@ func ownedBy(d codesearch.Definition, owner string) bool {
 		slices.ContainsFunc(strings.Split(strings.ToLower(d.Path), "/"), func(part string) bool {
 			return part == low || strings.HasPrefix(part, low+".")
 		})
+}
+
+// begins reports whether the name of a definition's type or file begins with an owner.
+func begins(d codesearch.Definition, owner string) bool {
+	low := strings.ToLower(strings.ReplaceAll(owner, "-", ""))
+	return len(low) > 3 && (strings.HasPrefix(strings.ToLower(d.Owner), low) ||
+		strings.HasPrefix(strings.ToLower(path.Base(d.Path)), low))
 }
 
 // answers by kind. A nil answer means that the code does not prove one.
@@ -224,6 +271,15 @@ func (p proof) quote() []string {
 	if p.to > p.from {
 		lines = slices.Concat(p.lines[p.start-1:p.from], []string{dots}, p.lines[p.to-1:p.end])
 	}
+	if p.kept != nil {
+		lines = nil
+	}
+	for i, n := range p.kept {
+		if i > 0 && n > p.kept[i-1]+1 {
+			lines = append(lines, dots)
+		}
+		lines = append(lines, p.lines[n-1])
+	}
 	if p.more {
 		lines = append(lines, dots)
 	}
@@ -239,7 +295,7 @@ func ends(line string) bool {
 // indonesianWords replace the words of the sentences of answerWhere and answerDefault.
 var indonesianWords = strings.NewReplacer(" is in ", " ada di ", " is ", " adalah ", " and ", " dan ",
 	" of ", " dari ", " defaults to ", " bernilai bawaan ", " sets ", " menetapkan ", " to ", " ke ", " by default", " secara bawaan",
-	" has, says its comment: ", ", menurut komentarnya: ", "Without a value, ", "Tanpa nilai, ")
+	", says its comment: ", ", menurut komentarnya: ", "Without a value, ", "Tanpa nilai, ")
 
 // spoken returns the sentence in the language of the question. What is in backticks or quotes stays.
 func (c *composed) spoken(question string) (say, code string) {

@@ -154,6 +154,131 @@ class FrameError(Exception):
 		"export type Colour = \"red\" |\n  \"blue\";\n",
 }
 
+// described are asked about in words that are mostly not those of their names.
+var described = map[string]string{
+	"net/server.go": `package net
+
+import "errors"
+
+// Config is given by the user.
+type Config struct {
+	// ShutdownTimeout specifies how long workers may finish their jobs when the server stops.
+	//
+	// If unset or zero, a default of 8 seconds is used.
+	ShutdownTimeout int
+}
+
+const defaultMaxTries = 25
+
+func copied(m message) *Info { return newInfo(m) }
+
+func newInfo(m message) *Info {
+	return &Info{MaxTries: m.Tries}
+}
+
+// ErrLost is returned when a lease ends without a heartbeat.
+var ErrLost = errors.New("net: the lease was lost")
+
+type broker interface{ ListLost() error }
+
+type Disk struct{}
+
+func (d *Disk) ListLost() error { return nil }
+
+func (w *worker) sweep() { w.broker.ListLost() }
+
+// Dial opens a connection. Its schemes are those of a URL.
+func Dial(uri string) error {
+	switch scheme(uri) {
+	case "tcp", "tls":
+		return nil
+	case "unix":
+		return nil
+	}
+	return errors.New("net: unknown scheme")
+}
+`,
+	"net/policy.py": `class LostKeyPolicy:
+    pass
+
+
+class AcceptPolicy(LostKeyPolicy):
+    pass
+
+
+class RefusePolicy(LostKeyPolicy):
+    """
+    Refuses what the accept policy takes.
+    """
+
+
+def fetch(name, pause=None):
+    """
+    Fetch a page.
+
+    :param str name: of the page
+    :param float pause: seconds between two tries
+        (default: ` + "``0.5``" + `)
+    """
+    return load(name, pause)
+`,
+	"net/builder.rs": `impl Builder {
+    /// Whether the server writes the Date header by itself.
+    ///
+    /// Default is true.
+    pub fn auto_date_header(&mut self, enabled: bool) -> &mut Self {
+        self.date_header = enabled;
+        self
+    }
+}
+`,
+	"net/Limits.java": "class Limits {\n    static final int DEFAULT_OPEN = 8;\n    private int open = DEFAULT_OPEN;\n}\n",
+	"net/Other.java":  "class Other {\n    static final int DEFAULT_OPEN = -1;\n}\n",
+	"net/State.java": "enum JobState {\n" + strings.Repeat("    // It waits.\n", 20) + "    WAITING,\n" +
+		strings.Repeat("    // It runs.\n", 40) + "    RUNNING\n}\n",
+	"src/call.ts": "export interface Options {\n  'net.ping_time_ms'?: number;\n}\n\n" +
+		"export class Call {\n  constructor(options: Options) {\n    this.pingTime = options['net.ping_time_ms'] ?? 900;\n" +
+		"    if (this.size > this.most) {\n      this.fail('Got more than may be sent (' + this.size + ')');\n    }\n  }\n\n" +
+		"  send() {\n    this.flush();\n  }\n}\n",
+	"build/call.js": "class Call {\n  send() {\n    this.flush();\n  }\n}\n//# sourceMappingURL=call.js.map\n",
+}
+
+// TestDescribed asks what is described, or named in another form than where the answer is.
+func TestDescribed(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, described)
+	c := New()
+	for _, tt := range []struct{ question, say string }{
+		{"on stop of the server, how long may workers finish their jobs if we set nothing",
+			"`ShutdownTimeout`, says its comment: \"If unset or zero, a default of 8 seconds is used\" (net/server.go:9)."},
+		{"how often is it tried if I never pass MaxTries?", "`defaultMaxTries` is `25` (net/server.go:13)."},
+		{"what is the default pause?", "`pause` of `fetch` defaults to `None` (net/policy.py:15). `fetch.pause`, says its comment: \"seconds between two tries (default: '0.5')\" (net/policy.py:20-21)."},
+		{"how do I turn off the automatic date header",
+			"By `auto_date_header`: \"Whether the server writes the Date header by itself\" (net/builder.rs:5)."},
+		{"default open of Limits?", "`open` is `DEFAULT_OPEN` by default (net/Limits.java:3), and `DEFAULT_OPEN` is `8` (net/Limits.java:2)."},
+		{"what is the default ping time?", "`pingTime` is `900` by default (src/call.ts:7)."},
+		{"what states can a job be in?", "The values of `JobState` are `WAITING`, `RUNNING` (net/State.java:22-63)."},
+		{"JobState - which ones exist?", "The values of `JobState` are `WAITING`, `RUNNING` (net/State.java:22-63)."},
+		{"which lost key policies come with it?", "`LostKeyPolicy` is extended by `AcceptPolicy` (net/policy.py:5) and `RefusePolicy` (net/policy.py:9)."},
+		{"which schemes does Dial take?", "`Dial` has cases for `tcp`, `tls`, `unix` (net/server.go:34-37)."},
+		{"who calls ListLost?", "`ListLost` is called in `worker.sweep` (net/server.go:30)."},
+		{"who calls flush in call.ts?", ""},
+		{"the log has net: the lease was lost, why ???", "`ErrLost` is `errors.New(\"net: the lease was lost\")` (net/server.go:22): \"ErrLost is returned when a lease ends without a heartbeat\"."},
+		{"what does \"Got more than may be sent (9 of 4)\" mean?", "\"Got more than may be sent\" comes from `Call.constructor` (src/call.ts:9), only if `this.size > this.most`."},
+		{"how does it refuse what the accept policy takes", ""},
+	} {
+		ret, err := ask(t, c, dir, tt.question)
+		say := ""
+		if err == nil && strings.HasPrefix(ret.SummaryForOrchestrator, "Composed") {
+			say, _, _ = strings.Cut(ret.DraftReply, "\n")
+			proved(t, dir, tt.question, ret)
+		}
+		if say != tt.say {
+			t.Errorf("%q:\n%s\nwant\n%s", tt.question, say, tt.say)
+		}
+	}
+}
+
 // TestCompose asks questions of the common kinds. Each answer is one sentence, and code finds all of it in
 // the lines that it quotes.
 func TestCompose(t *testing.T) {
@@ -189,11 +314,11 @@ func TestCompose(t *testing.T) {
 		{"berapa DefaultMaxOpen?", "`DefaultMaxOpen` adalah `12` (pool/pool.go:28)."},
 		{"di mana takeOne didefinisikan?", "`takeOne` ada di pool/pool.go:30."},
 		{"what is the default of runs per day?",
-			"`RunsPerDay` has, says its comment: \"default 50\" (pool/limits.go:5)."},
+			"`RunsPerDay`, says its comment: \"default 50\" (pool/limits.go:5)."},
 		{"how many runs per day are allowed by default?",
-			"`RunsPerDay` has, says its comment: \"default 50\" (pool/limits.go:5)."},
+			"`RunsPerDay`, says its comment: \"default 50\" (pool/limits.go:5)."},
 		{"how many runs does one person get per day?",
-			"`RunsPerPersonPerDay` has, says its comment: \"default 10\" (pool/limits.go:7)."},
+			"`RunsPerPersonPerDay`, says its comment: \"default 10\" (pool/limits.go:7)."},
 		{"How many words may a run have?", "`MaxRunWords` is `300` (pool/limits.go:10)."},
 		{"which values can Mode have?", "The values of `Mode` are `Newest`, `Oldest` (pool/pool.go:12-13)."},
 		{"who calls takeOne?", "`takeOne` is called in `run` (pool/pool.go:37)."},
@@ -223,7 +348,7 @@ func TestCompose(t *testing.T) {
 		{"what is the default linger_s?", "`linger_s` is `15` by default (web/dialer.py:3). " +
 			"Without a value, `linger_s` of `dial` is `None` (web/dialer.py:6)."},
 		{"what is the default of hold_idle?",
-			"`hold_idle` has, says its comment: \"Default is 90 seconds\" (web/dialer.py:12)."},
+			"`hold_idle`, says its comment: \"Default is 90 seconds\" (web/dialer.py:12)."},
 		{"what is the default of runsEach?", "`runsEach` is `DEFAULT_RUNS` by default (web/Other.java:2), and `DEFAULT_RUNS` is `3` (web/Sizes.java:2)."},
 		{"which ciphers do we offer by default (_offered_ciphers)?",
 			"`_offered_ciphers` lists `aes-ctr`, `des-cbc` (web/ciphers.py:3-4)."},

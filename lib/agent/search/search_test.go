@@ -119,9 +119,11 @@ func honest(t *testing.T, dir string, ret *draft.Return) {
 		if n, _ := fmt.Sscanf(lines, "%d-%d", &from, &to); n == 1 {
 			to = from
 		}
-		if got := strings.Join(strings.Split(string(b), "\n")[from-1:to],
-			"\n"); !strings.Contains(got, ref.Quote) {
-			t.Errorf("%s: quote %q, file %q", ref.Ref, ref.Quote, got)
+		got := strings.Join(strings.Split(string(b), "\n")[from-1:to], "\n")
+		for part := range strings.SplitSeq(ref.Quote, "\n"+dots) {
+			if !strings.Contains(got, strings.TrimPrefix(part, "\n")) {
+				t.Errorf("%s: quote %q, file %q", ref.Ref, ref.Quote, got)
+			}
 		}
 		for i, name := range strings.Split(ref.SupportsClaim, "`") {
 			if i%2 == 1 && !strings.Contains(ref.Quote, name) {

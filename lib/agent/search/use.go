@@ -69,28 +69,31 @@ func documented(d codesearch.Definition) *composed {
 	return nil
 }
 
-// answerCallers lists the functions that call a function, or use another name.
-func answerCallers(x *codesearch.Index, _ string, all []codesearch.Definition, exact bool) *composed {
+// answerCallers lists the functions that call a function, or use another name: those in its file, if others
+// have a function of that name.
+func answerCallers(x *codesearch.Index, name string, all []codesearch.Definition, exact bool) *composed {
 	all = only(all, declares)
 	if len(all) == 0 || !exact && len(all) > 1 {
 		return nil
 	}
-	name := all[0].Name
-	if !written(name) && all[0].Kind != declaration.Function && all[0].Kind != declaration.Type {
+	one := !slices.ContainsFunc(all, func(d codesearch.Definition) bool { return d.Path != all[0].Path })
+	elsewhere := one && slices.ContainsFunc(x.Definitions(all[0].Name), func(d codesearch.Definition) bool {
+		return declares(d) && !d.Aside && d.Path != all[0].Path
+	})
+	name = all[0].Name
+	if !written(name) && (all[0].Kind != declaration.Function && all[0].Kind != declaration.Type || len(all) > 1) {
 		return nil // other things may have the same word as their name
 	}
 	uses := only(usesOf(x, all[0]), func(u codesearch.Use) bool {
-		return !u.Aside && u.In != "" && u.In != all[0].Full()
+		return !u.Aside && u.In != "" && (!elsewhere || u.Path == all[0].Path) &&
+			!slices.ContainsFunc(all, func(d codesearch.Definition) bool {
+				return u.Path == d.Path && u.In == d.Full()
+			})
 	})
 	called := only(uses, func(u codesearch.Use) bool { return u.Call })
 	calls := (all[0].Kind == declaration.Function || all[0].Kind == declaration.Method) && len(called) > 0
 	if calls {
 		uses = called
-	}
-	if len(all) > 1 && slices.ContainsFunc(all, func(d codesearch.Definition) bool {
-		return d.Owner != all[0].Owner
-	}) {
-		return nil // which of them is called, only types tell
 	}
 	var c composed
 	var said []string
@@ -244,7 +247,7 @@ func answerMessage(x *codesearch.Index, message string) *composed {
 	}
 	c.say = fmt.Sprintf("\"%s\" comes from %s.", message, join(said))
 	if m := arm.FindStringSubmatch(uses[0].Lines[uses[0].Line-1]); m != nil && len(uses) == 1 {
-		c.follow(x, m[1])
+		c.follow(x, m[1], uses[0].Path)
 	}
 	return c
 }
@@ -252,27 +255,40 @@ func answerMessage(x *codesearch.Index, message string) *composed {
 // arm matches a line that gives the text of a variant.
 var arm = lazyregexp.New(`\b([A-Z]\w+)\)* =>`)
 
-// follow adds which functions give an error of a variant, by the one function that makes it.
-func (c *composed) follow(x *codesearch.Index, variant string) {
+// follow adds which functions make an error of a variant, and which call these if they are in its file.
+func (c *composed) follow(x *codesearch.Index, variant string, in string) {
 	made := only(x.Uses(variant), func(u codesearch.Use) bool {
-		return !u.Aside && u.In != "" && !arm.MatchString(u.Lines[u.Line-1])
+		line := u.Lines[u.Line-1]
+		before, _, arm := strings.Cut(line, "=>")
+		return !u.Aside && u.In != "" && !tested.MatchString(line) && !(arm && strings.Contains(before, variant))
 	})
-	if len(made) != 1 {
+	if len(made) == 0 || len(made) > maxProofs {
 		return
 	}
-	maker := made[0].In[strings.LastIndexByte(made[0].In, '.')+1:]
 	to := &composed{}
-	said := to.given(nil, made[0])
-	for _, u := range x.Uses(maker) {
-		if !u.Aside && u.In != "" && gives.MatchString(u.Lines[u.Line-1]) {
-			said = to.given(said, u)
+	var said []string
+	for _, m := range made {
+		called := only(x.Uses(m.In[strings.LastIndexByte(m.In, '.')+1:]), func(u codesearch.Use) bool {
+			return !u.Aside && u.In != "" && u.In != m.In && gives.MatchString(u.Lines[u.Line-1])
+		})
+		said = to.given(said, m)
+		if m.Path != in || len(called) == 0 || len(called) > maxProofs {
+			continue
 		}
+		var by []string
+		for _, u := range called {
+			by = to.given(by, u)
+		}
+		said[len(said)-1] += ", which is called in " + join(by)
 	}
-	if len(said) > 1 && len(said) <= maxProofs {
-		c.say += " `" + variant + "` is made in " + said[0] + ", which is called in " + join(said[1:]) + "."
+	if len(to.proofs) <= maxCallers {
+		c.say += " `" + variant + "` is made in " + strings.Join(said, "; ") + "."
 		c.proofs = append(c.proofs, to.proofs...)
 	}
 }
+
+// tested matches a line that compares.
+var tested = lazyregexp.New(`matches!|[=!]=|\b(?:if|while) let\b`)
 
 // made returns the uses of a message that make an error of it: without the lines of a log and those in other
 // letters, if others are left.
@@ -312,7 +328,9 @@ func condition(u codesearch.Use) (p proof, only string) {
 		}
 	}
 	if from == 0 || u.Line-from > maxLeftOut {
-		p.start = max(u.Line-2, min(u.Head, u.Line), 1)
+		if p.start = max(u.Line-2, min(u.Head, u.Line), 1); u.Head > 0 && u.Line-u.Head <= maxProof {
+			p.start = u.Head
+		}
 		return p, ""
 	}
 	m := branch.FindStringSubmatch(u.Lines[from-1])

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"tri/lib/base/text"
 	"tri/lib/judge/declaration"
 )
 
@@ -70,60 +69,6 @@ func (x *Index) definitions(name string) []Definition {
 	return all
 }
 
-// beside are words that a name of a number may have beside those of a question, and a question beside those
-// of the name.
-var beside = text.Set(`max maximum min minimum most least limit default number num count size length per many much
-long often big large high deep wide small allow`)
-
-// Named returns the names that the files of hits declare and that are made of all words of a question, at
-// least two, and of no others but those of numbers and limits: MaxDraftWords for "how many words may a draft
-// have".
-func (x *Index) Named(question string, hits []Hit) (names []string) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	want := x.meant(clean(question))
-	if len(want) < 2 {
-		return nil
-	}
-	seen := map[string]bool{}
-	for _, h := range hits {
-		if seen[h.Path] {
-			continue
-		}
-		seen[h.Path] = true
-		text, err := x.text(h.Path)
-		if err != nil {
-			continue
-		}
-		for _, d := range declaration.Read(h.Path, text) {
-			if d.Kind != declaration.Setting && !slices.Contains(names, d.Name) &&
-				maps.Equal(x.meant(d.Name), want) {
-				names = append(names, d.Name)
-			}
-		}
-	}
-	return names
-}
-
-// meant returns the stems of the words of a text that say which number is meant.
-func (x *Index) meant(text string) map[string]bool {
-	words := map[string]bool{}
-	runs([]byte(text), func(run []byte) {
-		low := strings.ToLower(string(run))
-		if english := glossary[low]; english != "" {
-			run = []byte(english)
-		}
-		if !stopWords[low] {
-			x.lex.words(run, func(word []byte, whole bool) {
-				if w := string(word); !whole && !stopWords[w] && !beside[w] {
-					words[w] = true
-				}
-			})
-		}
-	})
-	return words
-}
-
 // Uses returns the places where a name is used as of the last search, those of sources first.
 func (x *Index) Uses(name string) []Use {
 	x.mu.Lock()
@@ -154,6 +99,89 @@ func (x *Index) Saying(text string) []Use {
 	return x.saying(text)
 }
 
+const (
+	leastSaid = 3  // words of a text that a question repeats
+	maxTold   = 48 // files read for it
+)
+
+// Told returns the longest run of words of a question that sources have between quotes on one line; "" if that
+// is shorter than three words.
+func (x *Index) Told(question string) string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	written := strings.Fields(strings.NewReplacer("`", " ", `"`, " ", "'", " ").Replace(clean(question)))
+	written = written[:min(len(written), 2*maxWants)]
+	words := strings.Fields(strings.ToLower(strings.Join(written, " ")))
+	if len(words) != len(written) {
+		return ""
+	}
+	has := map[string]int{} // by file, how many words of the question
+	for _, w := range words {
+		runs([]byte(w), func(run []byte) {
+			seen := map[string]bool{}
+			x.lex.words(run, func(word []byte, _ bool) {
+				posts := x.posts(string(word))
+				for _, p := range posts[:min(len(posts), 20*maxUsing)] {
+					s, at := x.at(p.at)
+					if e := s.files[at.file]; !seen[e.path] && !e.aside() && declaration.Known(e.path) {
+						seen[e.path] = true
+						has[e.path]++
+					}
+				}
+			})
+		})
+	}
+	files := slices.SortedFunc(maps.Keys(has), func(a, b string) int {
+		return cmp.Or(has[b]-has[a], strings.Compare(a, b))
+	})
+	from, most := 0, 0
+	for _, path := range files[:min(len(files), maxTold)] {
+		text, err := x.text(path)
+		if err != nil {
+			continue
+		}
+		var masked []string
+		for i, line := range split(text) {
+			if at, n := longestRun(words, strings.ToLower(line)); n > most && len(line) <= maxLine {
+				if masked == nil {
+					masked = split(declaration.Mask(path, text))
+				}
+				if said(line, masked[i], joinedWords(words[at:at+n])) {
+					from, most = at, n
+				}
+			}
+		}
+	}
+	return joinedWords(written[from : from+most])
+}
+
+// joinedWords joins words of a question, without a mark behind the last.
+func joinedWords(words []string) string { return strings.TrimRight(strings.Join(words, " "), ".,;:!?") }
+
+// longestRun returns the position and the length of the longest run of at least leastSaid words that a line has,
+// all in lower case.
+func longestRun(words []string, line string) (from, most int) {
+	for i := 0; i+leastSaid <= len(words); i++ {
+		for n := leastSaid; i+n <= len(words) && strings.Contains(line, joinedWords(words[i:i+n])); n++ {
+			if n > most {
+				from, most = i, n
+			}
+		}
+	}
+	return from, most
+}
+
+// said reports whether a line has a text, in lower case, between quotes, but not in a comment or in a string that
+// began on an earlier line.
+func said(line, masked, low string) bool {
+	at := strings.Index(strings.ToLower(line), low)
+	if at < 0 || len(line) != len(strings.ToLower(line)) {
+		return false
+	}
+	before := strings.TrimRight(masked[:min(at, len(masked))], " ")
+	return before != "" && strings.ContainsAny(before[len(before)-1:], "\"'`")
+}
+
 func (x *Index) saying(text string) []Use {
 	var rare []posted
 	runs([]byte(text), func(run []byte) {
@@ -178,11 +206,12 @@ func (x *Index) saying(text string) []Use {
 			continue
 		}
 		lines, declared := split(body), declaration.Read(e.path, body)
+		masked := split(declaration.Mask(e.path, body))
 		for i, line := range lines {
-			if at := strings.Index(strings.ToLower(line), low); at >= 0 &&
-				len(line) == len(strings.ToLower(line)) && strings.ContainsAny(line[:at], "\"'`") {
+			if said(line, masked[i], low) {
+				in := declaration.Within(declared, i+1)
 				all = append(all, Use{Path: e.path, Lines: lines,
-					Use: declaration.Use{Line: i + 1, In: declaration.Within(declared, i+1).Full()}})
+					Use: declaration.Use{Line: i + 1, In: in.Full(), Head: in.Line}})
 			}
 		}
 	}

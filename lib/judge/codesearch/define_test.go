@@ -44,16 +44,21 @@ func TestDeclaredAs(t *testing.T) {
 	}
 }
 
-// TestNamed: a name is made of all words of a question, at least two, and of no others but those of limits.
-func TestNamed(t *testing.T) {
-	x := Texts(map[string]string{"a.go": "package a\n\nconst (\n\tMaxDraftWords = 300\n\tDraftWordCase = 1\n\tlines = 4\n)\n"})
-	for question, want := range map[string]string{
-		"how many words may a draft have?": "[MaxDraftWords]", "how many words may a reply have?": "[]",
-		"how many lines are allowed?": "[]", "which case do words of a draft have": "[DraftWordCase]",
-	} {
-		if got := fmt.Sprint(x.Named(question, []Hit{{Path: "a.go"}, {Path: "gone.go"}})); got != want {
-			t.Errorf("%s: %s, want %s", question, got, want)
-		}
+// TestMeant: a description means the declaration whose name, owner and comment have its words, and not one whose
+// name has none of them or only other words.
+func TestMeant(t *testing.T) {
+	x := Texts(map[string]string{"pool/pool.go": "package pool\n\nconst (\n\tMaxDraftWords = 300\n\tDraftWordCase = 1\n\tlines = 4\n)\n" +
+		"\n// Limits of words in a draft.\ntype Limits struct{ Rest int }\n"})
+	if _, err := x.Search(context.Background(), "words", 8); err != nil {
+		t.Fatal(err)
+	}
+	all := x.Described("how many words may a draft have", func(Definition) bool { return true })
+	var names []string
+	for _, d := range all {
+		names = append(names, d.Name)
+	}
+	if got := fmt.Sprint(names); got != "[MaxDraftWords DraftWordCase]" || all[0].Score < 0.99 || all[1].Score > 0.95 {
+		t.Errorf("%s: %+v", got, all)
 	}
 }
 

@@ -1,13 +1,16 @@
 package codesearch
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
+	"path"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -154,6 +157,7 @@ func (x *Index) note(err error) {
 // build reads files into a segment, on all processors.
 func (x *Index) build(paths []string) *segment {
 	slices.Sort(paths)
+	typed := x.typescript()
 	files := make([]entry, len(paths))
 	spans := make([][]span, len(paths))
 	readers := make([]*reader, max(1, min(runtime.GOMAXPROCS(0), len(paths)/16)))
@@ -169,6 +173,9 @@ func (x *Index) build(paths []string) *segment {
 				faults[n] = err
 				if err == nil && readable(text) && !(filename.MayHold(paths[n]) && safety.HoldsKey(text)) {
 					files[n].kind = uint8(kindOf(paths[n], text))
+					if typed[strings.TrimSuffix(path.Base(paths[n]), path.Ext(paths[n]))] && compiled(paths[n], text) {
+						files[n].kind = uint8(vendored)
+					}
 					spans[n] = readers[i].read(uint32(n), paths[n], text)
 				}
 			}
@@ -189,6 +196,23 @@ func (x *Index) build(paths []string) *segment {
 		}
 	}
 	return assemble(files, spans, readers)
+}
+
+// typescript returns the names of the files of TypeScript, without folders and extensions.
+func (x *Index) typescript() map[string]bool {
+	names := map[string]bool{}
+	for name := range x.known {
+		if base := path.Base(name); path.Ext(base) == ".ts" && !strings.HasSuffix(base, ".d.ts") {
+			names[strings.TrimSuffix(base, ".ts")] = true
+		}
+	}
+	return names
+}
+
+// compiled reports whether a file of JavaScript was made by a compiler, which says so in its last line.
+func compiled(name string, text []byte) bool {
+	return slices.Contains([]string{".js", ".mjs", ".cjs"}, path.Ext(name)) &&
+		bytes.Contains(text[max(0, len(text)-200):], []byte("//# sourceMappingURL="))
 }
 
 // text reads a file for its lines.

@@ -1,6 +1,10 @@
 package declaration
 
-import "bytes"
+import (
+	"bytes"
+	"path"
+	"strings"
+)
 
 // quoting says how a language writes comments and strings.
 type quoting struct {
@@ -8,6 +12,18 @@ type quoting struct {
 	block  bool     // has /* */
 	quotes []string // longest first
 	chars  bool     // ' quotes one character, or is a lifetime
+}
+
+// Mask returns the text of a file with its comments and strings replaced by spaces; quotes and line ends stay. nil
+// if the language is not known.
+func Mask(name string, text []byte) []byte {
+	if path.Ext(name) == ".go" {
+		return (&quoting{line: "//", block: true, quotes: []string{"`", `"`}, chars: true}).mask(text)
+	}
+	if g := grammars[strings.ToLower(path.Ext(name))]; g != nil {
+		return g.mask(text)
+	}
+	return nil
 }
 
 // mask returns text with its comments and strings replaced by spaces; quotes and line ends stay. The result

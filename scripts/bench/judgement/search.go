@@ -149,24 +149,37 @@ func searchPart(out io.Writer, in inputs) error {
 // answered are the references of the draft that the search makes, none where it
 // says that it found nothing: what a person gets, and not what a ranking knows.
 func answered(finder *search.Client, dir, question string) ([]ref, string, error) {
+	ret, err := returned(finder, dir, question)
+	if ret == nil {
+		return nil, "nothing", err
+	}
+	return refsOf(ret), ret.Confidence, nil
+}
+
+// returned is the draft that the search makes, nil where it says that it found nothing.
+func returned(finder *search.Client, dir, question string) (*draft.Return, error) {
 	res, err := finder.Run(context.Background(), agent.Task{Question: question, Codebase: dir})
 	if errors.Is(err, agent.ErrNothing) {
-		return nil, "nothing", nil
+		return nil, nil
+	}
+	ret := new(draft.Return)
+	if err == nil {
+		err = json.Unmarshal(res.Value, ret)
 	}
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	var ret draft.Return
-	if err := json.Unmarshal(res.Value, &ret); err != nil {
-		return nil, "", err
-	}
-	var refs []ref
+	return ret, nil
+}
+
+// refsOf are the places in files that a draft cites.
+func refsOf(ret *draft.Return) (refs []ref) {
 	for _, r := range ret.EvidenceRefs {
 		if p, err := evidence.Parse(r.Ref); err == nil && r.Kind == draft.KindFile {
 			refs = append(refs, ref{p.Path, p.Start, max(p.Start, p.End)})
 		}
 	}
-	return refs, ret.Confidence, nil
+	return refs
 }
 
 // missed names a question that search answers badly, to learn from.

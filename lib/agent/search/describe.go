@@ -1,0 +1,112 @@
+package search
+
+import (
+	"strings"
+
+	"tri/lib/base/lazyregexp"
+	"tri/lib/judge/codesearch"
+	"tri/lib/judge/declaration"
+)
+
+const (
+	enoughMeant = 0.6  // score of a declaration that a description means
+	rival       = 0.85 // share of the best score from which another name could be meant as well
+)
+
+// fits are what a description can mean in a question of a kind.
+var fits = map[asks]func(d codesearch.Definition) bool{
+	asksDefault: func(d codesearch.Definition) bool {
+		if d.Kind == declaration.Type {
+			return false
+		}
+		_, said := stated(d)
+		return said != "" || plain(d) && d.Kind != declaration.Variable
+	},
+	asksValues: func(d codesearch.Definition) bool { return len(d.Members) > 1 },
+	asksConfig: func(d codesearch.Definition) bool {
+		function := d.Kind == declaration.Function || d.Kind == declaration.Method
+		return d.Kind == declaration.Field && (d.Doc != "" || strings.ContainsAny(d.Name, ".-")) ||
+			function && d.Doc != "" && (setter.MatchString(d.Name) || builds.MatchString(d.Type))
+	},
+	asksWhere: callable, asksWhat: callable, asksReturns: callable, asksCallers: callable,
+}
+
+func callable(d codesearch.Definition) bool {
+	return d.Kind == declaration.Function || d.Kind == declaration.Method || d.Kind == declaration.Type
+}
+
+// builds matches the result of a function that sets something: its own type, or an option.
+var builds = lazyregexp.New(`^(?:&mut )?Self$|\b\w*(?:Builder|Option)$`)
+
+var setter = lazyregexp.New(`^(?:[sS]et_?|[wW]ith_?)[A-Z_a-z]`)
+
+// composeDescribed answers a question that describes what it asks about, if one declaration fits much better
+// than all others.
+func composeDescribed(x *codesearch.Index, kind asks, about string) *composed {
+	fit := fits[kind]
+	if fit == nil {
+		return nil
+	}
+	found := x.Described(about, fit)
+	if len(found) == 0 || found[0].Score < enoughMeant {
+		return nil
+	}
+	var all []codesearch.Definition
+	for _, d := range found {
+		switch {
+		case d.Score < rival*found[0].Score:
+		case essence(d.Name) == essence(found[0].Name):
+			all = append(all, d.Definition)
+		default:
+			return nil
+		}
+	}
+	return answers[kind](x, found[0].Name, merged(all), true)
+}
+
+var prefixes = lazyregexp.New(`^(?:default|set|with|get|is)+`)
+
+// essence returns a name without what makes it that of a default or of a setter.
+func essence(name string) string {
+	name = strings.ToLower(strings.NewReplacer("_", "", "#", "").Replace(name))
+	return strings.TrimSuffix(prefixes.ReplaceAllString(name, ""), "default")
+}
+
+var (
+	defaulted = lazyregexp.New(`(?i)\bdefault(?:s|ed|ing)?\b`)
+	valued    = lazyregexp.New(`\d|(?i:\b(?:true|false|none|null|nil|undefined|unlimited|infinit\w+|disabled|enabled|empty|never|always|no|off|on)\b)|["'` + "`" + `{]|\b[A-Z_]{3,}\b|\w\.\w`)
+	paragraph = lazyregexp.New(`^(?::\w+ [^:]*:|@\w+ (?:\{[^}]*\} )?\S+(?: -)?) `)
+	sentence  = lazyregexp.New(`[.;](?:\s+|$)|$`)
+)
+
+// stated returns the sentence of a declaration's comment that states its default, and the proof; "" if it has
+// none or several.
+func stated(d codesearch.Definition) (p proof, said string) {
+	first, lines := d.Comment(d.Lines)
+	text := strings.Join(lines, "\n")
+	for len(text) > 0 {
+		end := sentence.FindStringIndex(text)
+		one := text[:end[1]]
+		if defaulted.MatchString(one) && valued.MatchString(defaulted.ReplaceAllString(one, "")) {
+			if said != "" {
+				return p, ""
+			}
+			said = paragraph.ReplaceAllString(strings.TrimRight(strings.Join(strings.Fields(one), " "), ".;"), "")
+			lead := len(one) - len(strings.TrimLeft(one, " \n\t"))
+			p.start = first + strings.Count(one[:lead], "\n")
+			p.end = first + strings.Count(strings.TrimRight(one, " \n\t"), "\n")
+		}
+		first += strings.Count(one, "\n")
+		text = text[end[1]:]
+		if len(one) == 0 {
+			break
+		}
+	}
+	p.path, p.lines = d.Path, d.Lines
+	if len(said) > maxSaid {
+		return p, ""
+	}
+	return p, strings.NewReplacer("``", "'", "`", "'", `"`, "'").Replace(said)
+}
+
+const maxSaid = 200 // bytes of a sentence of a comment
