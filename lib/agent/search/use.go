@@ -81,7 +81,8 @@ func answerCallers(x *codesearch.Index, name string, all []codesearch.Definition
 		return declares(d) && !d.Aside && d.Path != all[0].Path
 	})
 	name = all[0].Name
-	if !written(name) && (all[0].Kind != declaration.Function && all[0].Kind != declaration.Type || len(all) > 1) {
+	if !written(name) && (len(all) > 1 ||
+		all[0].Kind != declaration.Function && all[0].Kind != declaration.Type) {
 		return nil // other things may have the same word as their name
 	}
 	uses := only(usesOf(x, all[0]), func(u codesearch.Use) bool {
@@ -260,7 +261,8 @@ func (c *composed) follow(x *codesearch.Index, variant string, in string) {
 	made := only(x.Uses(variant), func(u codesearch.Use) bool {
 		line := u.Lines[u.Line-1]
 		before, _, arm := strings.Cut(line, "=>")
-		return !u.Aside && u.In != "" && !tested.MatchString(line) && !(arm && strings.Contains(before, variant))
+		return !u.Aside && u.In != "" && !tested.MatchString(line) &&
+			!(arm && strings.Contains(before, variant))
 	})
 	if len(made) == 0 || len(made) > maxProofs {
 		return

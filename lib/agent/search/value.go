@@ -74,9 +74,8 @@ func answerDefault(x *codesearch.Index, name string, all []codesearch.Definition
 		}
 		c.say = strings.TrimSpace(c.say + " " + say + ".")
 	}
-	if more := statements(all); more != nil && !slices.ContainsFunc(valued, func(d codesearch.Definition) bool {
-		return !nothing.MatchString(d.Value)
-	}) {
+	given := only(valued, func(d codesearch.Definition) bool { return !nothing.MatchString(d.Value) })
+	if more := statements(all); more != nil && len(given) == 0 {
 		c.say, c.proofs = c.say+" "+more.say, append(c.proofs, more.proofs...)
 	}
 	if len(c.proofs) > maxProofs {
@@ -211,8 +210,8 @@ func constant(x *codesearch.Index, d codesearch.Definition) *codesearch.Definiti
 	return &of[0]
 }
 
-// answerValues lists the values of an enumeration, or of a field that has one as its type; the types that extend a
-// type; or the texts that a function compares.
+// answerValues lists the values of an enumeration, or of a field that has one as its type; the types that
+// extend a type; or the texts that a function compares.
 func answerValues(x *codesearch.Index, name string, all []codesearch.Definition, exact bool) *composed {
 	listed := only(all, func(d codesearch.Definition) bool {
 		return len(d.Members) > 1 && (declares(d) || !lists.MatchString(d.Lines[d.Line-1]))
@@ -329,7 +328,9 @@ func compared(x *codesearch.Index, name string, all []codesearch.Definition) *co
 	}); len(functions) == 1 {
 		d := functions[0]
 		from, to, of = d.Line, min(d.End, d.Line+maxLeftOut), codesearch.Use{Path: d.Path, Lines: d.Lines}
-	} else if uses := only(x.Uses(name), func(u codesearch.Use) bool { return !u.Aside }); len(all) == 0 && len(uses) > 0 {
+	} else if uses := only(x.Uses(name), func(u codesearch.Use) bool {
+		return !u.Aside
+	}); len(all) == 0 && len(uses) > 0 {
 		of = uses[len(uses)-1]
 		from, to = of.Line, min(of.Line+maxProof, len(of.Lines))
 	}
@@ -349,8 +350,8 @@ func compared(x *codesearch.Index, name string, all []codesearch.Definition) *co
 			}
 			last = n
 		}
-		if first > 0 && n > first && indentation(line) >= 0 && indentation(line) <= indentation(of.Lines[first-1]) &&
-			!cases.MatchString(line) {
+		if lead := indentation(line); first > 0 && n > first && lead >= 0 &&
+			lead <= indentation(of.Lines[first-1]) && !cases.MatchString(line) {
 			break
 		}
 	}

@@ -104,8 +104,8 @@ const (
 	maxTold   = 48 // files read for it
 )
 
-// Told returns the longest run of words of a question that sources have between quotes on one line; "" if that
-// is shorter than three words.
+// Told returns the longest run of words of a question that sources have between quotes on one line; "" if
+// that is shorter than three words.
 func (x *Index) Told(question string) string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -158,8 +158,8 @@ func (x *Index) Told(question string) string {
 // joinedWords joins words of a question, without a mark behind the last.
 func joinedWords(words []string) string { return strings.TrimRight(strings.Join(words, " "), ".,;:!?") }
 
-// longestRun returns the position and the length of the longest run of at least leastSaid words that a line has,
-// all in lower case.
+// longestRun returns the position and the length of the longest run of at least leastSaid words that a line
+// has, all in lower case.
 func longestRun(words []string, line string) (from, most int) {
 	for i := 0; i+leastSaid <= len(words); i++ {
 		for n := leastSaid; i+n <= len(words) && strings.Contains(line, joinedWords(words[i:i+n])); n++ {
@@ -171,8 +171,8 @@ func longestRun(words []string, line string) (from, most int) {
 	return from, most
 }
 
-// said reports whether a line has a text, in lower case, between quotes, but not in a comment or in a string that
-// began on an earlier line.
+// said reports whether a line has a text, in lower case, between quotes, but not in a comment or in a string
+// that began on an earlier line.
 func said(line, masked, low string) bool {
 	at := strings.Index(strings.ToLower(line), low)
 	if at < 0 || len(line) != len(strings.ToLower(line)) {

@@ -44,8 +44,8 @@ func TestDeclaredAs(t *testing.T) {
 	}
 }
 
-// TestMeant: a description means the declaration whose name, owner and comment have its words, and not one whose
-// name has none of them or only other words.
+// TestMeant: a description means the declaration whose name, owner and comment have its words, and not one
+// whose name has none of them or only other words.
 func TestMeant(t *testing.T) {
 	x := Texts(map[string]string{"pool/pool.go": "package pool\n\nconst (\n\tMaxDraftWords = 300\n\tDraftWordCase = 1\n\tlines = 4\n)\n" +
 		"\n// Limits of words in a draft.\ntype Limits struct{ Rest int }\n"})

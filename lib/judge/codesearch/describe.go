@@ -33,8 +33,8 @@ type Meant struct {
 	Score float64 // the share of the description's weight that its name, owner and comment have, at most 1
 }
 
-// Described returns the declarations of sources that a description may mean, the best first: of those that fit
-// and are in the files that a search of it finds.
+// Described returns the declarations of sources that a description may mean, the best first: of those that
+// fit and are in the files that a search of it finds.
 func (x *Index) Described(description string, fit func(Definition) bool) []Meant {
 	x.mu.Lock()
 	defer x.mu.Unlock()

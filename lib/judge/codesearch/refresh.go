@@ -173,7 +173,8 @@ func (x *Index) build(paths []string) *segment {
 				faults[n] = err
 				if err == nil && readable(text) && !(filename.MayHold(paths[n]) && safety.HoldsKey(text)) {
 					files[n].kind = uint8(kindOf(paths[n], text))
-					if typed[strings.TrimSuffix(path.Base(paths[n]), path.Ext(paths[n]))] && compiled(paths[n], text) {
+					base := path.Base(paths[n])
+					if typed[strings.TrimSuffix(base, path.Ext(base))] && compiled(base, text) {
 						files[n].kind = uint8(vendored)
 					}
 					spans[n] = readers[i].read(uint32(n), paths[n], text)

@@ -14,8 +14,8 @@ type quoting struct {
 	chars  bool     // ' quotes one character, or is a lifetime
 }
 
-// Mask returns the text of a file with its comments and strings replaced by spaces; quotes and line ends stay. nil
-// if the language is not known.
+// Mask returns the text of a file with its comments and strings replaced by spaces; quotes and line ends
+// stay. nil if the language is not known.
 func Mask(name string, text []byte) []byte {
 	if path.Ext(name) == ".go" {
 		return (&quoting{line: "//", block: true, quotes: []string{"`", `"`}, chars: true}).mask(text)
