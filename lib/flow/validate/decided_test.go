@@ -88,6 +88,9 @@ func refuse(w http.ResponseWriter) {
 	end(w)
 	write(w, errGone)
 }
+
+// Held says that a reply of less than one kilobyte, or a reply in the same second as another, is held back.
+const Held = true
 `
 
 // TestWrongNameOrNumber: a name, a quoted word or a number that the cited lines do not hold makes its
@@ -107,6 +110,14 @@ func TestWrongNameOrNumber(t *testing.T) {
 		{"a quoted value", "The kind of every reply is set to 'plain-text'.",
 			"The kind of every reply is set to 'plain-html'.",
 			`w.Header().Set("X-Reply-Kind", "plain-text") // the kind of every reply`, "pay/send.go:13"},
+		{"one of a unit", "A reply of less than one kilobyte is held back.",
+			"A reply of less than one megabyte is held back.", "", "pay/send.go:31"},
+		{"a unit without a number", "A reply within one second of another is held back.",
+			"A reply within one minute of another is held back.", "", "pay/send.go:31"},
+		{"a rate", "At most one reply per second is not held back.",
+			"At most one reply per hour is not held back.", "", "pay/send.go:31"},
+		{"bytes", "A reply of less than 1024 bytes is held back.",
+			"A reply of less than 1024 bits is held back.", "", "pay/send.go:31"},
 		{"the next number", "The mask is 2147483647.", "The mask is 2147483648.", "const mask = 2147483647",
 			"pay/send.go:8"},
 	} {

@@ -174,11 +174,11 @@ func (t Token) among(own, near []*Text) bool {
 	return t.In(b.String())
 }
 
-// apart lists what some sentences name that neither the cited lines nor the heads of the declarations around
-// them contain: names, numbers and units. Code cannot decide it.
-func apart(all []sentence, tokens []Token, own []*Text) (out []string) {
+// apart lists what some sentences name that the cited lines own do not contain: names, which may also be in
+// the heads of the declarations around them, numbers and units. Code cannot decide it.
+func apart(all []sentence, tokens []Token, own, heads []*Text) (out []string) {
 	for _, t := range tokens {
-		if t.Kind != Number && t.Kind != Path && !t.among(own, nil) {
+		if t.Kind != Number && t.Kind != Path && !t.among(own, heads) {
 			out = append(out, t.Text)
 		}
 	}
@@ -191,17 +191,17 @@ func apart(all []sentence, tokens []Token, own []*Text) (out []string) {
 		for _, w := range s.terms {
 			if u := units[w.text]; len(w.text) > 3 && (u.dim == duration || u.dim == size) &&
 				!slices.Contains(singular, w.text) && s.number(w) == nil {
-				add(w.text, func(e *Text) bool { return e.tells(u) })
+				add(w.text, func(e *Text) bool { return e.tells(u) >= 0 })
 			}
 		}
 		for _, q := range s.nums {
-			if q.version == "" && (!q.soft || q.values[0] >= 2) {
+			if q.version == "" && (!q.soft || q.values[0] >= 2 || q.unit.dim != noDim) {
 				add(q.text, func(e *Text) bool {
 					return slices.ContainsFunc(e.nums, func(n quantity) bool {
 						n.next = nil
 						return q.same(n) &&
-							(q.unit.dim == noDim || n.unit.dim == q.unit.dim || e.tells(q.unit))
-					})
+							(q.unit.dim == noDim || n.unit.dim == q.unit.dim || e.tells(q.unit) >= 0)
+					}) || q.soft && near2(q.values[0], 1) && e.tells(q.unit) >= 0
 				})
 			}
 		}
@@ -219,9 +219,14 @@ func (s *sentence) number(w term) *quantity {
 	return nil
 }
 
-// tells reports whether a text names a unit.
-func (t *Text) tells(u unit) bool {
-	return slices.ContainsFunc(t.terms, func(w term) bool { return len(w.text) > 1 && units[w.text] == u })
+// tells returns where a text names a unit, -1 if it does not.
+func (t *Text) tells(u unit) int {
+	for _, w := range t.terms {
+		if u.dim != noDim && len(w.text) > 1 && units[w.text] == u {
+			return w.at
+		}
+	}
+	return -1
 }
 
 // byNames measures a text in another language than the code's by its tokens alone. At least one must be a
@@ -285,11 +290,11 @@ var spoken = lazyregexp.New(`[\p{L}\p{N}]`)
 // file, and not compared otherwise.
 func (t *Text) Account(found []Finding) []Part {
 	var out []Part
-	var cited, around, exact []*Text
+	var cited, around, exact, heads []*Text
 	for _, f := range found {
 		if f.backs() {
 			cited, around = append(cited, f.Places...), append(around, f.Around...)
-			exact = append(exact, f.named()...)
+			exact, heads = append(exact, f.Exact...), append(heads, f.heads()...)
 		}
 	}
 	for i := range t.sentences {
@@ -318,7 +323,7 @@ func (t *Text) Account(found []Finding) []Part {
 		p.Denied = !p.Negates && p.About && slices.ContainsFunc(covering, (*Text).negates)
 		p.Contrary = s.contrary(cited)
 		if p.Apart = nil; len(cited) > 0 {
-			p.Apart = apart(t.sentences[i:i+1], tokens, exact)
+			p.Apart = apart(t.sentences[i:i+1], tokens, exact, heads)
 		}
 		out = append(out, p)
 	}
@@ -380,9 +385,6 @@ func (t *Text) negates() bool {
 // heads returns the texts around the cited lines that say what they are part of: the path, and the heads of
 // declarations.
 func (f *Finding) heads() []*Text { return f.Around[min(len(f.Places), len(f.Around)):] }
-
-// named returns the texts that may contain a name of a claim: the cited lines, and what they are part of.
-func (f *Finding) named() []*Text { return append(slices.Clone(f.Exact), f.heads()...) }
 
 // backs reports whether the lines cited by a reference can cover a sentence.
 func (f *Finding) backs() bool { return f.Stands && f.Result != Contradicts }

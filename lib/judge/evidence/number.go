@@ -87,11 +87,11 @@ func beside(before string, values []float64) []float64 {
 	return []float64{values[0] + 1}
 }
 
-// partOfName reports whether digits belong to a name, as in sha256, utf-8 and x86_64.
+// partOfName reports whether digits belong to a name, as in sha256, utf-8, x86_64 and 5xx.
 func partOfName(text string, i, j int) bool {
 	before, size := utf8.DecodeLastRuneInString(text[:i])
-	if i == 0 {
-		return false
+	if class := strings.HasPrefix(text[j:], "xx"); class || i == 0 {
+		return class
 	}
 	if before == 'v' || before == 'V' {
 		prior, _ := utf8.DecodeLastRuneInString(text[:i-1])

@@ -300,7 +300,7 @@ func (f *Finding) weigh(ref draft.Ref, p Place, lines []string, places []span) {
 	var gone []string
 	near := append(slices.Clone(f.Places), f.heads()...)
 	f.Decided, gone = f.Claim.located(p, f.Places, near)
-	f.Cover.Apart = apart(f.Claim.sentences, f.Claim.tokens, f.named())
+	f.Cover.Apart = apart(f.Claim.sentences, f.Claim.tokens, f.Exact, f.heads())
 	switch {
 	case len(gone) > 0:
 		f.Result, f.Note = Contradicts, fmt.Sprintf("the cited lines do not hold %s, which the claim names",

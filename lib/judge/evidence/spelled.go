@@ -36,7 +36,7 @@ func spelled(text string) []quantity {
 			k++
 		}
 		if k < len(w) {
-			if u, ok := unitOf(w[k]); ok && len(w[k]) > 1 {
+			if u, ok := unitOf(w[k]); ok && len(w[k]) > 1 && !ordinal(w[i], w[k:]) {
 				q.unit, k = u, k+1
 			} else if part || oneOf[w[i]] {
 				continue // "half of them", "a line"
@@ -52,6 +52,13 @@ func spelled(text string) []quantity {
 		i = k - 1
 	}
 	return out
+}
+
+// ordinal reports whether second after an article is no unit: a second request.
+func ordinal(article string, w []string) bool {
+	l := words()
+	return w[0] == "second" && oneOf[article] && article != "per" && len(w) > 1 && !l.is("stop", w[1]) &&
+		!l.is("bound", w[1])
 }
 
 // spelledNumber reads a number from the words at i. used is the number of words, 0 if there is no number.

@@ -158,6 +158,9 @@ func (t *Text) Where(tok Token) string {
 					return t.at(t.lineOf(n.at))
 				}
 			}
+			if at := t.tells(q.unit); at >= 0 && q.soft && near2(q.values[0], 1) {
+				return t.at(t.lineOf(at)) // one second: in the same second
+			}
 		}
 		return ""
 	}

@@ -28,10 +28,7 @@ var (
 	counted = lazyregexp.New(`(?i)\b\d+\s+(?:places?|match(?:es)?|hits?|occurrences?|tempat)\b|\b(?:1st|2nd|3rd)\b`)
 	address = lazyregexp.New(`\b[a-zA-Z][a-zA-Z0-9+.-]*://\S+`)
 
-	word = lazyregexp.New(`(?:\$\{?|--?)?[\p{L}\p{N}_](?:[\p{L}\p{N}_]|(?:[-./@+]+|::|->)[\p{L}\p{N}_])*(?:\(\))?|[./~]+(?:[\w-]+[./]?)+`)
-	// statusClass matches 5xx and the like, which are not numbers.
-	statusClass = lazyregexp.New(`^\dxx(?:/\dxx)*$`)
-
+	word   = lazyregexp.New(`(?:\$\{?|--?)?[\p{L}\p{N}_](?:[\p{L}\p{N}_]|(?:[-./@+]+|::|->)[\p{L}\p{N}_])*(?:\(\))?|[./~]+(?:[\w-]+[./]?)+`)
 	option = lazyregexp.New(`^(?:--?[a-zA-Z][\w-]*|\$\{?[A-Za-z_]\w*)$`)
 	isPath = lazyregexp.New(`^[~.]{0,2}/?(?:[\w@+-][\w.@+-]*/)+[\w.@+-]+$|^[\w@+-]+\.(?:go|js|ts|tsx|jsx|py|rb|rs|java|kt|c|h|cc|cpp|hpp|cs|php|swift|scala|sh|bash|sql|ya?ml|toml|json|ndjson|md|txt|xml|html|css|proto|mod|sum|cfg|conf|ini|env|lock|mk|tf|ex|exs|lua|pl|csv|txtar|rst|adoc|vue|svelte|zig|nim|hs|ml|clj|erl|dart|m|mm|gradle|properties|service)$`)
 	humps  = lazyregexp.New(`\p{Ll}\p{Lu}|^\p{Lu}+_|[\p{L}\p{N}]_[\p{L}\p{N}]|::|\(\)$`)
@@ -124,10 +121,9 @@ func trim(w string) string {
 func figures(text string, code bool) []string {
 	var out []string
 	for _, q := range quantities(text, code) {
-		if q.soft && (q.unit.dim == noDim && !bounds.MatchString(text[q.end:]) ||
-			q.unit.dim != noDim && q.values[0] < 2) || len(q.values) == 0 && q.version == "" ||
-			slices.Contains(everywhere, q.text) {
-			continue // "a day", "three of them"; but five seconds is a figure
+		if q.soft && q.unit.dim == noDim && !bounds.MatchString(text[q.end:]) ||
+			len(q.values) == 0 && q.version == "" || slices.Contains(everywhere, q.text) {
+			continue // "three of them"; but a minute is a figure
 		}
 		start, end := q.at, q.at+len(q.text)
 		for start > 0 && isHex(text[start-1]) {
@@ -137,7 +133,7 @@ func figures(text string, code bool) []string {
 			end++
 		}
 		w := text[start:end]
-		if end > q.at+len(q.text) && (statusClass.MatchString(w) || commit.MatchString(w) ||
+		if end > q.at+len(q.text) && (commit.MatchString(w) ||
 			!shortTail(text[q.at+len(q.text):end])) {
 			continue
 		}

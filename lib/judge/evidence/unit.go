@@ -41,6 +41,7 @@ func init() {
 	add(duration, 7*day, "w week weeks minggu pekan 周 週 週間 주 semana semanas woche wochen semaine semaines tuần неделя недели недель")
 	add(duration, 30*day, "month months bulan mes meses mês monat monate mois tháng 个月 ヶ月 개월")
 	add(duration, 365*day, "year years tahun año años ano anos jahr jahre ans năm 年 년")
+	add(size, 1.0/8, "bits")
 	add(size, 1, "B byte bytes octet octets bita 字节 バイト 바이트")
 	add(size, 1<<10, "kb kib Ki kilobyte kilobytes kibibyte kibibytes")
 	add(size, 1<<20, "mb mib Mi megabyte megabytes mebibyte mebibytes")
