@@ -91,6 +91,16 @@ func refuse(w http.ResponseWriter) {
 
 // Held says that a reply of less than one kilobyte, or a reply in the same second as another, is held back.
 const Held = true
+
+// sizes are those of a reply, by its kind.
+var sizes = []string{"tiny", "small",
+	"large", "huge"}
+
+const maxReply = 32768 // of a reply
+
+func again(d time.Duration) time.Duration { return factor * d } // the pause before a reply
+
+const factor = 2
 `
 
 // TestWrongNameOrNumber: a name, a quoted word or a number that the cited lines do not hold makes its
@@ -118,6 +128,12 @@ func TestWrongNameOrNumber(t *testing.T) {
 			"At most one reply per hour is not held back.", "", "pay/send.go:31"},
 		{"bytes", "A reply of less than 1024 bytes is held back.",
 			"A reply of less than 1024 bits is held back.", "", "pay/send.go:31"},
+		{"a count of a list", "A reply has one of four sizes.", "A reply has one of six sizes.", "",
+			"pay/send.go:34-36"},
+		{"a bare number of bytes", "A reply has at most 32 KiB (`maxReply`).",
+			"A reply has at most 32 MiB (`maxReply`).", "", "pay/send.go:38"},
+		{"a factor", "The pause before a reply doubles.", "The pause before a reply triples.", "",
+			"pay/send.go:40-42"},
 		{"the next number", "The mask is 2147483647.", "The mask is 2147483648.", "const mask = 2147483647",
 			"pay/send.go:8"},
 	} {

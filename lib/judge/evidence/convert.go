@@ -18,8 +18,8 @@ func (q quantity) same(e quantity) bool {
 	}
 	for _, a := range q.values {
 		for _, b := range slices.Concat(e.values, e.next) {
-			if e.total != 0 && b != e.total && q.unit.dim != noDim {
-				continue // the factors of 10 * 1024 * 1024 are not 10 KB
+			if e.total != 0 && b != e.total {
+				continue // the factors of 10 * 1024 * 1024 are no values
 			}
 			if sameValue(a, q.unit, b, e.unit) &&
 				!(e.exact && q.unit.dim != noDim && !near2(a*q.unit.scale, b)) {
@@ -62,21 +62,18 @@ func decimal(x, y float64) bool {
 const leastBare = 10
 
 // converts reports whether the bare number b in code equals base in a unit of u's dimension: 5000 is 5
-// seconds.
+// seconds. Code counts bytes, and milliseconds or seconds.
 func converts(base float64, u unit, b float64) bool {
-	switch u.dim {
-	case duration:
-		return slices.ContainsFunc([]float64{1e-9, 1e-6, 1e-3, 1, 60, 3600, day, 7 * day},
-			func(s float64) bool { return near2(base, b*s) })
-	case size:
-		for s := 1.0; s <= 1<<40; s *= 1024 {
-			if near2(base, b*s) || decimal(base, b*s) {
-				return true
-			}
-		}
-		return false
-	}
-	return near2(base, b)
+	return near2(base, b) || u.dim == duration && near2(base, b*1e-3) || u.dim == size && decimal(base, b)
+}
+
+// bare reports whether e, a number without a unit, can only be q: bytes, or another unit in other digits.
+func (q quantity) bare(e quantity) bool {
+	return e.unit.dim == noDim && slices.ContainsFunc(q.values, func(a float64) bool {
+		return slices.ContainsFunc(e.values, func(b float64) bool {
+			return b >= leastBare && converts(a*q.unit.scale, q.unit, b) && (a != b || q.unit == units["B"])
+		})
+	})
 }
 
 // inOtherUnit reports whether e has the digits of q with another unit of the same dimension. If the lines

@@ -195,13 +195,13 @@ func apart(all []sentence, tokens []Token, own, heads []*Text) (out []string) {
 			}
 		}
 		for _, q := range s.nums {
-			if q.version == "" && (!q.soft || q.values[0] >= 2 || q.unit.dim != noDim) {
+			if q.version == "" && (!q.soft || q.values[0] > 2 || q.unit.dim != noDim) {
 				add(q.text, func(e *Text) bool {
 					return slices.ContainsFunc(e.nums, func(n quantity) bool {
 						n.next = nil
 						return q.same(n) &&
-							(q.unit.dim == noDim || n.unit.dim == q.unit.dim || e.tells(q.unit) >= 0)
-					}) || q.soft && near2(q.values[0], 1) && e.tells(q.unit) >= 0
+							(q.unit.dim == noDim || n.unit.dim == q.unit.dim || e.tells(q.unit) >= 0 || q.bare(n))
+					}) || e.tellsOne(q) >= 0
 				})
 			}
 		}
@@ -227,6 +227,18 @@ func (t *Text) tells(u unit) int {
 		}
 	}
 	return -1
+}
+
+// tellsOne returns where a text names the unit of q without a number, if q is one of it: one second, of the
+// same second; -1 otherwise.
+func (t *Text) tellsOne(q quantity) int {
+	if !q.soft || !near2(q.values[0], 1) {
+		return -1
+	}
+	rest := &Text{terms: slices.DeleteFunc(slices.Clone(t.terms), func(w term) bool {
+		return slices.ContainsFunc(t.nums, func(n quantity) bool { return n.at <= w.at && w.at < n.end })
+	})}
+	return rest.tells(q.unit)
 }
 
 // byNames measures a text in another language than the code's by its tokens alone. At least one must be a
@@ -321,7 +333,7 @@ func (t *Text) Account(found []Finding) []Part {
 			covering = found[p.Ref].Places
 		}
 		p.Denied = !p.Negates && p.About && slices.ContainsFunc(covering, (*Text).negates)
-		p.Contrary = s.contrary(cited)
+		p.Contrary = s.contrary(t.nums, cited)
 		if p.Apart = nil; len(cited) > 0 {
 			p.Apart = apart(t.sentences[i:i+1], tokens, exact, heads)
 		}

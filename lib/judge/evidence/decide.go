@@ -13,15 +13,15 @@ import (
 // is true.
 func (t *Text) Contrary(against ...*Text) string {
 	for i := range t.sentences {
-		if why := t.sentences[i].contrary(against); why != "" {
+		if why := t.sentences[i].contrary(t.nums, against); why != "" {
 			return why
 		}
 	}
 	return ""
 }
 
-func (s *sentence) contrary(against []*Text) string {
-	if why := s.valued(against); why != "" {
+func (s *sentence) contrary(nums []quantity, against []*Text) string {
+	if why := s.valued(nums, against); why != "" {
 		return why
 	}
 	for _, e := range against {

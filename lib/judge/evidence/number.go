@@ -65,7 +65,7 @@ func quantities(text string, code bool) []quantity {
 		from = j
 	}
 	if code {
-		out = append(out, lone(text, out)...)
+		out = append(append(out, lone(text, out)...), lengths(text)...)
 	} else {
 		out = append(out, spelled(text)...)
 	}
@@ -342,6 +342,22 @@ func lone(text string, seen []quantity) []quantity {
 		u, _ := unitOf(text[m[2]:m[3]])
 		out = append(out, quantity{text: text[m[0]:m[1]], at: m[0], end: m[1], values: []float64{1},
 			unit: u, soft: true})
+	}
+	return out
+}
+
+// listed matches a list of literals, as of texts or numbers; lengths returns how many each list has.
+var (
+	literal = `(?:"[^"\n]*"|'[^'\n]*'|` + "`[^`\n]*`" + `|\d[\w.]*,)`
+	listed  = lazyregexp.New(literal + `(?:(?:,|\||\s|\bor\b|\band\b)*` + literal + `){2,}`)
+	element = lazyregexp.New(literal)
+)
+
+func lengths(text string) (out []quantity) {
+	for _, m := range listed.FindAllStringIndex(text+",", -1) {
+		n := len(element.FindAllString((text + ",")[m[0]:m[1]], -1))
+		out = append(out, quantity{text: strconv.Itoa(n), at: m[0], end: m[0] + 1, values: []float64{float64(n)},
+			soft: true})
 	}
 	return out
 }

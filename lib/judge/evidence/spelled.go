@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"slices"
 	"strings"
 
 	"tri/lib/base/lazyregexp"
@@ -69,8 +70,10 @@ func spelledNumber(w []string, i int) (n float64, used int) {
 		return 0.5, 1
 	case w[i] == "quarter":
 		return 0.25, 1
+	case i+1 < len(w) && w[i+1] == "of" && slices.Index(nths, w[i]) > 1: // a fifth of a second
+		return 1 / float64(slices.Index(nths, w[i])+1), 1
 	case oneOf[w[i]] && i+1 < len(w) && (w[i+1] == "half" || w[i+1] == "quarter" || w[i+1] == "hundred" ||
-		w[i+1] == "thousand" || w[i+1] == "dozen"):
+		w[i+1] == "thousand" || w[i+1] == "dozen" || i+2 < len(w) && w[i+2] == "of" && slices.Contains(nths, w[i+1])):
 		n, used = spelledNumber(w, i+1)
 		return n, used + 1
 	case oneOf[w[i]]:

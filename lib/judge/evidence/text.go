@@ -158,8 +158,8 @@ func (t *Text) Where(tok Token) string {
 					return t.at(t.lineOf(n.at))
 				}
 			}
-			if at := t.tells(q.unit); at >= 0 && q.soft && near2(q.values[0], 1) {
-				return t.at(t.lineOf(at)) // one second: in the same second
+			if at := t.tellsOne(q); at >= 0 {
+				return t.at(t.lineOf(at))
 			}
 		}
 		return ""

@@ -211,7 +211,7 @@ func mixed(w string) bool {
 func (t Token) In(text string) bool {
 	switch t.Kind {
 	case Number:
-		e := Text{place: "text", nums: slices.Concat(quantities(text, true), spelled(text))}
+		e := Text{place: "text", terms: terms(text), nums: slices.Concat(quantities(text, true), spelled(text))}
 		return e.Where(t) != ""
 	case Path:
 		return hasPath(text, strings.TrimLeft(t.Text, "./~"))
@@ -222,10 +222,8 @@ func (t Token) In(text string) bool {
 		hasWord(text, "New"+t.Text) { // Go's name of what makes one
 		return true
 	}
-	if standard.MatchString(t.Text) {
-		squeeze := strings.NewReplacer("-", "", "_", "", " ", "")
-		return strings.Contains(squeeze.Replace(strings.ToLower(text)),
-			squeeze.Replace(strings.ToLower(t.Text)))
+	if standard.MatchString(t.Text) || header.MatchString(t.Text) {
+		return hasJoined(text, t.Text)
 	}
 	if one := strings.TrimSuffix(strings.TrimSuffix(t.Text, "s"), "'"); len(one) > 3 &&
 		len(one) < len(t.Text) && hasWord(text, one) {
@@ -278,13 +276,7 @@ func flagIn(text, flag string) bool {
 			return true
 		}
 	}
-	if !strings.ContainsAny(bare, "-_") {
-		return false
-	}
-	under := strings.ReplaceAll(bare, "-", "_")
-	squeezed := strings.ReplaceAll(under, "_", "")
-	return hasWord(strings.ReplaceAll(text, "-", "_"), under) ||
-		strings.Contains(strings.ToLower(text), strings.ToLower(squeezed)) && hasHumps(text, squeezed)
+	return strings.ContainsAny(bare, "-_") && hasJoined(text, bare)
 }
 
 // hasOption is hasWord with hyphens as part of words: --dry is not in --dry-run.
@@ -292,8 +284,11 @@ func hasOption(text, w string) bool {
 	return hasWord(strings.ReplaceAll(text, "-", "_"), strings.ReplaceAll(w, "-", "_"))
 }
 
-// hasHumps finds a whole name, ignoring case.
-func hasHumps(text, name string) bool { return hasWord(strings.ToLower(text), strings.ToLower(name)) }
+// hasJoined finds a whole name however its words are joined: Retry-After, retry_after, retryAfter.
+func hasJoined(text, name string) bool {
+	join := strings.NewReplacer("-", "", "_", "")
+	return hasWord(strings.ToLower(join.Replace(text)), strings.ToLower(join.Replace(name)))
+}
 
 func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 

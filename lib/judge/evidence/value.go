@@ -69,8 +69,9 @@ func nameTerms(name string) []term {
 
 const keyReach = 8 // maximum words between a name and its value in a claim
 
-// valued compares the value that c gives a name with the values in lines. One line that agrees suffices.
-func (c *sentence) valued(against []*Text) string {
+// valued compares the value that c gives a name with the values in lines. One line that agrees suffices, and
+// a text that also states the lines' value, among its nums, may give another one.
+func (c *sentence) valued(nums []quantity, against []*Text) string {
 	for _, q := range c.nums {
 		if q.soft && q.unit.dim == noDim && q.values[0] < 3 {
 			continue
@@ -84,7 +85,7 @@ func (c *sentence) valued(against []*Text) string {
 				if !c.binds(v.key, q) {
 					continue
 				}
-				if q.same(v.is) || len(v.is.text) == 0 {
+				if q.same(v.is) || len(v.is.text) == 0 || slices.ContainsFunc(nums, v.is.same) {
 					why, longest = "", 1<<10
 				} else if len(v.key) > longest {
 					why, longest = fmt.Sprintf("says %s, %s has %s", q.text, e.at(v.line), v.is.text),
