@@ -75,79 +75,92 @@ func weight(w term, marked string) float64 {
 	return 1
 }
 
-// tally is what the lines contain of a text, by weight.
+// tally measures what the lines own and their surroundings near contain of a text, by weight.
 type tally struct {
+	own, near         []*Text
+	said              float64 // weight of the text's words and figures, none without any
 	cited, all, total float64 // in the cited lines, with their surroundings, of the text
 	hits, telling     int     // words in either; telling words in the cited lines
 	named             bool
+	Coverage
 }
 
-func (n *tally) about(c Coverage) bool {
-	enough := n.telling >= leastOwn && c.Share > LeastShare || n.telling > 0 && c.Share > leastOnce ||
-		n.named && n.cited >= leastBeside && c.Share > leastNamed || len(c.Missing) == 0
+func (n *tally) about() bool {
+	enough := n.telling >= leastOwn && n.Share > LeastShare || n.telling > 0 && n.Share > leastOnce ||
+		n.named && n.cited >= leastBeside && n.Share > leastNamed || len(n.Missing) == 0
 	return enough && n.cited >= leastWeight && n.cited >= leastCited*n.total
 }
 
-// cover weighs the words and figures of s. A word of a number, such as thirty, is there if the number is.
-func cover(s *sentence, tokens []Token, own, near []*Text) Coverage {
-	var c Coverage
-	var n tally
-	add := func(what string, weight float64, tells bool, in func(*Text) bool) {
-		told := 0
-		if tells {
-			told = 1
-		}
-		n.total += weight
-		switch {
-		case slices.ContainsFunc(own, in):
-			n.cited, n.all, n.hits, n.telling = n.cited+weight, n.all+weight, n.hits+1, n.telling+told
-		case slices.ContainsFunc(near, in):
-			n.all, n.hits = n.all+weight, n.hits+1
-			c.Beside = append(c.Beside, what)
-		default:
-			c.Missing, c.Strange = append(c.Missing, what), c.Strange+told
-		}
+// add counts a word or figure, which in finds in a text; tells says that it tells of a subject.
+func (n *tally) add(what string, weight float64, tells bool, in func(*Text) bool) {
+	told := 0
+	if tells {
+		told = 1
 	}
-	said := 0.0
+	n.total += weight
+	switch {
+	case slices.ContainsFunc(n.own, in):
+		n.cited, n.all, n.hits, n.telling = n.cited+weight, n.all+weight, n.hits+1, n.telling+told
+	case slices.ContainsFunc(n.near, in):
+		n.all, n.hits = n.all+weight, n.hits+1
+		n.Beside = append(n.Beside, what)
+	default:
+		n.Missing, n.Strange = append(n.Missing, what), n.Strange+told
+	}
+}
+
+// words counts the significant words of s. A word of a number, such as thirty, is there if the number is.
+func (n *tally) words(s *sentence) {
 	marked := strings.ToLower(strings.Join(ticked.FindAllString(s.text, -1), " "))
 	for _, w := range s.content {
 		if slices.Contains(meta, w.text) {
 			continue
 		}
 		says := weight(w, marked)
-		said += max(says, commonWeight)
+		n.said += max(says, commonWeight)
 		q := s.number(w)
-		add(w.text, says, says == 1, func(t *Text) bool {
+		n.add(w.text, says, says == 1, func(t *Text) bool {
 			return has(t.terms, w) || q != nil && q.in(t.nums)
 		})
 	}
-	for _, tok := range tokens {
-		there := func(t *Text) bool { return t.Where(tok) != "" }
-		if !tok.among(own, near) {
-			c.Lost = append(c.Lost, tok.Text)
-		}
-		if tok.Kind == Number {
-			said++
-			add(tok.Text, 1, true, there)
-			n.named = n.named || slices.ContainsFunc(own, there)
-			continue
-		}
-		n.named = n.named || slices.ContainsFunc(own, there)
-		if !slices.ContainsFunc(own, there) {
-			c.Beside = append(c.Beside, tok.Text) // though its parts may be there
-		}
-	}
 	for _, m := range turning.FindAllStringSubmatch(s.text, -1) {
-		if w := strings.ToLower(m[1] + m[2] + m[3]); !slices.ContainsFunc(own, func(t *Text) bool {
+		if w := strings.ToLower(m[1] + m[2] + m[3]); !slices.ContainsFunc(n.own, func(t *Text) bool {
 			return hasWord(strings.ToLower(t.text), w)
 		}) {
-			c.Beside = append(c.Beside, w)
+			n.Beside = append(n.Beside, w)
 		}
 	}
-	c.Empty = said <= 1 && len(tokens) == 0 && c.Strange == 0
+}
+
+// names counts the names and figures of a text.
+func (n *tally) names(tokens []Token) {
+	for _, tok := range tokens {
+		there := func(t *Text) bool { return t.Where(tok) != "" }
+		if !tok.among(n.own, n.near) {
+			n.Lost = append(n.Lost, tok.Text)
+		}
+		cited := slices.ContainsFunc(n.own, there)
+		n.named = n.named || cited
+		switch {
+		case tok.Kind == Number:
+			n.said++
+			n.add(tok.Text, 1, true, there)
+		case !cited:
+			n.Beside = append(n.Beside, tok.Text) // though its parts may be there
+		}
+	}
+}
+
+// cover weighs the words and figures of s.
+func cover(s *sentence, tokens []Token, own, near []*Text) Coverage {
+	n := tally{own: own, near: near}
+	n.words(s)
+	n.names(tokens)
+	c := n.Coverage
+	c.Empty = n.said <= 1 && len(tokens) == 0 && c.Strange == 0
 	if n.total > 0 {
-		c.Share = n.all / n.total
-		c.About = n.about(c) && len(c.Lost) == 0
+		c.Share, n.Share = n.all/n.total, n.all/n.total
+		c.About = n.about() && len(c.Lost) == 0
 	}
 	if !c.About && len(c.Lost) == 0 && foreign(s.terms) {
 		// its words cannot be in the lines
@@ -199,8 +212,8 @@ func apart(all []sentence, tokens []Token, own, heads []*Text) (out []string) {
 				add(q.text, func(e *Text) bool {
 					return slices.ContainsFunc(e.nums, func(n quantity) bool {
 						n.next = nil
-						return q.same(n) &&
-							(q.unit.dim == noDim || n.unit.dim == q.unit.dim || e.tells(q.unit) >= 0 || q.bare(n))
+						return q.same(n) && (q.unit.dim == noDim || n.unit.dim == q.unit.dim ||
+							e.tells(q.unit) >= 0 || q.bare(n))
 					}) || e.tellsOne(q) >= 0
 				})
 			}
@@ -281,108 +294,6 @@ func (c Coverage) String() string {
 
 // anglo are function words found in almost every English sentence and not in other languages.
 var anglo = text.Set("the is are of and it that by when with its has which from this")
-
-// Part is one sentence of a text, and its coverage.
-type Part struct {
-	Text string
-	Coverage
-	English  bool   // so a missing word is significant
-	Contrary string // why the lines contradict it, as far as code can show
-	Ref      int    // index of the reference that covers it best; -1 for all together or none
-	Negates  bool   // contains a negation, which code can seldom decide
-	Denied   bool   // contains none, though the lines that cover it do
-	Bound    bool   // states a condition or an exception, which code does not decide
-	Altered  bool   // is a block of code that is not verbatim in a cited file
-}
-
-var spoken = lazyregexp.New(`[\p{L}\p{N}]`)
-
-// Account measures each sentence of a text against each reference, and, if none suffices, against all
-// together. After the sentences come the fenced blocks of code: one is covered if it is verbatim in a cited
-// file, and not compared otherwise.
-func (t *Text) Account(found []Finding) []Part {
-	var out []Part
-	var cited, around, exact, heads []*Text
-	for _, f := range found {
-		if f.backs() {
-			cited, around = append(cited, f.Places...), append(around, f.Around...)
-			exact, heads = append(exact, f.Exact...), append(heads, f.heads()...)
-		}
-	}
-	for i := range t.sentences {
-		s, tokens := &t.sentences[i], t.tokensIn(i)
-		p := Part{Text: s.raw, Ref: -1, Negates: len(s.negations()) > 0, Bound: !s.plainly()}
-		p.English = slices.ContainsFunc(s.terms, func(w term) bool { return anglo[w.text] })
-		against := func(k int, own, near []*Text) {
-			if c := cover(s, tokens, own, near); c.About && !p.About ||
-				c.About == p.About && c.Share > p.Share {
-				p.Coverage, p.Ref = c, k
-			}
-		}
-		p.Coverage = cover(s, tokens, nil, nil)
-		for k, f := range found {
-			if f.backs() {
-				against(k, f.Places, f.Around)
-			}
-		}
-		if !p.About {
-			against(-1, cited, around)
-		}
-		covering := cited
-		if p.Ref >= 0 {
-			covering = found[p.Ref].Places
-		}
-		p.Denied = !p.Negates && p.About && slices.ContainsFunc(covering, (*Text).negates)
-		p.Contrary = s.contrary(t.nums, cited)
-		if p.Apart = nil; len(cited) > 0 {
-			p.Apart = apart(t.sentences[i:i+1], tokens, exact, heads)
-		}
-		out = append(out, p)
-	}
-	for _, b := range t.blocks {
-		words := strings.Join(strings.Fields(b), " ")
-		if !spoken.MatchString(words) {
-			continue
-		}
-		p := Part{Text: words, Ref: slices.IndexFunc(found, func(f Finding) bool {
-			return f.backs() && (find(strings.Split(f.Text, "\n"), b) != nil ||
-				!says(b) && strings.Contains(strings.Join(strings.Fields(f.Text), " "), words))
-		}), Altered: true}
-		if p.Ref >= 0 {
-			p.Share, p.About, p.Altered = 1, true, false
-		}
-		out = append(out, p)
-	}
-	return out
-}
-
-// tokensIn returns the tokens of t in its sentence i.
-func (t *Text) tokensIn(i int) []Token {
-	return slices.DeleteFunc(slices.Clone(t.tokens), func(tok Token) bool {
-		return !strings.Contains(t.sentences[i].text, tok.Text)
-	})
-}
-
-// Restates reports whether a sentence of t and a claim say the same in part: the lines cover one of them,
-// and together with its words the other.
-func (t *Text) Restates(found []Finding) bool {
-	for _, f := range found {
-		if !f.backs() || f.Claim == nil {
-			continue
-		}
-		for i, s := range t.sentences {
-			says := func(own ...*Text) bool {
-				return cover(&t.sentences[i], t.tokensIn(i), append(own, f.Places...), f.Around).About
-			}
-			if f.Result == Supports && says(f.Claim) ||
-				f.Result != Supports && f.Claim.negates() == (len(s.negations()) > 0) && says() &&
-					f.Claim.Cover(append(f.Places, FromText("the draft", s.raw)), f.Around).About {
-				return true
-			}
-		}
-	}
-	return false
-}
 
 // negates reports whether a sentence of t contains a negation.
 func (t *Text) negates() bool {

@@ -356,8 +356,8 @@ var (
 func lengths(text string) (out []quantity) {
 	for _, m := range listed.FindAllStringIndex(text+",", -1) {
 		n := len(element.FindAllString((text + ",")[m[0]:m[1]], -1))
-		out = append(out, quantity{text: strconv.Itoa(n), at: m[0], end: m[0] + 1, values: []float64{float64(n)},
-			soft: true})
+		out = append(out, quantity{text: strconv.Itoa(n), at: m[0], end: m[0] + 1,
+			values: []float64{float64(n)}, soft: true})
 	}
 	return out
 }

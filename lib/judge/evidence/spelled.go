@@ -62,6 +62,10 @@ func ordinal(article string, w []string) bool {
 		!l.is("bound", w[1])
 }
 
+func fraction(w []string, i int) bool {
+	return i+1 < len(w) && w[i+1] == "of" && slices.Index(nths, w[i]) > 1
+}
+
 // spelledNumber reads a number from the words at i. used is the number of words, 0 if there is no number.
 func spelledNumber(w []string, i int) (n float64, used int) {
 	l := words()
@@ -70,10 +74,10 @@ func spelledNumber(w []string, i int) (n float64, used int) {
 		return 0.5, 1
 	case w[i] == "quarter":
 		return 0.25, 1
-	case i+1 < len(w) && w[i+1] == "of" && slices.Index(nths, w[i]) > 1: // a fifth of a second
+	case fraction(w, i): // a fifth of a second
 		return 1 / float64(slices.Index(nths, w[i])+1), 1
 	case oneOf[w[i]] && i+1 < len(w) && (w[i+1] == "half" || w[i+1] == "quarter" || w[i+1] == "hundred" ||
-		w[i+1] == "thousand" || w[i+1] == "dozen" || i+2 < len(w) && w[i+2] == "of" && slices.Contains(nths, w[i+1])):
+		w[i+1] == "thousand" || w[i+1] == "dozen" || fraction(w, i+1)):
 		n, used = spelledNumber(w, i+1)
 		return n, used + 1
 	case oneOf[w[i]]:
