@@ -58,8 +58,8 @@ bob the runner was moved last week`, 200,
 10 bob ann: it may be the disk
 250 cyd how do i deploy?
 bob could it be the lock that cyd set`, 50,
-		`ambient -q---- 80 en "question:word:could * be" "clarifies"`,
-		`ambient -q---- 80 en "question:word:could * be" "clarifies"`},
+		`ambient -q---- 75 en "question:word:could * be" "clarifies"`,
+		`actionable -q---- 85 en "question:word:could * be"`},
 	{"a thread is open for a day", `
 0 ann why is my build red?
 bob #0 look at the disk of the runner`, 86400,
@@ -88,12 +88,6 @@ bob #0 the other one is as well`, 10,
 1 bob #0 that of the runner
 ann the log of it has three GB`, 119,
 		`actionable ----i- 70 en "follow-up"`,
-		`ambient ------ 80 en "nothing-asked"`},
-	{"who greeted says what they came for", `
-0 cyd why is my build red?
-900 ann hello all
-ann the import of last night stopped halfway`, 180,
-		`ambient ------ 80 en "nothing-asked"`,
 		`ambient ------ 80 en "nothing-asked"`},
 	{"who told something long ago tells again", `
 0 ann why is my build red?

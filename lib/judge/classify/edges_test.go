@@ -155,18 +155,6 @@ func TestFaces(t *testing.T) {
 	}
 }
 
-// TestAnnounces: three messages, all with links, are those of a program.
-func TestAnnounces(t *testing.T) {
-	for _, tt := range []struct {
-		said, links int32
-		want        bool
-	}{{0, 0, false}, {2, 2, false}, {3, 3, true}, {3, 2, false}, {4, 4, true}, {9, 8, false}} {
-		if p := (person{said: tt.said, links: tt.links}); p.announces() != tt.want {
-			t.Errorf("%+v", tt)
-		}
-	}
-}
-
 // TestFolded: signs that people leave out are not there, and no others in their place.
 func TestFolded(t *testing.T) {
 	for word, want := range map[string]string{"a\u200db": "ab", "don’t": "don't", "Ёж": "еж",

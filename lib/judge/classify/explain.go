@@ -97,14 +97,11 @@ var reasonWords = [whySign]string{
 	whyChatter: "a team member talks to a team member", whyTeam: "and nobody else asked",
 	whyInflight: "its thread was opened by a question a while ago",
 	whyFollows:  "it goes on with what its writer is being helped with",
-	whyProblem:  "its writer tells of a problem", whyNewcomer: "somebody new tells something",
-	whyToHelper: "it speaks to somebody who mostly helps",
+	whyProblem:  "its writer tells of a problem",
 	whyAnswers:  "it answers somebody who asked", whyClarifies: "it asks back, of somebody who asked",
 	whyHelps: "its writer is helping somebody", whyHelper: "its writer mostly helps others",
-	whyLater:     "it promises, and says nothing yet",
-	whyRemark:    "its writer is being helped, but it adds little",
-	whyAnnounces: "its writer only passes on links",
-	whyOwn:       "it is the bot's own", whyBot: "another bot wrote it", whyDeleted: "it was deleted",
+	whyLater: "it promises, and says nothing yet",
+	whyOwn:   "it is the bot's own", whyBot: "another bot wrote it", whyDeleted: "it was deleted",
 	whyNone: "nothing in it asks",
 }
 

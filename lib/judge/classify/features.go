@@ -46,18 +46,6 @@ const (
 	partnerAsks
 	partnerReplies
 	roleAsks
-	roleShort
-	roleLong
-	roleThanks
-	roleAck
-	roleNod
-	roleSmiley
-	roleLoud
-	roleCode
-	roleProblem
-	roleReply
-	roleAdvice
-	roleGuess
 	roleWords
 	roleReplies
 	ruledAsk
@@ -74,7 +62,6 @@ const (
 	isNew
 	isGuest
 	newOfMe
-	hasGreeted
 	hasNoted
 	since1
 	featureCount
@@ -102,7 +89,7 @@ var features = [featureCount]struct {
 	hasSmiley:      {1, "smiley", "it has a smiley"},
 	hasCode:        {1, "code", "it has a link, code or a quote"},
 	isHollow:       {1, "hollow", "half of it acknowledges"},
-	hasNod:         {2, "nod", "it begins with an acknowledgement"},
+	hasNod:         {1, "nod", "it begins with an acknowledgement"},
 	hasGreeting:    {2, "greets", "it begins with a greeting"},
 	isLone:         {1, "lone-mark", "it is a question mark alone"},
 	isLoud:         {1, "exclamation", "it has an exclamation mark"},
@@ -128,18 +115,6 @@ var features = [featureCount]struct {
 	partnerAsks:    {9, "partner-asks", "whether the one who spoke to its writer asked"},
 	partnerReplies: {4, "replies", "how often others spoke to its writer"},
 	roleAsks:       {40, "part-asks", "whether an asker or a helper asks so"},
-	roleShort:      {5, "part-short", "whether an asker or a helper is so short"},
-	roleLong:       {5, "part-long", "whether an asker or a helper is so long"},
-	roleThanks:     {5, "part-thanks", "whether an asker or a helper gives thanks"},
-	roleAck:        {5, "part-ack", "whether an asker or a helper acknowledges"},
-	roleNod:        {5, "part-nod", "whether an asker or a helper begins so"},
-	roleSmiley:     {5, "part-smiley", "whether an asker or a helper smiles"},
-	roleLoud:       {5, "part-loud", "whether an asker or a helper is so loud"},
-	roleCode:       {5, "part-code", "whether an asker or a helper shows code"},
-	roleProblem:    {5, "part-problem", "whether an asker or a helper speaks of a problem"},
-	roleReply:      {5, "part-reply", "whether an asker or a helper says yes or no"},
-	roleAdvice:     {5, "part-advice", "whether an asker or a helper gives advice"},
-	roleGuess:      {5, "part-guess", "whether an asker or a helper guesses"},
 	roleWords:      {35, "part-words", "whether an asker or a helper speaks so"},
 	roleReplies:    {20, "part-replies", "whether an asker or a helper replies to a question"},
 	ruledAsk:       {1, "placed-question", "the rules place it as a question of its writer's own"},
@@ -156,7 +131,6 @@ var features = [featureCount]struct {
 	isNew:          {1, "newcomer-here", "its writer is new"},
 	isGuest:        {1, "nearly-new", "its writer is nearly new"},
 	newOfMe:        {1, "newcomer-of-me", "its writer is new and speaks of themselves"},
-	hasGreeted:     {1, "greeted", "its writer greeted just now"},
 	hasNoted:       {1, "took-note", "its writer took note of an answer"},
 	since1:         {1, "asked-just-now", "its writer asked a minute ago"},
 }

@@ -37,10 +37,6 @@ const (
 	whyTeam
 	whySettles
 	whyLater
-	whyAnnounces
-	whyNewcomer
-	whyToHelper
-	whyRemark
 	whyNone
 	whySign      // the first feature
 	fixedReasons = whySign + int(featureCount)
@@ -51,7 +47,7 @@ var reasonNames = [whySign]string{
 	"ack:emoji", "ack:thanks",
 	"internal:team-to-team", "thread:in-flight", "own-message", "other-bot", "deleted",
 	"follow-up", "problem", "answers-someone", "clarifies", "goes-on-helping", "helper", "team-talk",
-	"settles", "later", "announces", "newcomer", "to-helper", "remark", "nothing-asked",
+	"settles", "later", "nothing-asked",
 }
 
 // longTag is the number of words of "is that so?"; longer ones are small talk.
@@ -97,8 +93,7 @@ type heard struct {
 	hollow        bool // at least half of it acknowledges
 	nameAck       bool // a possible name, then an acknowledgement
 	ackName       bool // an acknowledgement, then a possible name
-	ackword       bool // begins with a word that acknowledges
-	nods          bool // and that word is not a promise
+	nods          bool // begins with an acknowledgement
 	greets        bool // begins with a greeting
 	tells         bool // and says more
 	lone          bool // only a question mark
@@ -400,8 +395,8 @@ func (c *Classifier) begins(t *reading, v *verdict) {
 	if len(t.words) == 0 {
 		return
 	}
-	if n, end := c.lex.match(t.words, ack); n > 0 {
-		v.ackword, v.nods = true, end.kinds&later == 0
+	if n, _ := c.lex.match(t.words, ack); n > 0 {
+		v.nods = true
 		return
 	}
 	if below := t.words[0].below; below&idle != 0 && below&lead != 0 {

@@ -50,9 +50,7 @@ func (m *marks) aloud(v *verdict) {
 	m.when(hasSmiley, v.emoji)
 	m.when(hasCode, v.code)
 	m.when(isHollow, v.hollow)
-	if v.ackword {
-		m.put(hasNod, bit(v.nods))
-	}
+	m.when(hasNod, v.nods)
 	if v.greets {
 		m.put(hasGreeting, bit(v.tells))
 	}
@@ -110,28 +108,12 @@ func (t *turn) around(m *marks) {
 	if since := r.said - a.partnerSaid; a.partnerAsked && since <= 3 {
 		m.put(roleReplies, 4*like+2*bit(a.partnerOfYou)+bit(t.verdict.words <= 3))
 	}
-	t.inPart(m, like)
+	m.put(roleAsks, 8*like+t.verdict.asksOf()) // like is 4 for who sounds like an asker, 0 for a helper
+	m.put(roleWords, 7*like+step(t.verdict.role, -150, -70, -20, 20, 70, 150))
 }
 
 // seconds returns a time as a number that is not negative.
 func seconds(n int64) int32 { return int32(min(max(n, 0), 1<<20)) }
-
-// inPart notes what the words show of a person who sounds like an asker (4) or a helper (0).
-func (t *turn) inPart(m *marks, like int) {
-	v := t.verdict
-	m.put(roleAsks, 8*like+v.asksOf())
-	for _, x := range [...]struct {
-		f     feature
-		holds bool
-	}{{roleShort, v.words <= 4}, {roleLong, v.words > 15}, {roleThanks, v.thanks}, {roleAck, v.ack},
-		{roleNod, v.ackword}, {roleSmiley, v.emoji}, {roleLoud, v.loud}, {roleCode, v.code},
-		{roleProblem, v.problem}, {roleReply, v.reply}, {roleAdvice, v.advice}, {roleGuess, v.guess}} {
-		if x.holds {
-			m.put(x.f, like)
-		}
-	}
-	m.put(roleWords, 7*like+step(v.role, -150, -70, -20, 20, 70, 150))
-}
 
 // fades are the shares, of 1024, of a person's points that are left so many messages later.
 var fades = func() (left [recents + 1]int32) {
@@ -186,7 +168,6 @@ func (t *turn) ruling(m *marks) {
 	m.when(isNew, t.newcomer)
 	m.when(isGuest, t.guest && !t.newcomer)
 	m.when(newOfMe, t.newcomer && v.first && t.nto == 0)
-	m.when(hasGreeted, t.greeted())
 	m.when(hasNoted, p.noted != 0)
 	m.when(since1, p.opened != 0 && t.event.time-p.opened <= 60)
 }

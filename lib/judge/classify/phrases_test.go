@@ -119,18 +119,6 @@ func TestHardlyQuoted(t *testing.T) {
 	}
 }
 
-// TestNewcomer: who greets and says something, in a room that is known.
-func TestNewcomer(t *testing.T) {
-	c := classifier(t, Options{})
-	for text, want := range map[string]bool{"hello frobnitz quux": false, "hello frobnitz quux zork": true} {
-		lines := strings.Repeat(strings.Replace(says("lunch was good at noon"), `"ana"`, `"ben"`, 1),
-			60) + says(text)
-		if e := run(t, c, lines)[60]; slices.Contains(e.Reasons, "newcomer") != want {
-			t.Errorf("%q: %q", text, e.Reasons)
-		}
-	}
-}
-
 // TestWhatLooksShort: letters are counted, but not for ever; half a name is none; and
 // letters that Russian has and has not are no Russian.
 func TestWhatLooksShort(t *testing.T) {
@@ -213,30 +201,5 @@ func TestOneRuleFails(t *testing.T) {
 	if e := run(t, classifier(t, o), says("hm"))[0]; e.Lang != "xx" ||
 		!slices.Contains(e.Reasons, "rule:holds") || !slices.Contains(e.Reasons, "rule-failed:fails") {
 		t.Errorf("%q, %q", e.Lang, e.Reasons)
-	}
-}
-
-// TestPassesOnLinks: who does nothing else announces.
-func TestPassesOnLinks(t *testing.T) {
-	c := classifier(t, Options{})
-	var lines strings.Builder
-	for range 4 {
-		lines.WriteString(says("the new release is out https://x.test/a"))
-	}
-	all := run(t, c, lines.String())
-	for range 5 {
-		lines.WriteString(says("the new release is out https://x.test/a"))
-	}
-	if e := run(t, c, lines.String()+says("my build fails since today"))[9]; !slices.Contains(e.Reasons,
-		"announces") || e.ClassifierConfidence != 0.95 {
-		t.Errorf("a program that tells: %v, %q", e.ClassifierConfidence, e.Reasons)
-	}
-	asks := says("is it what you want? https://x.test/a")
-	if e := run(t, c, lines.String()+asks)[9]; e.IsQuestion || !slices.Contains(e.Reasons, "announces") {
-		t.Errorf("a program that asks: question %v, %q", e.IsQuestion, e.Reasons)
-	}
-	if e := all[3]; !slices.Contains(e.Reasons, "announces") || e.ClassifierConfidence != 0.95 ||
-		slices.Contains(all[2].Reasons, "announces") {
-		t.Errorf("%q, before it %q", e.Reasons, all[2].Reasons)
 	}
 }

@@ -13,13 +13,8 @@ func (t *turn) place() {
 		t.drop(whyTeam, 85)
 	case v.thanks && !t.asks && !v.problem && !v.code && v.words >= 3 && v.words < longTalk:
 		t.thank(whyThanks, 85)
-	case v.nods && v.later && !t.asks && !v.problem && !v.code && v.words < longTalk:
-		t.thank(whyLater, 75)
 	case (t.own || t.nto > 0) && v.thanks && !t.asks && !v.problem && !v.linked && v.words <= longThanks:
 		t.thank(whyThanks, 90)
-	case p.announces() && (!t.asks || p.said >= 8):
-		t.asks = false
-		t.drop(whyAnnounces, 95)
 	case t.answers() && !t.asksForSelf():
 		t.answer()
 	case t.asks:
@@ -80,9 +75,7 @@ func (t *turn) asksForSelf() bool {
 	case !t.asks:
 		return false
 	case !t.named:
-		detail := t.room.last == t.target && !v.first && !t.newcomer && t.writer.asks < t.writer.breadth &&
-			v.words <= longTalk
-		return (!v.second || v.first || t.newcomer) && !detail
+		return !v.second || v.first || t.newcomer
 	case t.own:
 		return v.first && !v.second
 	}
@@ -113,29 +106,14 @@ func (t *turn) question() {
 	v := t.verdict
 	toOther := v.second && !v.first
 	switch {
-	case v.guess && !v.second && !t.own && t.nto > 0:
-		t.asks = false
-		t.drop(whyAnswers, 75)
-	case v.words == 1 && t.nto > 0 && !v.phrase && !t.own: // a name
-		t.asks = false
-		t.drop(0, 75)
 	case t.helper && (toOther || t.helping && !v.first || t.inThread && !t.own || v.helper && !v.first),
-		!t.own && (t.helping && !v.first && (v.second || t.writer.byName) || toOther && t.toAsker()):
+		!t.own && t.helping && !v.first && (v.second || t.writer.byName):
 		t.drop(whyClarifies, 75)
 	default:
 		t.writer.asks++
 		t.need(0, 0)
 		t.opens()
 	}
-}
-
-// toAsker reports whether the first addressee helps no more than the writer does.
-func (t *turn) toAsker() bool {
-	if t.nto == 0 {
-		return false
-	}
-	q := &t.persons[t.to[0]]
-	return !q.isHelper() && q.breadth <= t.writer.breadth && q.said > 0
 }
 
 // statement places a message that neither asks nor answers.
@@ -148,44 +126,20 @@ func (t *turn) statement() {
 		t.drop(whyLater, 75)
 	case (v.filler || v.brief) && !(own && p.wanted && (v.reply || v.brief)) && !t.byPlatform, v.slip():
 		t.drop(0, 85)
-	case t.guest && p.wanted && !t.inThread:
-		t.need(whyFollows, 75)
-		t.opens()
 	case own && (p.thanked == 0 || v.problem || t.speaksTo(p.partner)):
 		t.need(whyFollows, 70)
 	case t.tells && (!t.helping || t.guest) && (!t.inThread || own):
 		t.need(whyProblem, 75)
 		t.opens()
-	case t.guest && t.room.known() && !t.inThread && t.nto == 0 && !t.helping && v.words >= 4 &&
-		(v.greets || t.greeted()):
-		t.need(whyNewcomer, 65)
-		t.opens()
-	case t.newcomer && !t.inThread && t.introduces():
-		t.need(whyNewcomer, 65)
-		t.opens()
-		p.unsure = true
-	case !own && !t.helping && v.words >= 5 && (t.newcomer || v.first && !v.second) && t.toHelper():
-		t.need(whyToHelper, 60)
-		t.opens()
 	case t.byPlatform && !t.helping:
 		t.need(whyInflight, 60)
 	case t.helping:
 		t.drop(whyHelps, 80)
-	case t.lately() && v.words >= longTalk:
-		t.need(whyFollows, 55)
 	case v.problem || v.first && v.words >= longTalk:
 		t.drop(0, 65)
 	default:
 		t.drop(0, 80)
 	}
-}
-
-// introduces reports whether the first message of a newcomer may be about a problem.
-func (t *turn) introduces() bool {
-	const some = 10 // messages of the room after which newcomers can be recognized
-	v := t.verdict
-	return t.room.said > some && !t.room.threaded() && v.first && !v.second && v.words >= longTalk &&
-		t.nto == 0 && t.target == nobody && (!t.room.asked || t.room.last == t.me || v.words >= 2*longTalk)
 }
 
 // toHelper reports whether the message addresses someone who mostly helps.
@@ -196,10 +150,4 @@ func (t *turn) toHelper() bool {
 		}
 	}
 	return false
-}
-
-// lately reports whether the writer, who mostly asks, was helped a while ago in a room without threads.
-func (t *turn) lately() bool {
-	p := t.writer
-	return p.asks > p.breadth && !t.room.threaded() && p.helpers.n > 0 && t.event.time-p.opened <= slowTime
 }

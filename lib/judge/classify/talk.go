@@ -46,7 +46,6 @@ type room struct {
 // person is one person in one room.
 type person struct {
 	said    int32 // messages of some words
-	links   int32 // of these, with a link
 	asks    int32 // own questions
 	breadth int32 // number of different people helped
 	helped  people4
@@ -56,8 +55,6 @@ type person struct {
 	asking   bool  // is being helped
 	opened   int64 // last question, Unix seconds
 	toRoom   bool  // asked the room, no one by name
-	unsure   bool  // only reported something, as a newcomer
-	greeted  int64 // last greeting, 0 for never
 	last     int64 // last message from or to them
 	lastSaid int32 // the room's count at that time
 	noted    int64 // acknowledged an answer, 0 for not yet
@@ -143,7 +140,7 @@ func (t *thread) live(at int64) bool {
 func (p *person) live(at int64, said int32) bool {
 	quiet := at - p.last
 	switch {
-	case !p.asking || abs(at-p.opened) > openTime, p.unsure && p.partner == nobody && at-p.opened > burstTime:
+	case !p.asking || abs(at-p.opened) > openTime:
 		return false
 	case p.thanked != 0:
 		return abs(at-p.thanked) <= thankTime
@@ -162,10 +159,6 @@ func (p *person) isHelper() bool { return p.listed || p.breadth >= 3 && p.breadt
 
 // isGuest reports whether a person has said little, and neither asked nor helped.
 func (p *person) isGuest() bool { return p.asks == 0 && p.breadth == 0 && p.said <= 5 }
-
-// announces reports whether a person only posts links, like a program that its platform reports as a
-// person.
-func (p *person) announces() bool { return p.said >= 3 && p.links == p.said }
 
 func abs(n int64) int64 {
 	if n < 0 {

@@ -64,9 +64,6 @@ func (f *fold) see(e *Event, weigh *model) placement {
 	t.place()
 	if t.verdict.words >= 3 || t.wanted {
 		t.writer.said++
-		if t.verdict.linked {
-			t.writer.links++
-		}
 	}
 	t.leave()
 	t.takePart()
@@ -131,13 +128,8 @@ func (t *turn) ofOwn() bool {
 	case !t.guest && p.asks <= p.breadth:
 		return false
 	}
-	return t.tells || v.greets || t.greeted() || t.newcomer && v.first && v.words >= longTalk &&
+	return t.tells || v.greets || t.newcomer && v.first && v.words >= longTalk &&
 		(!t.room.asked || v.words >= 2*longTalk)
-}
-
-// greeted reports whether the writer has just greeted the room: their next message is why they came.
-func (t *turn) greeted() bool {
-	return t.writer.greeted != 0 && t.event.time-t.writer.greeted <= freshTime
 }
 
 // longTalk is the number of words from which a message says more than "same here".
@@ -222,9 +214,6 @@ func (t *turn) answers() bool {
 func (t *turn) leave() {
 	at, r, p := t.event.time, t.room, t.writer
 	p.last, p.lastSaid, p.wanted = at, r.said, p.wanted && (t.asks && t.own || t.verdict.filler)
-	if t.verdict.greets && (t.verdict.tells || t.verdict.filler) {
-		p.greeted = at
-	}
 	for _, i := range t.to[:t.nto] {
 		q := &t.persons[i]
 		if q.live(at, r.said) {
@@ -240,7 +229,7 @@ func (t *turn) leave() {
 		q.partner, q.wanted = t.me, t.asks
 	}
 	r.asked, r.last = t.asks, t.me
-	if p.live(at, r.said) && !p.busy(at) && !p.unsure {
+	if p.live(at, r.said) && !p.busy(at) {
 		r.asker, r.askedAt, r.askedSaid = t.me, at, r.said
 	}
 }
@@ -265,7 +254,7 @@ func (t *turn) opens() {
 		p.helpers, p.partner = people4{}, nobody
 	}
 	p.asking, p.opened, p.last, p.toRoom = true, at, at, t.nto == 0
-	p.unsure, p.noted, p.thanked = false, 0, 0
+	p.noted, p.thanked = 0, 0
 	t.begins(t.event.thread)
 	if t.event.inferred && t.event.reply {
 		t.begins(t.event.root) // the platform's thread, in case people answer there

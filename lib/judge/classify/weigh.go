@@ -35,8 +35,7 @@ func (t *turn) settled() bool {
 	v := t.verdict
 	switch {
 	case t.replies && t.wanted && t.why == whyFollows && v.words <= 4,
-		t.ack, v.mention, v.chatter, v.helper, t.event.threaded && !t.event.inferred, t.room.threaded(),
-		t.why == whyAnnounces:
+		t.ack, v.mention, v.chatter, v.helper, t.event.threaded && !t.event.inferred, t.room.threaded():
 		return true
 	}
 	return v.filler && v.words > 0 || v.slip()
