@@ -3,7 +3,9 @@ package cmd_test
 import (
 	"bytes"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -35,7 +37,12 @@ func TestScreen(t *testing.T) {
 		}
 		waitingDraft(t, h, "It is 5.\x1b[31m")
 		cmd := exec.Command("tri-approve", "tui", "--home", h.Dir(), "--as", "ana")
-		cmd.Env = append(cmd.Environ(), "TERM=xterm-256color", "NO_COLOR=1")
+		editor := filepath.Join(t.TempDir(), "editor")
+		script := "#!/bin/sh\ntest -t 0 && test -t 1 && test -t 2 && echo written on a terminal >\"$1\"\n"
+		if err := os.WriteFile(editor, []byte(script), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		cmd.Env = append(cmd.Environ(), "TERM=xterm-256color", "NO_COLOR=1", "VISUAL="+editor)
 		tty, err := pty.StartWithSize(cmd, &size)
 		if err != nil {
 			t.Fatal(err)
@@ -78,6 +85,10 @@ func TestScreen(t *testing.T) {
 		}
 		await("1 waiting")
 		await("It is 5.<U+001B>[31m")
+		press("e")
+		await("written on a terminal")
+		press("n")
+		await("nothing was decided")
 		press("a")
 		await("may not be sent") // it contains a control character
 		press("d")

@@ -353,7 +353,7 @@ func (p *page) evidence(v View) {
 		}
 		for n, line := range c.Lines {
 			if n == shownLines {
-				p.line("     and %d lines more", len(c.Lines)-n)
+				p.line("     … %s", text.Count(len(c.Lines)-n, "more line"))
 				break
 			}
 			p.WriteString(fmt.Sprintf("  %6d │ %s\n", c.Start+n, text.Cut(text.Visible(line), 160)))

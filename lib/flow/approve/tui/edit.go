@@ -53,7 +53,9 @@ func (s *screen) edit(it *approve.Item) tea.Cmd {
 	}
 	file := filepath.Join(dir, "draft.md")
 	argv := append(approve.Editor(), file)
-	return tea.ExecProcess(exec.Command(argv[0], argv[1:]...), func(err error) tea.Msg {
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Stdout = term.File(s.Out) // an editor expects a terminal, not a pipe to one
+	return tea.ExecProcess(cmd, func(err error) tea.Msg {
 		return edited{it, file, err}
 	})
 }

@@ -402,6 +402,19 @@ func (a asked) Read(b []byte) (int, error) {
 	return copy(b, text), nil
 }
 
+// TestLongState: the state of a decided item leaves room for its question.
+func TestLongState(t *testing.T) {
+	d := newDesk(t)
+	d.put("0", "where is the limit of the retries set?", "It is 5.")
+	d.open(100, 30)
+	it := *d.s.items[0]
+	it.Kind, it.Note = approve.Approved, strings.Repeat("edited by ana, 1 of 2 sentences covered, ", 4)
+	d.s.items[0] = &it
+	if row := d.s.row(0, 100); !strings.Contains(row, "limit of the") {
+		t.Errorf("%q", row)
+	}
+}
+
 // If nothing waits, only applicable commands are offered, and a new item is seen.
 func TestPlainEmpty(t *testing.T) {
 	d := newDesk(t)

@@ -106,14 +106,18 @@ func (s *screen) row(i, width int) string {
 		mark = "> "
 	}
 	at, _ := time.Parse(time.RFC3339, it.Since) // Age shows ? for the zero time
-	state := text.Line(strings.TrimPrefix(it.Checked(), "confidence "), max(width/3, 20))
+	state := strings.TrimPrefix(it.Checked(), "confidence ")
 	if !it.Waits() {
-		state = it.Note + s.grace(it)
+		state = it.Note
+	}
+	state = text.Line(state, max(width/3, 20))
+	if !it.Waits() {
+		state += s.grace(it)
 	}
 	body := fmt.Sprintf("%s%4s %s %s %s", mark, term.Age(at, s.Gate.Now()),
 		fit(text.Line(it.ChatName, 0), s.chats), fit(text.Line(it.Who, 0), s.names),
 		text.Line(it.Question, 0))
-	if state = text.Line(state, 0); state != "" {
+	if state != "" {
 		left := max(width-uniseg.StringWidth(state)-1, 20)
 		body = fit(body, left) + " " + state
 	}
@@ -209,12 +213,12 @@ u  undo, until it is posted        s  settle a parked post
 r  on a dismissed one: reopen it    G  the end, where dismissed ones are
 j k  next, previous                space b  page down, up
 ?  these keys, and back            q  leave
-What counts is the first valid word; the log keeps all.`
+The first valid decision counts; the log keeps all.`
 
 // foot shows the last outcome or the line being typed, and the keys.
 func (s *screen) foot() []string {
 	more := ""
-	if below := len(s.content()) - s.top - s.detailHeight(); below > 0 {
+	if below := len(s.content()) - s.top - s.detailHeight(); below > 0 && !s.help {
 		more = fmt.Sprintf("  (%d lines more: space)", below)
 	}
 	said := text.Line(s.said, 0) + more
