@@ -1,6 +1,8 @@
 package dispatch
 
 import (
+	"slices"
+
 	"tri/lib/judge/relation"
 	"tri/lib/record/outbox"
 	"tri/lib/record/run"
@@ -9,7 +11,8 @@ import (
 
 // notAnswered returns the messages of t whose questions a text leaves out, by id: the draft of a validation
 // that ends, or a text that was posted. A posted text that names nothing of any question proves nothing of
-// which it answers: a person has approved it.
+// which it answers: a person has approved it. One that an approver wrote leaves out only what the draft did,
+// as the approver was shown: a person answers without repeating the names of a question.
 func notAnswered(t *thread.Thread, in thread.Input) (ids []string) {
 	text, asked := "", t.Questions()
 	switch {
@@ -31,8 +34,11 @@ func notAnswered(t *thread.Thread, in thread.Input) (ids []string) {
 	if in.Reply != nil && len(left) == len(asked) {
 		return nil
 	}
+	edited := in.Reply != nil && t.DraftPending != nil && text != *t.DraftPending
 	for _, i := range left {
-		ids = append(ids, asked[i].MessageID)
+		if id := asked[i].MessageID; !edited || slices.Contains(t.NotAnswered, id) {
+			ids = append(ids, id)
+		}
 	}
 	return ids
 }

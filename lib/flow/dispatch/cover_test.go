@@ -113,3 +113,27 @@ func TestNoneLeftOutAutomatically(t *testing.T) {
 		t.Error("a draft that leaves a question out may be approved automatically")
 	}
 }
+
+// TestEditedAnswer: a text of the approver leaves out only a question that the draft left out, too.
+func TestEditedAnswer(t *testing.T) {
+	asked := func(id, text string) thread.Message {
+		return thread.Message{MessageID: id, Content: text, Actionable: true}
+	}
+	th := &thread.Thread{Status: thread.PendingUser, Cycle: 1, DraftPending: new("chargeCard makes 5 attempts."),
+		Messages: []thread.Message{asked("1", "how many attempts does chargeCard make?"),
+			asked("2", "where is the kafka consumer?"), asked("3", "who owns the audit log?")},
+		NotAnswered: []string{"2", "3"}}
+	for text, want := range map[string]string{
+		*th.DraftPending:                          "2 3",
+		"5 attempts. There is no kafka here.":     "3",
+		"5 attempts.":                             "",
+		"Read the README, it says all of it.":     "",
+		"No kafka here, and ops own the log.":     "",
+		"chargeCard: 5. kafka: no. log: ask ops.": "",
+	} {
+		reply := outbox.Reply{Cycle: 1, Outcome: outbox.Posted, ReplyText: text}
+		if got := strings.Join(notAnswered(th, thread.Input{Reply: &reply}), " "); got != want {
+			t.Errorf("%q leaves out %q, want %q", text, got, want)
+		}
+	}
+}

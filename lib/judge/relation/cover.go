@@ -72,7 +72,7 @@ func without(words, others []string) []string {
 }
 
 // prods are words that ask for an answer and name nothing.
-var prods = list(`any idea ideas thoughts thought hint hints help someone hello hi hey thanks ok okay sorry why question questions`)
+var prods = list(`any idea ideas thoughts thought hint hints help someone hello hi hey thanks ok okay sorry mean why question questions`)
 
 // stop are words that do not distinguish questions.
 var stop = strings.Fields(`a an and are as at be but by can could did do does for from has have how i if in is it its

@@ -85,6 +85,8 @@ func TestUncovered(t *testing.T) {
 		{"in Japanese", "リトライ上限は5回です。", []string{"リトライ上限はいくつですか", "監査ログの所有者は誰ですか"}, "[1]"},
 		{"a clarification", "On staging the limit is 7.",
 			[]string{"what is the limit?", "on staging, I mean"}, "[]"},
+		{"a corrected word", "databaseSize is 20.",
+			[]string{"what is the size of the databse?", "*database, I mean"}, "[]"},
 		{"one of a series", "RetryLimit000 is 5: `conf.go:3`.",
 			[]string{"where is RetryLimit000 set?", "where is RetryLimit001 set?",
 				"who has defined RetryLimit002?"}, "[1 2]"},
