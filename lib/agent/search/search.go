@@ -88,13 +88,15 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 	if ret == nil && found.Fault != nil {
 		return agent.Result{}, sysexit.With(sysexit.IO, fmt.Errorf("search %q: %w", t.Codebase, found.Fault))
 	}
+	nothing := 0.0 // a search is free
+	usage := draft.Usage{CostUSD: &nothing, DurationMS: time.Since(start).Milliseconds(), Turns: 1}
 	if ret == nil {
 		left := ""
 		if found.Skipped > 0 {
 			left = fmt.Sprintf(", %d left out", found.Skipped)
 		}
-		return agent.Result{}, fmt.Errorf("search %q, %d files%s: %w", t.Codebase, found.Files, left,
-			agent.ErrNothing)
+		return agent.Result{Usage: usage}, fmt.Errorf("search %q, %d files%s: %w", t.Codebase, found.Files,
+			left, agent.ErrNothing)
 	}
 	value, err := json.Marshal(ret)
 	if err == nil && t.Check != nil {
@@ -103,8 +105,6 @@ func (c *Client) Run(ctx context.Context, t agent.Task) (agent.Result, error) {
 	if err != nil {
 		return agent.Result{}, sysexit.With(sysexit.Software, fmt.Errorf("search %q: %w", t.Codebase, err))
 	}
-	nothing := 0.0 // a search is free
-	usage := draft.Usage{CostUSD: &nothing, DurationMS: time.Since(start).Milliseconds(), Turns: 1}
 	return agent.Result{Value: value, Model: Model, SessionID: t.SessionID, Usage: usage}, nil
 }
 

@@ -185,6 +185,14 @@ func TestDropsWhatMayNotBeShown(t *testing.T) {
 	}
 }
 
+// TestNothingIsFree: a search that finds nothing reports that it cost nothing.
+func TestNothingIsFree(t *testing.T) {
+	res, err := New().Run(t.Context(), agent.Task{Question: "where is the zebra striped?", Codebase: t.TempDir()})
+	if !errors.Is(err, agent.ErrNothing) || res.Usage.CostUSD == nil || *res.Usage.CostUSD != 0 {
+		t.Errorf("%+v, %v", res.Usage, err)
+	}
+}
+
 func TestSymlinksAreNotFollowed(t *testing.T) {
 	outside := t.TempDir()
 	write(t, outside, map[string]string{"secret.go": "package s // the flux capacitor voltage is 12\n"})
