@@ -60,7 +60,7 @@ type Task struct {
 	// with. Nil means the program's read-only commands.
 	Shell []string
 	// Servers are the tool servers given to an agent that speaks MCP.
-	Servers []Server
+	Servers []config.Server
 	// Env are further variables for the program, KEY=value. Variables named by the configuration
 	// come first.
 	Env []string
@@ -107,19 +107,6 @@ func (t Task) See(e Event) {
 	if t.Watch != nil {
 		t.Watch(e)
 	}
-}
-
-// Server is a tool server of the Model Context Protocol with an allow-list of tools. Command
-// starts a local server; URL addresses a remote one.
-type Server struct {
-	Name    string
-	Command []string
-	URL     string
-	Env     []string // names of the variables that it may see
-	Tools   []string // the only ones offered
-
-	TokenEnv string   // the variable that holds URL's bearer token; "" if none
-	Reach    []string // host:port that Command may dial
 }
 
 // Kinds of Event.
@@ -247,18 +234,6 @@ func FailureKind(err error) string {
 		return Timeout
 	}
 	return Unknown
-}
-
-// Servers returns the tool servers of the configuration.
-func Servers(c *config.Config) []Server {
-	var servers []Server
-	for _, s := range c.MCPServers {
-		servers = append(servers, Server{
-			Name: s.Name, Command: s.Command, URL: s.URL, Env: s.Env, Tools: s.Tools,
-			TokenEnv: s.TokenEnv, Reach: s.Network,
-		})
-	}
-	return servers
 }
 
 // Endpoint returns the host:port of a URL, nil if it has no host.

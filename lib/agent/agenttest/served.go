@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tri/lib/agent"
+	"tri/lib/base/config"
 	"tri/lib/base/sandbox/sandboxtest"
 )
 
@@ -44,7 +45,7 @@ func served(t *testing.T, s Suite) {
 	t.Setenv("AGENTTEST_KEY", "key-of-the-server")
 	script := filepath.Join(t.TempDir(), "server.sh")
 	b.writeAt(script, toolServer)
-	b.task.Servers = []agent.Server{{Name: "peer", Command: []string{"bash", script},
+	b.task.Servers = []config.Server{{Name: "peer", Command: []string{"bash", script},
 		Env: []string{"AGENTTEST_KEY"}, Tools: []string{"find"}}}
 	b.write("asks", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}
 {"jsonrpc":"2.0","id":2,"method":"tools/list"}

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"tri/lib/agent"
+	"tri/lib/base/config"
 	"tri/lib/base/sandbox"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
@@ -29,7 +29,7 @@ const (
 
 // Gate offers the tool servers of one run to the agent's program.
 type Gate struct {
-	Servers []agent.Server                    // as the program sees them: a command each, no keys
+	Servers []config.Server                   // as the program sees them: a command each, no keys
 	Doors   []func(context.Context, net.Conn) // for its sandbox; see sandbox.Spec
 
 	at    Place
@@ -44,7 +44,7 @@ type Gate struct {
 
 // Open makes the gate of a run. It connects to a server when the program asks for it. Close ends
 // the gate, and so does ctx.
-func Open(ctx context.Context, at Place, servers []agent.Server) (*Gate, error) {
+func Open(ctx context.Context, at Place, servers []config.Server) (*Gate, error) {
 	g := &Gate{at: at}
 	g.ctx, g.stop = context.WithCancel(ctx)
 	helper := sandbox.HelperAt
@@ -69,7 +69,7 @@ func Open(ctx context.Context, at Place, servers []agent.Server) (*Gate, error) 
 		} else {
 			g.Doors = append(g.Doors, door)
 		}
-		g.Servers = append(g.Servers, agent.Server{Name: s.Name, Tools: s.Tools,
+		g.Servers = append(g.Servers, config.Server{Name: s.Name, Tools: s.Tools,
 			Command: []string{helper, sandbox.ForwardArg, address}})
 	}
 	return g, nil
@@ -107,7 +107,7 @@ func (g *Gate) listen(path string, answer func(context.Context, net.Conn)) error
 }
 
 // door answers connections to a server, each with a session of its own.
-func (g *Gate) door(s agent.Server) func(context.Context, net.Conn) {
+func (g *Gate) door(s config.Server) func(context.Context, net.Conn) {
 	slots := make(chan struct{}, maxConns)
 	return func(ctx context.Context, conn net.Conn) {
 		select {

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"sync"
 
-	"tri/lib/agent"
 	"tri/lib/agent/rpc"
+	"tri/lib/base/config"
 	"tri/lib/base/text"
 )
 
@@ -32,7 +32,7 @@ var versions = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
 // talk is one connection of the agent's program.
 type talk struct {
 	gate   *Gate
-	server agent.Server
+	server config.Server
 	conn   net.Conn
 	peer   *Peer
 

@@ -24,8 +24,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"tri/lib/agent"
 	"tri/lib/agent/proc"
+	"tri/lib/base/config"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
 )
@@ -67,7 +67,7 @@ type Peer struct {
 }
 
 // Connect starts or reaches a server and requests its tools. The session ends with Close or ctx.
-func Connect(ctx context.Context, at Place, s agent.Server) (*Peer, error) {
+func Connect(ctx context.Context, at Place, s config.Server) (*Peer, error) {
 	p := &Peer{stop: func() {}}
 	err := p.connect(ctx, at, s)
 	if err == nil {
@@ -88,7 +88,7 @@ func (p *Peer) Close() {
 	p.stop()
 }
 
-func (p *Peer) connect(ctx context.Context, at Place, s agent.Server) (err error) {
+func (p *Peer) connect(ctx context.Context, at Place, s config.Server) (err error) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "tri", Version: "1"},
 		&mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
 	greet, cancel := context.WithTimeout(ctx, greetTime)
@@ -109,7 +109,7 @@ func (p *Peer) connect(ctx context.Context, at Place, s agent.Server) (err error
 }
 
 // list keeps the tools that are on the list.
-func (p *Peer) list(ctx context.Context, s agent.Server) error {
+func (p *Peer) list(ctx context.Context, s config.Server) error {
 	greet, cancel := context.WithTimeout(ctx, greetTime)
 	defer cancel()
 	n, missing := 0, slices.Clone(s.Tools)
@@ -205,7 +205,7 @@ func content(res *mcp.CallToolResult) (string, error) {
 const leftOut = "(content other than text is left out)"
 
 // httpClient adds the token, follows no redirects, and bounds each answer.
-func httpClient(s agent.Server) *http.Client {
+func httpClient(s config.Server) *http.Client {
 	token := ""
 	if s.TokenEnv != "" {
 		token = os.Getenv(s.TokenEnv)
@@ -242,7 +242,7 @@ type program struct {
 
 // start starts a server's program in the sandbox, with a folder of its own and without access to
 // the codebase.
-func start(ctx context.Context, at Place, s agent.Server) (*program, error) {
+func start(ctx context.Context, at Place, s config.Server) (*program, error) {
 	home, err := os.MkdirTemp(at.Dir, "server-"+s.Name+"-")
 	if err != nil {
 		return nil, sysexit.Errorf(sysexit.IO, "make its home: %w", err)
@@ -256,7 +256,7 @@ func start(ctx context.Context, at Place, s agent.Server) (*program, error) {
 		defer close(ended)
 		exit, err := proc.Run(ctx, proc.Spec{
 			Argv: s.Command, Dir: home, Env: proc.Env(s.Env, home), Hold: at.Hold,
-			Sandbox: at.Sandbox, Write: true, Home: home, Reach: s.Reach, Read: at.Read,
+			Sandbox: at.Sandbox, Write: true, Home: home, Reach: s.Network, Read: at.Read,
 			Talk: func(in io.WriteCloser) { talk <- in },
 			Line: func(line []byte) bool {
 				_, err := write.Write(append(slices.Clone(line), '\n'))

@@ -16,7 +16,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"tri/lib/agent"
+	"tri/lib/base/config"
 	"tri/lib/base/sandbox"
 	"tri/lib/base/sandbox/sandboxtest"
 )
@@ -141,7 +141,7 @@ func open(t *testing.T, script string) *programEnd {
 	sandboxtest.Path(t)
 	dir := t.TempDir()
 	g, err := Open(t.Context(), Place{Dir: dir, Sandbox: "off"},
-		[]agent.Server{{Name: "s", Command: []string{self, "server", script}, Tools: []string{"find"}}})
+		[]config.Server{{Name: "s", Command: []string{self, "server", script}, Tools: []string{"find"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -352,7 +352,7 @@ func TestWithinWalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("S_TOKEN", "token-of-the-server")
-	g, err := Open(t.Context(), Place{Dir: t.TempDir(), Sandbox: "required"}, []agent.Server{
+	g, err := Open(t.Context(), Place{Dir: t.TempDir(), Sandbox: "required"}, []config.Server{
 		{Name: "far", URL: far.URL, TokenEnv: "S_TOKEN", Tools: []string{"find"}},
 		{Name: "s", Command: []string{self, "server", "plain"}, Env: []string{"S_TOKEN"},
 			Tools: []string{"find"}},
@@ -361,7 +361,7 @@ func TestWithinWalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.Close()
-	if s := g.Servers[1]; len(s.Env) > 0 || s.URL != "" || len(s.Reach) > 0 {
+	if s := g.Servers[1]; len(s.Env) > 0 || s.URL != "" || len(s.Network) > 0 {
 		t.Errorf("the program is told %+v", s)
 	}
 	var out, said bytes.Buffer
@@ -385,7 +385,7 @@ func TestWithinWalls(t *testing.T) {
 func TestCloseWhileConnecting(t *testing.T) {
 	sandboxtest.Path(t)
 	g, err := Open(t.Context(), Place{Dir: t.TempDir(), Sandbox: "off"},
-		[]agent.Server{{Name: "s", Command: []string{"sleep", "900"}, Tools: []string{"find"}}})
+		[]config.Server{{Name: "s", Command: []string{"sleep", "900"}, Tools: []string{"find"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ type Investigator struct {
 	Search bool
 	Home   string // where search indexes are kept; "": not kept
 	// Servers are the tool servers offered to the agent.
-	Servers []agent.Server
+	Servers []config.Server
 	Now     func() time.Time
 
 	mu      sync.Mutex
@@ -60,7 +60,7 @@ type Investigator struct {
 func New(a agent.Agent, prompts *prompt.Set, cfg *config.Config, home string) *Investigator {
 	return &Investigator{
 		Agent: a, Prompts: prompts, Knowledge: cfg.Knowledge, Language: cfg.Team.Language, Now: time.Now,
-		Search: cfg.Investigator.Searches(), Home: home, Servers: agent.Servers(cfg),
+		Search: cfg.Investigator.Searches(), Home: home, Servers: cfg.MCPServers,
 	}
 }
 

@@ -385,7 +385,7 @@ func TestServersAreHandedOn(t *testing.T) {
 	}
 	if s := a.task.Servers; len(s) != 1 || s[0].Name != "logs" ||
 		!slices.Equal(s[0].Tools, []string{"search"}) ||
-		!slices.Equal(s[0].Reach, []string{"logs.example.com:443"}) {
+		!slices.Equal(s[0].Network, []string{"logs.example.com:443"}) {
 		t.Errorf("servers %+v", s)
 	}
 }

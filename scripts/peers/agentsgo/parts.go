@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tri/lib/agent"
+	"tri/lib/base/config"
 	"tri/lib/base/sysexit"
 )
 
@@ -210,7 +211,7 @@ func server(b *bench) error {
 	if err := os.Setenv("PEER_TOKEN", ", with its key"); err != nil {
 		return err
 	}
-	b.task.Servers = []agent.Server{{
+	b.task.Servers = []config.Server{{
 		Name: "peer", Command: []string{"/usr/bin/python3", os.Getenv("PEER_MCP")},
 		Env: []string{"PEER_TOKEN"}, Tools: []string{"find"},
 	}}
