@@ -5,12 +5,14 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/url"
 	"os"
 	"path/filepath"
 
 	"tri/lib/base/config"
+	"tri/lib/base/sysexit"
 	"tri/lib/record/draft"
 	"tri/lib/record/run"
 )
@@ -223,6 +225,11 @@ func Fail(kind string, err error) error {
 		return err
 	}
 	return &Failure{kind, err}
+}
+
+// Failf is fmt.Errorf for a run that failed: the error has a kind, and the status Unavailable.
+func Failf(kind, format string, args ...any) error {
+	return sysexit.With(sysexit.Unavailable, Fail(kind, fmt.Errorf(format, args...)))
 }
 
 // FailureKind returns the kind of err, Unknown if it has none.

@@ -61,7 +61,7 @@ func (c *conversation) begin(in io.WriteCloser, s *program.Seen) {
 func (c *conversation) cancel(*program.Seen) {
 	c.later = nil
 	if c.id == "" {
-		c.fail(agent.Fail(agent.Killed, errors.New("it was cancelled before its turn")))
+		c.fail(agent.Failf(agent.Killed, "it was cancelled before its turn"))
 		return
 	}
 	_ = c.peer.Notify("session/cancel", object{"sessionId": c.id}) // it is ended in any case
@@ -147,8 +147,8 @@ func (c *conversation) initialized(h *rpc.Message) error {
 		return agent.Fail(agent.ToolError, fmt.Errorf("its hello: %w", err))
 	}
 	if hello.ProtocolVersion != 1 {
-		return agent.Fail(agent.ToolError,
-			fmt.Errorf("it uses version %d of the protocol, and tri version 1", hello.ProtocolVersion))
+		return agent.Failf(agent.ToolError, "it uses version %d of the protocol, and tri version 1",
+			hello.ProtocolVersion)
 	}
 	switch {
 	case !c.turn.Again:
@@ -218,7 +218,7 @@ func (c *conversation) start() {
 			return refused(h.Error)
 		}
 		if err := json.Unmarshal(h.Result, &made); err != nil || !program.ValidID(made.SessionID) {
-			return agent.Fail(agent.ToolError, errors.New("its new session has no usable name"))
+			return agent.Failf(agent.ToolError, "its new session has no usable name")
 		}
 		return c.opened(made.SessionID, h)
 	})
@@ -351,9 +351,9 @@ func (c *conversation) answered(h *rpc.Message) error {
 	case "max_tokens", "max_turn_requests":
 		return program.Spent(end.StopReason)
 	case "cancelled":
-		return agent.Fail(agent.Killed, errors.New("its turn was cancelled"))
+		return agent.Failf(agent.Killed, "its turn was cancelled")
 	case "refusal":
-		return agent.Fail(agent.Abort, errors.New("it refuses to continue"))
+		return agent.Failf(agent.Abort, "it refuses to continue")
 	}
-	return agent.Fail(agent.Unknown, fmt.Errorf("it stopped for %q", end.StopReason))
+	return agent.Failf(agent.Unknown, "it stopped for %q", end.StopReason)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tri/lib/agent"
+	"tri/lib/base/config"
 	"tri/lib/base/sandbox/sandboxtest"
 	"tri/lib/judge/codebase"
 )
@@ -19,7 +20,7 @@ func TestAnswersByTheRule(t *testing.T) {
 		var codebase string
 		res, got, err := scene(t, context.Background(), "asks", func(t *agent.Task) {
 			t.Write, codebase = write, t.Codebase
-			t.Servers = []agent.Server{{Name: "peer", Command: []string{"false"}, Tools: []string{"find"}}}
+			t.Servers = []config.Server{{Name: "peer", Command: []string{"false"}, Tools: []string{"find"}}}
 		})
 		if err != nil || string(res.Value) != `{"answer":42}` || res.SessionID != "s-1" {
 			t.Fatalf("%+v, %v", res, err)

@@ -156,19 +156,11 @@ func (r *run) limits() error {
 	}
 	switch {
 	case u.Turns >= most:
-		return timeout("no answer after %d turns", u.Turns)
+		return agent.Failf(agent.Timeout, "no answer after %d turns", u.Turns)
 	case budget > 0 && u.CostUSD != nil && *u.CostUSD >= budget:
-		return timeout("it has cost %.4f USD, and %.4f is the limit", *u.CostUSD, budget)
+		return agent.Failf(agent.Timeout, "it has cost %.4f USD, and %.4f is the limit", *u.CostUSD, budget)
 	}
 	return nil
-}
-
-func timeout(format string, args ...any) error {
-	return sysexit.With(sysexit.Unavailable, agent.Fail(agent.Timeout, fmt.Errorf(format, args...)))
-}
-
-func abort(format string, args ...any) error {
-	return sysexit.With(sysexit.Unavailable, agent.Fail(agent.Abort, fmt.Errorf(format, args...)))
 }
 
 // see emits an event, with the run's usage so far.

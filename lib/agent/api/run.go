@@ -136,12 +136,12 @@ func (r *run) hear(ctx context.Context, rep reply) (*message, error) {
 	}
 	switch {
 	case rep.why == refused:
-		return nil, abort("the model refused: %q", brief(rep.Text))
+		return nil, agent.Failf(agent.Abort, "the model refused: %q", brief(rep.Text))
 	case rep.why == cut:
-		return nil, sysexit.Hint(abort("its answer was cut off at %d tokens", r.most()),
+		return nil, sysexit.Hint(agent.Failf(agent.Abort, "its answer was cut off at %d tokens", r.most()),
 			"max_output_tokens in the configuration is the limit of one answer")
 	case len(rep.Calls) > maxCalls:
-		return nil, abort("it asked for %d tools at once", len(rep.Calls))
+		return nil, agent.Failf(agent.Abort, "it asked for %d tools at once", len(rep.Calls))
 	case len(rep.Calls) > 0:
 		return r.use(ctx, rep)
 	}
@@ -212,7 +212,7 @@ func (r *run) take(value json.RawMessage) error {
 // repair returns the message that sends a value back; a second fault is an error.
 func (r *run) repair(fault error) (string, error) {
 	if r.sentBack {
-		return "", abort("what it gave back, twice: %w", fault)
+		return "", agent.Failf(agent.Abort, "what it gave back, twice: %w", fault)
 	}
 	r.sentBack = true
 	r.see(agent.Event{Kind: agent.Milestone, Text: "sent back: " + fault.Error()})
@@ -353,7 +353,7 @@ func (c *Client) refusal(err error) error {
 			text = member.Message
 		}
 	}
-	err = agent.Fail(agent.ToolError, fmt.Errorf("status %d: %q", no.Status, brief(c.hide(text))))
+	err = agent.Failf(agent.ToolError, "status %d: %q", no.Status, brief(c.hide(text)))
 	switch {
 	case no.Status == http.StatusUnauthorized || no.Status == http.StatusForbidden:
 		return sysexit.Hint(sysexit.With(sysexit.Config, err),
@@ -365,7 +365,7 @@ func (c *Client) refusal(err error) error {
 		return sysexit.Hint(sysexit.With(sysexit.Config, err),
 			"no such model or address: look at model, api and base_url in the configuration")
 	}
-	return sysexit.With(sysexit.Unavailable, err)
+	return err
 }
 
 // hide removes the key from a text, also as JSON may have it. The text is cut only afterwards.

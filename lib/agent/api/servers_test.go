@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"tri/lib/base/config"
 
-	"tri/lib/agent"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // TestMain lets the test binary be a tool server.
@@ -65,7 +65,7 @@ func TestServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, s := range map[string]agent.Server{
+	for name, s := range map[string]config.Server{
 		"a program":  {Command: []string{self}, Env: []string{"API_TEST_SERVER", "LOGS_TOKEN"}},
 		"an address": {URL: far.URL, TokenEnv: "LOGS_TOKEN"},
 	} {
@@ -79,7 +79,7 @@ func TestServers(t *testing.T) {
 				say{tool: "mcp__logs__create_issue", input: `{}`},
 				say{tool: "mcp__logs__floods", input: `{}`},
 				say{tool: "answer", input: good})
-			b.task.Servers = []agent.Server{s}
+			b.task.Servers = []config.Server{s}
 			if res, err := b.run(); err != nil || string(res.Value) != good {
 				t.Fatalf("%q, %v", res.Value, err)
 			}
@@ -118,14 +118,14 @@ func TestServers(t *testing.T) {
 func TestServersThatFail(t *testing.T) {
 	astray := httptest.NewServer(http.RedirectHandler("http://127.0.0.1:1/", http.StatusTemporaryRedirect))
 	defer astray.Close()
-	for _, s := range []agent.Server{
+	for _, s := range []config.Server{
 		{Command: []string{"/nonexistent/server"}}, {Command: []string{"false"}},
 		{Command: []string{"bash", "-c", "echo hello; echo oops >&2"}},
 		{URL: "http://127.0.0.1:1/"}, {URL: astray.URL},
 	} {
 		s.Name, s.Tools = "logs", []string{"search"}
 		b := newBench(t, "anthropic", say{tool: "answer", input: good})
-		b.task.Servers = []agent.Server{s}
+		b.task.Servers = []config.Server{s}
 		res, err := b.run()
 		if err != nil || string(res.Value) != good ||
 			!strings.Contains(fmt.Sprint(b.events), "logs is left out") {

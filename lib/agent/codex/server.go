@@ -2,7 +2,6 @@ package codex
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -98,7 +97,7 @@ func (v *server) opened(m *rpc.Message, s *program.Seen) {
 		v.fail(s, program.Refused(httpStatus(m.Error.Error()), m.Error.Error(), "OPENAI_API_KEY"))
 		return
 	case json.Unmarshal(m.Result, &r) != nil || !program.ValidID(r.Thread.ID):
-		v.fail(s, agent.Fail(agent.ToolError, errors.New("its thread has no usable name")))
+		v.fail(s, agent.Failf(agent.ToolError, "its thread has no usable name"))
 		return
 	}
 	v.thread, s.Model = r.Thread.ID, r.Model
@@ -140,7 +139,7 @@ func (v *server) interrupt(s *program.Seen) {
 // cancel interrupts the turn in progress. No other follows.
 func (v *server) cancel(s *program.Seen) {
 	if v.waiting = nil; v.active == "" {
-		v.fail(s, agent.Fail(agent.Killed, errors.New("it was cancelled before its turn")))
+		v.fail(s, agent.Failf(agent.Killed, "it was cancelled before its turn"))
 		return
 	}
 	v.interrupt(s)
@@ -269,7 +268,7 @@ func (v *server) notice(method string, n *notice, s *program.Seen) {
 			v.fail(s, program.Refused(httpStatus(n.Turn.Error.Message), n.Turn.Error.Message,
 				"OPENAI_API_KEY"))
 		case n.Turn.Status == "interrupted" && len(v.waiting) == 0:
-			v.fail(s, agent.Fail(agent.Killed, errors.New("its turn was interrupted")))
+			v.fail(s, agent.Failf(agent.Killed, "its turn was interrupted"))
 		default:
 			v.finish(s)
 		}

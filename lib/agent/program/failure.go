@@ -1,7 +1,6 @@
 package program
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -51,26 +50,24 @@ func failure(e proc.Exit, late bool) error {
 	said := strings.TrimSpace(e.Stderr)
 	switch signal := syscall.Signal(e.Status - 128); {
 	case e.OOM:
-		return agent.Fail(agent.OOM, errors.New("the kernel ended it for using too much memory"))
+		return agent.Failf(agent.OOM, "the kernel ended it for using too much memory")
 	case e.Filled:
-		return sysexit.Hint(agent.Fail(agent.ToolError, errors.New("it wrote more to the disk than allowed")),
+		return sysexit.Hint(agent.Failf(agent.ToolError, "it wrote more to the disk than allowed"),
 			"disk_mb in the configuration is the limit of one run")
 	case e.Flooded:
-		return agent.Fail(agent.ToolError, errors.New("it wrote more output than allowed"))
+		return agent.Failf(agent.ToolError, "it wrote more output than allowed")
 	case signal == syscall.SIGKILL || signal == syscall.SIGTERM || signal == syscall.SIGINT ||
 		signal == syscall.SIGHUP:
-		return agent.Fail(agent.Killed, fmt.Errorf("another process ended it, status %d%s", e.Status,
-			quoted(said)))
+		return agent.Failf(agent.Killed, "another process ended it, status %d%s", e.Status, quoted(said))
 	case e.Status != 0 && late:
-		return agent.Fail(agent.ToolError, fmt.Errorf("status %d after its result%s", e.Status, quoted(said)))
+		return agent.Failf(agent.ToolError, "status %d after its result%s", e.Status, quoted(said))
 	case e.Status != 0:
-		return agent.Fail(agent.ToolError, fmt.Errorf("it ended with status %d%s", e.Status, quoted(said)))
+		return agent.Failf(agent.ToolError, "it ended with status %d%s", e.Status, quoted(said))
 	case e.Skipped > 0:
-		return agent.Fail(agent.Abort,
-			fmt.Errorf("it ended without a result, and with %d lines of more than %d bytes%s", e.Skipped,
-				proc.MaxLine, quoted(said)))
+		return agent.Failf(agent.Abort, "it ended without a result, and with %d lines of more than %d bytes%s",
+			e.Skipped, proc.MaxLine, quoted(said))
 	}
-	return agent.Fail(agent.Abort, fmt.Errorf("it ended without a result%s", quoted(said)))
+	return agent.Failf(agent.Abort, "it ended without a result%s", quoted(said))
 }
 
 // quoted formats a program's output as the end of an error message.
@@ -84,23 +81,22 @@ func quoted(said string) string {
 // Refused is an error of the model's endpoint. status is the HTTP status, 0 if it is not known.
 // variables names the variables to set if the key was refused.
 func Refused(status int, said, variables string) error {
-	err := agent.Fail(agent.ToolError, fmt.Errorf("the model's endpoint answers %d: %q", status, brief(said)))
+	err := agent.Failf(agent.ToolError, "the model's endpoint answers %d: %q", status, brief(said))
 	switch {
 	case status == 0:
-		err = agent.Fail(agent.ToolError, fmt.Errorf("it says: %q", brief(said)))
+		err = agent.Failf(agent.ToolError, "it says: %q", brief(said))
 	case status == 401 || status == 403:
 		return sysexit.Hint(sysexit.With(sysexit.Config, err),
 			"the key was refused: set "+variables+", or name the variables that it needs under `env:`")
 	case status == 429 || status >= 500:
 		return sysexit.With(sysexit.TempFail, err)
 	}
-	return sysexit.With(sysexit.Unavailable, err)
+	return err
 }
 
 // Spent is the error of a run that reached its limit of turns, tokens or cost.
 func Spent(said string) error {
-	err := sysexit.With(sysexit.Unavailable,
-		agent.Fail(agent.Timeout, fmt.Errorf("its limit is reached: %q", brief(said))))
+	err := agent.Failf(agent.Timeout, "its limit is reached: %q", brief(said))
 	if strings.Contains(said, "budget") {
 		err = sysexit.Hint(err, "max_budget_usd in the configuration is the limit of one run")
 	}

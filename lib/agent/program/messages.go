@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"tri/lib/agent"
-	"tri/lib/base/sysexit"
 	"tri/lib/record/draft"
 )
 
@@ -155,8 +154,7 @@ func (m *Messages) result(l *message, s *Seen) {
 	said := strings.Join(append(l.Errors, l.Result, l.Error.Message), " ")
 	switch {
 	case strings.Contains(l.Subtype, "structured_output"):
-		s.Err = sysexit.With(sysexit.Unavailable,
-			agent.Fail(agent.Abort, fmt.Errorf("it gave no valid value: %q", brief(l.Subtype+": "+said))))
+		s.Err = agent.Failf(agent.Abort, "it gave no valid value: %q", brief(l.Subtype+": "+said))
 	case strings.Contains(l.Subtype, "max_"):
 		s.Err = Spent(l.Subtype + ": " + said)
 	case strings.Contains(said, "No conversation found"):

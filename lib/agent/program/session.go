@@ -235,9 +235,7 @@ func (r *running) run(ctx context.Context, res *agent.Result) error {
 		return err
 	}
 	if res.SessionID == "" && !r.program.Stateless {
-		return sysexit.With(sysexit.Unavailable,
-			agent.Fail(agent.Abort, fmt.Errorf("what it gave back, in a session that it did not name: %w",
-				fault)))
+		return agent.Failf(agent.Abort, "what it gave back, in a session that it did not name: %w", fault)
 	}
 	t.See(agent.Event{Kind: agent.Milestone, Text: clip("sent back: " + fault.Error()),
 		SessionID: res.SessionID})
@@ -246,8 +244,7 @@ func (r *running) run(ctx context.Context, res *agent.Result) error {
 		return fmt.Errorf("its value was sent back: %w", err)
 	}
 	if fault != nil {
-		return sysexit.With(sysexit.Unavailable,
-			agent.Fail(agent.Abort, fmt.Errorf("what it gave back, twice: %w", fault)))
+		return agent.Failf(agent.Abort, "what it gave back, twice: %w", fault)
 	}
 	return nil
 }

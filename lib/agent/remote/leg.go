@@ -92,8 +92,7 @@ func (l *leg) run(ctx context.Context, command []string) (agent.Result, error) {
 		return res, err
 	case errors.Is(context.Cause(ctx), errNoWorker) && outer.Err() == nil &&
 		(answer == nil || answer.Error != nil):
-		return res, l.failed(sysexit.Hint(sysexit.With(sysexit.Unavailable, agent.Fail(agent.Timeout,
-			fmt.Errorf("%w within %v", errNoWorker, l.client.wait))),
+		return res, l.failed(sysexit.Hint(agent.Failf(agent.Timeout, "%w within %v", errNoWorker, l.client.wait),
 			"tri-nats status shows the workers; nats.wait_min is how long a run waits for one"))
 	case ctx.Err() != nil && (answer == nil || answer.Error != nil):
 		if answer != nil {
@@ -103,8 +102,7 @@ func (l *leg) run(ctx context.Context, command []string) (agent.Result, error) {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return res, l.failed(deadLink(l.on, exit, said.String()))
 	case err != nil:
-		return res, l.failed(sysexit.With(sysexit.Unavailable,
-			agent.Fail(agent.ToolError, fmt.Errorf("%q: %w", l.on, err))))
+		return res, l.failed(agent.Failf(agent.ToolError, "%q: %w", l.on, err))
 	}
 	return l.result(answer)
 }
@@ -293,8 +291,7 @@ func (l *leg) result(r *Result) (agent.Result, error) {
 	} else if l.task.Check != nil {
 		if err := l.task.Check(res.Value); err != nil {
 			res.Value = nil
-			return res, l.failed(sysexit.With(sysexit.Unavailable,
-				agent.Fail(agent.Abort, fmt.Errorf("what %q gave back: %w", l.on, err))))
+			return res, l.failed(agent.Failf(agent.Abort, "what %q gave back: %w", l.on, err))
 		}
 	}
 	l.see(agent.Event{Kind: agent.Returned, SessionID: res.SessionID, Usage: &res.Usage})
@@ -302,8 +299,7 @@ func (l *leg) result(r *Result) (agent.Result, error) {
 }
 
 func changed(what string) error {
-	return sysexit.With(sysexit.Unavailable,
-		agent.Fail(agent.ToolError, fmt.Errorf("%s is not what was sent: its sha256 differs", what)))
+	return agent.Failf(agent.ToolError, "%s is not what was sent: its sha256 differs", what)
 }
 
 // Sum returns the SHA-256 of the value and the text.
