@@ -52,3 +52,15 @@ func FuzzObject(f *testing.F) {
 		}
 	})
 }
+
+func TestEndpoint(t *testing.T) {
+	for address, want := range map[string]string{
+		"https://logs.example.com/mcp": "logs.example.com:443", "http://[::1]:7777/mcp": "[::1]:7777",
+		"http://a": "a:80", "": "", "a": "",
+	} {
+		if got := Endpoint(address); len(got) > 1 || len(got) == 1 && got[0] != want ||
+			len(got) == 0 && want != "" {
+			t.Errorf("%s: %q", address, got)
+		}
+	}
+}
