@@ -234,7 +234,7 @@ func Failf(kind, format string, args ...any) error {
 
 // FailureKind returns the kind of err, Unknown if it has none.
 func FailureKind(err error) string {
-	if f := new(Failure); errors.As(err, &f) {
+	if f, ok := errors.AsType[*Failure](err); ok {
 		return f.Kind
 	}
 	if errors.Is(err, context.DeadlineExceeded) {

@@ -56,7 +56,7 @@ func Object(text []byte) ([]byte, error) {
 
 // faultAt returns the offset at which the decoder failed.
 func faultAt(err error) int {
-	if se := new(json.SyntaxError); errors.As(err, &se) {
+	if se, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return int(se.Offset)
 	}
 	return 0

@@ -62,7 +62,7 @@ func TestGitLog(t *testing.T) {
 	} {
 		text, err := logTool(tree, repo).call(t.Context(), json.RawMessage(tt.input))
 		var got []string
-		for _, word := range strings.Fields(text) {
+		for word := range strings.FieldsSeq(text) {
 			if word == "Begin" || word == "two" || word == "three" {
 				got = append(got, word)
 			} else if strings.HasPrefix(word, "two") {

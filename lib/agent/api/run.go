@@ -273,8 +273,8 @@ func (r *run) ask(ctx context.Context) (reply, error) {
 // passing reports whether an error is not the question's or the key's fault, so that another endpoint may
 // answer: no connection, no time, too many requests, a failing server, no such model.
 func passing(err error) bool {
-	no := (*httpapi.Error)(nil)
-	if !errors.As(err, &no) {
+	no, ok := errors.AsType[*httpapi.Error](err)
+	if !ok {
 		return true
 	}
 	s := no.Status
@@ -321,8 +321,8 @@ func (c *Client) again(err error, try int) (time.Duration, bool) {
 	if try >= maxTries {
 		return 0, false
 	}
-	busy := (*httpapi.Error)(nil)
-	if !errors.As(err, &busy) {
+	busy, ok := errors.AsType[*httpapi.Error](err)
+	if !ok {
 		return c.web.Backoff(try), true
 	}
 	// 529 is Anthropic's status for overloaded.
@@ -336,8 +336,8 @@ func (c *Client) again(err error, try int) (time.Duration, bool) {
 // refusal returns an error with the endpoint's message. It removes the key, which some endpoints
 // repeat.
 func (c *Client) refusal(err error) error {
-	no := (*httpapi.Error)(nil)
-	if !errors.As(err, &no) {
+	no, ok := errors.AsType[*httpapi.Error](err)
+	if !ok {
 		if hidden := c.hide(err.Error()); hidden != err.Error() {
 			err = errors.New(hidden)
 		}

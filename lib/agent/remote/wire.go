@@ -163,7 +163,7 @@ func FaultOf(err error) *Fault {
 	}
 	f := &Fault{Message: text.CutBytes(err.Error(), maxText), Hints: sysexit.Hints(err)}
 	f.Status, _ = sysexit.Of(err)
-	if failure := new(agent.Failure); errors.As(err, &failure) {
+	if failure, ok := errors.AsType[*agent.Failure](err); ok {
 		f.Kind = failure.Kind
 	}
 	for is, sentinel := range sentinels {

@@ -172,10 +172,10 @@ func TestSchemaAndTypesAgree(t *testing.T) {
 			return
 		}
 		var fields []string
-		for i := range typ.NumField() {
-			if name := typ.Field(i).Tag.Get("yaml"); name != "-" {
+		for field := range typ.Fields() {
+			if name := field.Tag.Get("yaml"); name != "-" {
 				fields = append(fields, name)
-				walk(typ.Field(i).Type, append(slices.Clone(at), name))
+				walk(field.Type, append(slices.Clone(at), name))
 			}
 		}
 		r, err := theRule()

@@ -116,7 +116,7 @@ func TestSyncs(t *testing.T) {
 	}
 	got := map[string][]string{}
 	at := ""
-	for _, l := range strings.Split(string(text), "\n") {
+	for l := range strings.SplitSeq(string(text), "\n") {
 		m := call.FindStringSubmatch(l)
 		if m == nil {
 			continue

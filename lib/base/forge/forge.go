@@ -243,7 +243,7 @@ func (c *Client) explain(err error) error {
 			"the token is refused: it is wrong, expired or of another forge")
 	case http.StatusForbidden:
 		// docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api: 403 or 429
-		if e := (*httpapi.Error)(nil); errors.As(err, &e) && bytes.Contains(e.Body, []byte("rate limit")) {
+		if e, ok := errors.AsType[*httpapi.Error](err); ok && bytes.Contains(e.Body, []byte("rate limit")) {
 			return sysexit.Errorf(sysexit.TempFail, "%w: the limit of requests is reached", err)
 		}
 		return sysexit.Hint(sysexit.With(sysexit.NoPerm, err),

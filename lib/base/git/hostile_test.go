@@ -98,7 +98,7 @@ func plant(t *testing.T, dir, gitDir, tool string) {
 	t.Helper()
 	hooks := filepath.Join(gitDir, "evil")
 	files := map[string]string{}
-	for _, hook := range strings.Fields(`applypatch-msg pre-applypatch post-applypatch pre-commit prepare-commit-msg commit-msg post-commit
+	for hook := range strings.FieldsSeq(`applypatch-msg pre-applypatch post-applypatch pre-commit prepare-commit-msg commit-msg post-commit
 pre-rebase post-checkout post-merge pre-push reference-transaction post-index-change post-rewrite fsmonitor-watchman sendemail-validate pre-auto-gc`) {
 		script := fmt.Sprintf("#!/bin/sh\n%s hook-%s </dev/null\n", tool, hook)
 		files["evil/"+hook+"+x"], files["hooks/"+hook+"+x"] = script, script
@@ -127,7 +127,7 @@ pre-rebase post-checkout post-merge pre-push reference-transaction post-index-ch
 		"gc.auto": "1", "maintenance.auto": "true", "core.splitIndex": "true",
 		"include.path": filepath.Join(gitDir, "more"),
 	}
-	for _, verb := range strings.Fields("apply ls-files ls-tree read-tree diff-tree write-tree update-index update-ref rev-parse worktree checkout-index check-ignore commit-tree config") {
+	for verb := range strings.FieldsSeq("apply ls-files ls-tree read-tree diff-tree write-tree update-index update-ref rev-parse worktree checkout-index check-ignore commit-tree config") {
 		settings["alias."+verb] = "!" + tool
 	}
 	write(t, gitDir, map[string]string{"attributes": "* filter=evil diff=evil\n",

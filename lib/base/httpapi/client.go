@@ -120,7 +120,7 @@ func (c *Client) Backoff(try int) time.Duration {
 // asked for it.
 func (c *Client) Wait(try int, err error) time.Duration {
 	wait := c.Backoff(try)
-	if busy := (*Error)(nil); errors.As(err, &busy) {
+	if busy, ok := errors.AsType[*Error](err); ok {
 		wait = max(wait, busy.After)
 	}
 	return wait
@@ -159,7 +159,7 @@ func (e *Error) Error() string {
 
 // StatusOf returns the status of an Error, 0 for other errors.
 func StatusOf(err error) int {
-	if e := (*Error)(nil); errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Status
 	}
 	return 0
@@ -173,7 +173,7 @@ func IsUnreadable(err error) bool {
 
 // CodeOf returns the platform's name for an error, "" if there is none.
 func CodeOf(err error) string {
-	if e := (*Error)(nil); errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code
 	}
 	return ""
@@ -190,8 +190,8 @@ func NotSent(err error) bool {
 func (c *Client) Read(ctx context.Context, r Request, out any) error {
 	for try := 1; ; try++ {
 		err := c.Once(ctx, r, out)
-		busy := (*Error)(nil)
-		if !errors.As(err, &busy) || busy.Status != http.StatusTooManyRequests || try == maxRetry {
+		busy, ok := errors.AsType[*Error](err)
+		if !ok || busy.Status != http.StatusTooManyRequests || try == maxRetry {
 			return err
 		}
 		if err := c.o.Sleep(ctx, busy.After+time.Duration(c.o.Chance()*float64(time.Second))); err != nil {
@@ -280,7 +280,7 @@ func (c *Client) request(ctx context.Context, r Request) (*http.Request, error) 
 
 // bare removes the URL from a transport error: with some platforms it contains the token.
 func bare(err error) error {
-	if e := (*url.Error)(nil); errors.As(err, &e) {
+	if e, ok := errors.AsType[*url.Error](err); ok {
 		return e.Err
 	}
 	return err

@@ -47,7 +47,7 @@ func aReach(t *testing.T, names map[string]string, list ...string) (*allowList, 
 	}
 	r.lookup = func(_ context.Context, host string) ([]netip.Addr, error) {
 		var found []netip.Addr
-		for _, s := range strings.Fields(names[host]) {
+		for s := range strings.FieldsSeq(names[host]) {
 			found = append(found, netip.MustParseAddr(s))
 		}
 		if found == nil {

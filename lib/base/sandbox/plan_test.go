@@ -462,7 +462,7 @@ func FuzzPlainConfig(f *testing.F) {
 	f.Add("[remote \"a\"]\nurl = https://SECRET@x/y\n")
 	f.Add("[core] pager = SECRET\n[c\\\nore]\nx=SECRET")
 	f.Fuzz(func(t *testing.T, s string) {
-		for _, line := range strings.Split(string(plainConfig([]byte(s))), "\n") {
+		for line := range strings.SplitSeq(string(plainConfig([]byte(s))), "\n") {
 			key, _, found := strings.Cut(strings.TrimSpace(line), "=")
 			key = strings.TrimSpace(key)
 			if !found || strings.HasPrefix(line, "[") {

@@ -77,7 +77,7 @@ func TestSearch(t *testing.T) {
 		"\"}\n\nbroken\n{\"seq\":9}\n{\"seq\":12}\n{\"last\":1}\n{\"seq\":40}"
 	for _, text := range []string{text, text + "\n", "", "junk\n", "{\"seq\":0}\n"} {
 		size := int64(len(text))
-		for n := int64(0); n < 45; n++ {
+		for n := range int64(45) {
 			wantOff, wantSeq := size, int64(-1)
 			at := 0
 			for _, l := range strings.SplitAfter(text, "\n") {
@@ -295,7 +295,7 @@ func TestRejectedRecords(t *testing.T) {
 	if string(text) != want+want {
 		t.Errorf("kept\n%s, want twice\n%s", text, want)
 	}
-	for _, l := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+	for l := range strings.SplitSeq(strings.TrimSpace(string(text)), "\n") {
 		if !json.Valid([]byte(l)) {
 			t.Errorf("%s", l)
 		}

@@ -220,8 +220,8 @@ func busy(t *testing.T, w Faulty) {
 	p := ask(w)
 	w.Break(Faults{Busy: 1})
 	_, err := w.Sink().Post(context.Background(), p)
-	again := (*chat.RetryError)(nil)
-	if !errors.As(err, &again) || again.After < time.Second {
+	again, ok := errors.AsType[*chat.RetryError](err)
+	if !ok || again.After < time.Second {
 		t.Errorf("post to a busy platform: %v, want a RetryError after a second or more", err)
 	}
 	w.Break(Faults{})

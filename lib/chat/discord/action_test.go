@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -45,9 +46,7 @@ func TestClick(t *testing.T) {
 		d := discordtest.M{"user_id": who["id"], "channel_id": discordtest.Dev, "guild_id": discordtest.Guild,
 			"message_id": message, "emoji": discordtest.M{"id": nil, "name": "👍"},
 			"member": discordtest.M{"user": who}}
-		for k, v := range more {
-			d[k] = v
-		}
+		maps.Copy(d, more)
 		w.server.Tell(kind, d)
 	}
 	react("MESSAGE_REACTION_ADD", root, discordtest.Person("ben"),

@@ -191,8 +191,8 @@ func (c *Client) once(ctx context.Context, method, path string, in, out any) err
 // explain adds Discord's own message to an error, and a status and a hint where a person can
 // resolve it.
 func (c *Client) explain(err error) error {
-	e := (*httpapi.Error)(nil)
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*httpapi.Error](err)
+	if !ok {
 		return err
 	}
 	var said struct {

@@ -195,8 +195,8 @@ func (c *Client) sign(r *http.Request) {
 func (c *Client) send(ctx context.Context, r httpapi.Request) (gjson.Result, error) {
 	var b []byte
 	err := c.api.Once(ctx, r, &b)
-	e := (*httpapi.Error)(nil)
-	if !errors.As(err, &e) || e.Code != "" || !json.Valid(e.Body) {
+	e, ok := errors.AsType[*httpapi.Error](err)
+	if !ok || e.Code != "" || !json.Valid(e.Body) {
 		return gjson.ParseBytes(b), err
 	}
 	said := gjson.ParseBytes(e.Body)
@@ -259,7 +259,7 @@ func (c *Client) repeat(ctx context.Context, ask func() (gjson.Result, error)) (
 			return r, err
 		}
 		wait := c.api.Backoff(try)
-		if e := (*httpapi.Error)(nil); errors.As(err, &e) && status == http.StatusTooManyRequests {
+		if e, ok := errors.AsType[*httpapi.Error](err); ok && status == http.StatusTooManyRequests {
 			wait = max(wait, e.After)
 		}
 		if err := c.api.Sleep(ctx, wait); err != nil {
@@ -337,8 +337,8 @@ func (c *Client) forgetMe() {
 
 // explain adds a status and a hint to an error that a person can resolve.
 func (c *Client) explain(err error) error {
-	e := (*httpapi.Error)(nil)
-	if !errors.As(err, &e) || len(sysexit.Hints(err)) > 0 {
+	e, ok := errors.AsType[*httpapi.Error](err)
+	if !ok || len(sysexit.Hints(err)) > 0 {
 		return err
 	}
 	switch {

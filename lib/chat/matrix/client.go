@@ -126,8 +126,8 @@ func (c *Client) get(ctx context.Context, path string, q url.Values, out any, wa
 	for try := 1; ; try++ {
 		err := explain(c.api.Once(ctx, httpapi.Request{Method: http.MethodGet, Path: path, Query: q,
 			Time: httpapi.RequestTime + wait}, out))
-		busy := (*httpapi.Error)(nil)
-		if !errors.As(err, &busy) || busy.Status != http.StatusTooManyRequests || try == 10 {
+		busy, ok := errors.AsType[*httpapi.Error](err)
+		if !ok || busy.Status != http.StatusTooManyRequests || try == 10 {
 			return err
 		}
 		if err := c.api.Sleep(ctx, busy.After); err != nil {
@@ -139,8 +139,8 @@ func (c *Client) get(ctx context.Context, path string, q url.Values, out any, wa
 // explain adds the server's standard error to an error
 // (https://spec.matrix.org/v1.11/client-server-api/#standard-error-response).
 func explain(err error) error {
-	e := (*httpapi.Error)(nil)
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*httpapi.Error](err)
+	if !ok {
 		return err
 	}
 	var said struct {

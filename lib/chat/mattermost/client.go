@@ -121,7 +121,7 @@ func (c *Client) once(ctx context.Context, method, path string, in, out any) err
 // named adds the server's message to an error.
 func named(err error) error {
 	var said struct{ ID, Message string }
-	if e := (*httpapi.Error)(nil); errors.As(err, &e) && json.Unmarshal(e.Body, &said) == nil {
+	if e, ok := errors.AsType[*httpapi.Error](err); ok && json.Unmarshal(e.Body, &said) == nil {
 		e.Code, e.Text = said.ID, said.Message
 	}
 	return err

@@ -271,8 +271,8 @@ func (c *Client) now() time.Time { return c.api.Now() }
 
 // explain adds a status and a hint to an error that a person can resolve.
 func (c *Client) explain(err error) error {
-	e := (*httpapi.Error)(nil)
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*httpapi.Error](err)
+	if !ok {
 		return err
 	}
 	switch {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -82,9 +83,7 @@ func TestToken(t *testing.T) {
 		"key": {"kid": "key-2"}, "no key": {"kid": ""},
 	} {
 		said := teamstest.M{"serviceurl": regional}
-		for k, v := range change {
-			said[k] = v
-		}
+		maps.Copy(said, change)
 		if got := call(l, pathMessages, "Bearer "+w.server.Token(said), body(regional)); got != 401 {
 			t.Errorf("%s: %d", name, got)
 		}

@@ -113,8 +113,8 @@ func (c *Client) call(ctx context.Context, method string, in map[string]any, out
 // explain adds Telegram's description to an error, and how long to wait
 // (https://core.telegram.org/bots/api#making-requests).
 func explain(err error) error {
-	e := (*httpapi.Error)(nil)
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*httpapi.Error](err)
+	if !ok {
 		return err
 	}
 	var said struct {

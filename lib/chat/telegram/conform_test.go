@@ -3,6 +3,7 @@ package telegram
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strconv"
 	"sync"
 	"testing"
@@ -87,9 +88,7 @@ func (w *world) Edit(_, messageID, text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	m := telegramtest.M{}
-	for k, v := range w.said[messageID] {
-		m[k] = v
-	}
+	maps.Copy(m, w.said[messageID])
 	m["text"], m["edit_date"] = text, time.Now().Unix()
 	w.server.Update("edited_message", m)
 }

@@ -155,7 +155,7 @@ func (c *Sink) edit(ctx context.Context, chatID, messageID, text string, markup 
 	}
 	var made message
 	err = c.call(ctx, "editMessageText", in, &made, 0)
-	if e := (*httpapi.Error)(nil); errors.As(err, &e) && strings.Contains(e.Text, "message is not modified") {
+	if e, ok := errors.AsType[*httpapi.Error](err); ok && strings.Contains(e.Text, "message is not modified") {
 		return nil
 	}
 	return err

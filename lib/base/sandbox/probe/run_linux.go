@@ -177,7 +177,7 @@ func runBare(ctx context.Context, s sandbox.Spec, in io.Reader, out, errw io.Wri
 	cmd := exec.CommandContext(ctx, s.Argv[0], s.Argv[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = s.Dir, s.Env, in, out, errw
 	err := cmd.Run()
-	if exit := new(exec.ExitError); errors.As(err, &exit) && ctx.Err() == nil {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && ctx.Err() == nil {
 		return exit.ExitCode(), nil
 	}
 	return 0, err
