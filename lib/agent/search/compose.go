@@ -84,7 +84,8 @@ var several = lazyregexp.New(`\?+`)
 func composeTold(x *codesearch.Index, question string) *composed {
 	text := x.Told(question)
 	said := len(strings.Fields(text))
-	if said == 0 || !failure.MatchString(question) && 2*said < len(strings.Fields(question)) {
+	if said == 0 || asking.MatchString(question) && !failure.MatchString(question) &&
+		3*said < 2*len(strings.Fields(question)) {
 		return nil
 	}
 	c := answerMessage(x, text)
@@ -94,8 +95,11 @@ func composeTold(x *codesearch.Index, question string) *composed {
 	return c
 }
 
+// asking matches a text that asks, rather than a message alone.
+var asking = lazyregexp.New(`(?i)\b(?:what|which|where|when|why|who|how|is|are|does|do|can)\b`)
+
 // failure matches a question about something that the code says when it fails.
-var failure = lazyregexp.New(`(?i)\b(?:\w*errors?|\w*exception|fail(?:s|ed|ure)?|says?|saying|message|warning|panics?|crash\w*|complain\w*|mean(?:s|ing)?)\b|["“]`)
+var failure = lazyregexp.New(`(?i)\b(?:\w*errors?|\w*exception|fail(?:s|ed|ure)?|says?|saying|message|warning|logs?|panics?|crash\w*|complain\w*|mean(?:s|ing)?)\b|["“]`)
 
 // number matches questions that ask for a number, of which the words may be those of a name.
 var number = lazyregexp.New(`(?i)\b(?:how (?:many|much|long|often|big|large|high|deep|wide|small)|max(?:imum)?|min(?:imum)?|default|berapa)\b`)
@@ -116,6 +120,10 @@ func composeOf(x *codesearch.Index, kind asks, about string) *composed {
 			})
 			if len(of) == 0 {
 				of = only(all, func(d codesearch.Definition) bool { return begins(d, owner) })
+			}
+			if len(of) == 0 && name != names[0] && !written(name) && !strings.Contains(name, " ") &&
+				kind != asksConfig {
+				continue // a word of a description
 			}
 			if len(of) > 0 || written(owner) && kind != asksConfig {
 				all = of

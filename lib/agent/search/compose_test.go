@@ -237,9 +237,11 @@ def fetch(name, pause=None):
 	"net/State.java": "enum JobState {\n" + strings.Repeat("    // It waits.\n", 20) + "    WAITING,\n" +
 		strings.Repeat("    // It runs.\n", 40) + "    RUNNING\n}\n",
 	"src/call.ts": "export interface Options {\n  'net.ping_time_ms'?: number;\n}\n\n" +
-		"export class Call {\n  constructor(options: Options) {\n    this.pingTime = options['net.ping_time_ms'] ?? 900;\n" +
-		"    if (this.size > this.most) {\n      this.fail('Got more than may be sent (' + this.size + ')');\n    }\n  }\n\n" +
+		"export class Call {\n  mostBytes = 64;\n  constructor(options: Options) {\n    this.pingTime = options['net.ping_time_ms'] ?? 900;\n" +
+		"    if (this.size > this.mostBytes) {\n      this.fail('Got more than may be sent (' + this.size + ')');\n    }\n  }\n\n" +
 		"  send() {\n    this.flush();\n  }\n}\n",
+	"src/wait.ts":   "export const DEFAULT_PING_WAIT = 7;\n\nexport class Waiter {\n  pingWait = DEFAULT_PING_WAIT;\n}\n",
+	"net/worker.go": "package net\n\ntype worker struct {\n\t// lostWorkers is the number of lost workers.\n\tlostWorkers int\n}\n",
 	"build/call.js": "class Call {\n  send() {\n    this.flush();\n  }\n}\n//# sourceMappingURL=call.js.map\n",
 }
 
@@ -252,11 +254,15 @@ func TestDescribed(t *testing.T) {
 		{"on stop of the server, how long may workers finish their jobs if we set nothing",
 			"`ShutdownTimeout`, says its comment: \"If unset or zero, a default of 8 seconds is used\" (net/server.go:9)."},
 		{"how often is it tried if I never pass MaxTries?", "`defaultMaxTries` is `25` (net/server.go:13)."},
+		{"after how long is the wait for a ping over", "`DEFAULT_PING_WAIT` is `7` (src/wait.ts:1)."},
+		{"Got more than may be sent", "\"Got more than may be sent\" comes from `Call.constructor` (src/call.ts:10), only if `this.size > this.mostBytes`. `mostBytes` is `64` by default (src/call.ts:6)."},
+		{"where is the disk for pages of a book", ""},
+		{"how do I set the number of lost workers", ""},
 		{"what is the default pause?", "`pause` of `fetch` defaults to `None` (net/policy.py:15). `fetch.pause`, says its comment: \"seconds between two tries (default: '0.5')\" (net/policy.py:20-21)."},
 		{"how do I turn off the automatic date header",
 			"By `auto_date_header`: \"Whether the server writes the Date header by itself\" (net/builder.rs:5)."},
 		{"default open of Limits?", "`open` is `DEFAULT_OPEN` by default (net/Limits.java:3), and `DEFAULT_OPEN` is `8` (net/Limits.java:2)."},
-		{"what is the default ping time?", "`pingTime` is `900` by default (src/call.ts:7)."},
+		{"what is the default ping time?", "`pingTime` is `900` by default (src/call.ts:8)."},
 		{"what states can a job be in?", "The values of `JobState` are `WAITING`, `RUNNING` (net/State.java:22-63)."},
 		{"JobState - which ones exist?", "The values of `JobState` are `WAITING`, `RUNNING` (net/State.java:22-63)."},
 		{"which lost key policies come with it?", "`LostKeyPolicy` is extended by `AcceptPolicy` (net/policy.py:5) and `RefusePolicy` (net/policy.py:9)."},
@@ -264,7 +270,7 @@ func TestDescribed(t *testing.T) {
 		{"who calls ListLost?", "`ListLost` is called in `worker.sweep` (net/server.go:30)."},
 		{"who calls flush in call.ts?", ""},
 		{"the log has net: the lease was lost, why ???", "`ErrLost` is `errors.New(\"net: the lease was lost\")` (net/server.go:22): \"ErrLost is returned when a lease ends without a heartbeat\"."},
-		{"what does \"Got more than may be sent (9 of 4)\" mean?", "\"Got more than may be sent\" comes from `Call.constructor` (src/call.ts:9), only if `this.size > this.most`."},
+		{"what does \"Got more than may be sent (9 of 4)\" mean?", "\"Got more than may be sent\" comes from `Call.constructor` (src/call.ts:10), only if `this.size > this.mostBytes`. `mostBytes` is `64` by default (src/call.ts:6)."},
 		{"how does it refuse what the accept policy takes", ""},
 	} {
 		ret, err := ask(t, c, dir, tt.question)

@@ -59,6 +59,7 @@ func answerConfig(x *codesearch.Index, name string, all []codesearch.Definition,
 			found = only(all, func(d codesearch.Definition) bool {
 				return (d.Doc != "" || flag.MatchString(source(d)) || sets.MatchString(d.Lines[d.Line-1])) &&
 					d.Kind != declaration.Type && d.Kind != declaration.Setting &&
+					(d.Kind != declaration.Field || !private(d)) &&
 					(exact || d.Kind != declaration.Function && d.Kind != declaration.Method)
 			})
 		}

@@ -1,7 +1,9 @@
 package search
 
 import (
+	"path"
 	"strings"
+	"unicode"
 
 	"tri/lib/base/lazyregexp"
 	"tri/lib/judge/codesearch"
@@ -11,6 +13,11 @@ import (
 const (
 	enoughMeant = 0.6  // score of a declaration that a description means
 	rival       = 0.85 // share of the best score from which another name could be meant as well
+
+	// A description in other words has a low score; then the next name must be far behind.
+	leastMeant = 0.35
+	behind     = 0.7
+	leastWords = 3
 )
 
 // fits are what a description can mean in a question of a kind.
@@ -25,10 +32,18 @@ var fits = map[asks]func(d codesearch.Definition) bool{
 	asksValues: func(d codesearch.Definition) bool { return len(d.Members) > 1 },
 	asksConfig: func(d codesearch.Definition) bool {
 		function := d.Kind == declaration.Function || d.Kind == declaration.Method
-		return d.Kind == declaration.Field && (d.Doc != "" || strings.ContainsAny(d.Name, ".-")) ||
+		return d.Kind == declaration.Field && !private(d) &&
+			(d.Doc != "" || strings.ContainsAny(d.Name, ".-")) ||
 			function && d.Doc != "" && (setter.MatchString(d.Name) || builds.MatchString(d.Type))
 	},
 	asksWhere: callable, asksWhat: callable, asksReturns: callable, asksCallers: callable,
+}
+
+// private reports whether users of a codebase cannot set a field.
+func private(d codesearch.Definition) bool {
+	return strings.HasPrefix(d.Name, "_") || strings.HasPrefix(d.Name, "#") ||
+		path.Ext(d.Path) == ".go" && !unicode.IsUpper([]rune(d.Name)[0]) ||
+		strings.Contains(d.Lines[d.Line-1], "private ")
 }
 
 func callable(d codesearch.Definition) bool {
@@ -48,14 +63,22 @@ func composeDescribed(x *codesearch.Index, kind asks, about string) *composed {
 		return nil
 	}
 	found := x.Described(about, fit)
-	if len(found) == 0 || found[0].Score < enoughMeant {
+	if len(found) == 0 || found[0].Score < leastMeant ||
+		found[0].Score < enoughMeant && found[0].Words < leastWords {
 		return nil
+	}
+	near := rival
+	if found[0].Score < enoughMeant {
+		if near = behind; kind != asksDefault && kind != asksConfig {
+			return nil
+		}
 	}
 	var all []codesearch.Definition
 	for _, d := range found {
 		switch {
-		case d.Score < rival*found[0].Score:
-		case essence(d.Name) == essence(found[0].Name):
+		case d.Score < near*found[0].Score:
+		case essence(d.Name) == essence(found[0].Name), d.Value != "" && d.Value == found[0].Name,
+			found[0].Value != "" && found[0].Value == d.Name:
 			all = append(all, d.Definition)
 		default:
 			return nil
@@ -91,7 +114,8 @@ func stated(d codesearch.Definition) (p proof, said string) {
 			if said != "" {
 				return p, ""
 			}
-			said = paragraph.ReplaceAllString(strings.TrimRight(strings.Join(strings.Fields(one), " "), ".;"), "")
+			said = strings.TrimRight(strings.Join(strings.Fields(one), " "), ".;")
+			said = paragraph.ReplaceAllString(said, "")
 			lead := len(one) - len(strings.TrimLeft(one, " \n\t"))
 			p.start = first + strings.Count(one[:lead], "\n")
 			p.end = first + strings.Count(strings.TrimRight(one, " \n\t"), "\n")

@@ -53,7 +53,8 @@ func (x *Index) definitions(name string) []Definition {
 				if lines == nil {
 					lines = split(text)
 				}
-				all = append(all, Definition{at.path, d, lines, at.aside()})
+				aside := at.aside() || inTests(at.path, lines, d.Line)
+				all = append(all, Definition{at.path, d, lines, aside})
 			}
 		}
 	}
@@ -67,6 +68,14 @@ func (x *Index) definitions(name string) []Definition {
 		return cmp.Compare(later(a.Aside), later(b.Aside))
 	})
 	return all
+}
+
+// inTests reports whether a line of Rust is in the tests at the end of its file.
+func inTests(name string, lines []string, line int) bool {
+	return strings.HasSuffix(name, ".rs") && slices.Contains(lines[:min(line, len(lines))], "#[cfg(test)]") &&
+		slices.ContainsFunc(lines[:min(line, len(lines))], func(l string) bool {
+			return strings.HasPrefix(l, "mod test")
+		})
 }
 
 // Uses returns the places where a name is used as of the last search, those of sources first.
@@ -85,7 +94,7 @@ func (x *Index) using(name string) []Use {
 		}
 		lines := split(text)
 		for _, u := range declaration.Uses(at.path, text, name) {
-			all = append(all, Use{at.path, u, lines, at.aside()})
+			all = append(all, Use{at.path, u, lines, at.aside() || inTests(at.path, lines, u.Line)})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Use) int { return cmp.Compare(later(a.Aside), later(b.Aside)) })

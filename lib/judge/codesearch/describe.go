@@ -20,8 +20,9 @@ const (
 // of the name.
 var beside = func() map[string]bool {
 	set := map[string]bool{}
-	for _, w := range stems(`max maximum min minimum most least limit default number num count size length per many
-		much long often big large high deep wide small allow time value second minute millisecond option`) {
+	for _, w := range stems(`max maximum min minimum most least limit default number num count size length
+		per many much long often big large high deep wide small allow time value second minute millisecond
+		option`) {
 		set[string(fold([]byte(w)))] = true
 	}
 	return set
@@ -30,6 +31,7 @@ var beside = func() map[string]bool {
 // Meant is a declaration that a description may mean.
 type Meant struct {
 	Definition
+	Words int     // how many words of the description it has
 	Score float64 // the share of the description's weight that its name, owner and comment have, at most 1
 }
 
@@ -52,9 +54,9 @@ func (x *Index) Described(description string, fit func(Definition) bool) []Meant
 		}
 		lines := split(text)
 		for _, d := range declaration.Read(p.path, text) {
-			if of := (Definition{p.path, d, lines, false}); fit(of) {
-				if score := x.means(q, of); score > 0 {
-					all = append(all, Meant{of, score})
+			if of := (Definition{p.path, d, lines, false}); fit(of) && !inTests(p.path, lines, d.Line) {
+				if m := x.means(q, of); m.Score > 0 {
+					all = append(all, m)
 				}
 			}
 		}
@@ -63,8 +65,9 @@ func (x *Index) Described(description string, fit func(Definition) bool) []Meant
 	return all
 }
 
-// means returns how well a declaration matches a description; 0 if no word of it is in the name.
-func (x *Index) means(q *query, d Definition) float64 {
+// means returns how well a declaration matches a description; the score is 0 if no word of it is in the name.
+func (x *Index) means(q *query, d Definition) Meant {
+	m := Meant{Definition: d}
 	name, extra := map[string]bool{}, 0
 	x.stems(d.Name, func(word string) {
 		if name[word] = true; q.standsFor([]byte(word)) == 0 && !beside[word] {
@@ -97,12 +100,14 @@ func (x *Index) means(q *query, d Definition) float64 {
 				best = max(best, ofComment*o.factor)
 			}
 		}
-		sum += best * weight
+		if sum += best * weight; best > 0 {
+			m.Words++
+		}
 	}
-	if own == 0 {
-		return 0
+	if own > 0 {
+		m.Score = sum / total * (1 - min(0.5, strange*float64(extra)))
 	}
-	return sum / total * (1 - min(0.5, strange*float64(extra)))
+	return m
 }
 
 // stems calls fn for each stemmed word of a text.
