@@ -140,7 +140,7 @@ func (n *tally) names(tokens []Token) {
 			n.Lost = append(n.Lost, tok.Text)
 		}
 		cited := slices.ContainsFunc(n.own, there)
-		n.named = n.named || cited
+		n.named = n.named || cited && tok.Kind != Number
 		switch {
 		case tok.Kind == Number:
 			n.said++

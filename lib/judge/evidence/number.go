@@ -322,7 +322,7 @@ func hinted(text string, i, end int) unit {
 	}
 	if m := remark.FindStringSubmatch(rest); m != nil {
 		for _, w := range split2(m[1]) {
-			if u, ok := units[w]; ok && len(w) > 3 && !strings.ContainsAny(m[1], "0123456789") {
+			if u, ok := units[w]; ok && len(w) > 3 && len(quantities(m[1], false)) == 0 {
 				return u
 			}
 		}

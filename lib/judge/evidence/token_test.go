@@ -229,6 +229,7 @@ func TestReadings(t *testing.T) {
 		line, names string
 		in          bool
 	}{
+		{"maxFails = 12 // failed looks: about half an hour", "half a day", false},
 		{"if code < 300 {", "299", true}, {"if code >= 300 {", "299", true}, {"if code < 300 {", "301", false},
 		{"if code <= 300 {", "301", true}, {"if n > 4 {", "5", true}, {"if n > 4 {", "3", false},
 		{"n = 300", "299", false}, {"n <- 300", "299", false}, {"f := func(n int) => 300", "301", false},
@@ -253,6 +254,21 @@ func TestReadings(t *testing.T) {
 		s := newSentence(text, 0, false)
 		if got := s.negations(); len(got) != n {
 			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
+// TestNumberIsNoName: a number that lines and a claim share, with words of any program beside it, does not
+// make the lines be about the claim.
+func TestNumberIsNoName(t *testing.T) {
+	lines := []*Text{FromLines("check.js",
+		[]string{"if (!(error.statusCode >= 400)) {", "  error.statusCode = 400"}, 1)}
+	for claim, want := range map[string]bool{
+		"A stream error keeps a numeric status of 400 or more, otherwise it gets 400.": false,
+		"An error whose `statusCode` is below 400 gets the status 400.":                true,
+	} {
+		if c := FromText("the claim", claim).Cover(lines, nil); c.About != want {
+			t.Errorf("%q: %s", claim, c)
 		}
 	}
 }

@@ -25,7 +25,7 @@ import (
 
 func init() {
 	parts = append(parts,
-		part{"drafts", "Drafts written by hand on eight codebases: true, minimally falsified, unrelated to their lines", drafts})
+		part{"drafts", "Drafts written by hand on eleven codebases: true, minimally falsified, unrelated to their lines", drafts})
 }
 
 // draftCodebases are the codebases of data/drafts, by file. No rule was made from those of the untouched
@@ -34,9 +34,13 @@ var draftCodebases = map[string]codebase{
 	"chi": {module: "github.com/go-chi/chi/v5@v5.2.3"}, "zap": {module: "go.uber.org/zap@v1.27.0"},
 	"bbolt": {module: "go.etcd.io/bbolt@v1.4.3"}, "cron": {module: "github.com/robfig/cron/v3@v3.0.1"},
 	"raft": {module: "github.com/hashicorp/raft@v1.7.3"}, "nsq": {module: "github.com/nsqio/nsq@v1.3.0"},
+	"nats":    {module: "github.com/nats-io/nats.go@v1.37.0"},
 	"fastify": {fetch: "npm pack --silent fastify@5.2.1 && tar -xzf fastify-5.2.1.tgz", dir: "package"},
 	"gunicorn": {fetch: "apt-get download python3-gunicorn=20.1.0-6+deb12u1 && dpkg-deb -x *.deb .",
 		dir: "usr/lib/python3/dist-packages/gunicorn"},
+	"got": {fetch: "npm pack --silent got@14.4.2 && tar -xzf got-14.4.2.tgz", dir: "package"},
+	"uvicorn": {fetch: "apt-get download python3-uvicorn=0.17.6-1 && dpkg-deb -x *.deb .",
+		dir: "usr/lib/python3/dist-packages"},
 }
 
 // unrelatedWanted is how many claims are put beside the lines of a file of another
