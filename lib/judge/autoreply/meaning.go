@@ -2,6 +2,7 @@ package autoreply
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"tri/lib/base/text"
 	"unicode"
@@ -73,12 +74,7 @@ func alike(a, b string) bool {
 }
 
 func letters(rs []rune) bool {
-	for _, r := range rs {
-		if !unicode.IsLetter(r) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(rs, func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
 // corrects matches how people say below an answer that it is wrong. It prefers false positives: each match

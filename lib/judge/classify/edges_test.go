@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 
 	"tri/lib/base/config"
 	"tri/lib/base/stream"
@@ -187,5 +188,22 @@ func TestIsShort(t *testing.T) {
 		if got := isShort([]byte(text)); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
+	}
+}
+
+// TestAnglesTime: the end of a platform's markup is not looked for in the whole message.
+func TestAnglesTime(t *testing.T) {
+	c, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, took := []byte(strings.Repeat("<", maxText-1)+">"), time.Hour
+	for range 3 {
+		at := time.Now()
+		c.judgeText(text, new(reading), new(verdict))
+		took = min(took, time.Since(at))
+	}
+	if took > 200*time.Millisecond {
+		t.Errorf("%v for %d bytes", took, len(text))
 	}
 }

@@ -1,5 +1,7 @@
 package classify
 
+import "slices"
+
 // place places the message: the first rule that holds decides.
 func (t *turn) place() {
 	v, p := t.verdict, t.writer
@@ -144,10 +146,5 @@ func (t *turn) statement() {
 
 // toHelper reports whether the message addresses someone who mostly helps.
 func (t *turn) toHelper() bool {
-	for _, i := range t.to[:t.nto] {
-		if t.persons[i].isHelper() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.to[:t.nto], func(who int32) bool { return t.persons[who].isHelper() })
 }

@@ -123,7 +123,8 @@ func (c *cutter) code() {
 
 // angle skips platform markup in angle brackets: <@U123>, <#C1|dev>, <!here>, <https://…>, <:emoji:123>.
 func (c *cutter) angle() {
-	rest := c.b[c.i:]
+	const longest = 256 // bytes
+	rest := c.b[c.i:min(len(c.b), c.i+longest)]
 	n := bytes.IndexByte(rest, '>')
 	switch {
 	case len(rest) > 1 && rest[1] == '3':

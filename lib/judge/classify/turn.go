@@ -1,5 +1,7 @@
 package classify
 
+import "slices"
+
 // placement is a message's place in its conversation.
 type placement struct {
 	why      uint16 // reason, 0 for none
@@ -183,12 +185,7 @@ func (t *turn) answered() int32 {
 
 // speaksTo reports whether the message addresses who.
 func (t *turn) speaksTo(who int32) bool {
-	for _, i := range t.to[:t.nto] {
-		if i == who && who != nobody {
-			return true
-		}
-	}
-	return false
+	return who != nobody && slices.Contains(t.to[:t.nto], who)
 }
 
 // answers reports whether the message is help for its target.

@@ -2,6 +2,7 @@ package intent
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -203,12 +204,8 @@ func dayOf(s string, now time.Time) (day time.Time, named, bad bool) {
 
 // group returns the index of the first group that is not empty.
 func group(m []string) (int, bool) {
-	for i, s := range m {
-		if s != "" {
-			return i, true
-		}
-	}
-	return 0, false
+	i := slices.IndexFunc(m, func(s string) bool { return s != "" })
+	return max(i, 0), i >= 0
 }
 
 func same(a, b time.Time) bool { return a.Format(time.DateOnly) == b.Format(time.DateOnly) }

@@ -153,6 +153,10 @@ func TestSubject(t *testing.T) {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
+	long, at := "add "+strings.Repeat("a ", 1<<19)+"to my list", time.Now()
+	if got := Subject(long); got != long || time.Since(at) > time.Second {
+		t.Error(time.Since(at))
+	}
 	if got := Subject(strings.Repeat("a", 1<<16)); len(got) != 1<<16 {
 		t.Error(len(got))
 	}

@@ -134,8 +134,10 @@ func list(s string) map[string]bool {
 }
 
 // distinct returns the words of a text that distinguish a request from others: terms without the most
-// common words of several languages, and pairs of characters in scripts without spaces.
+// common words of several languages, and pairs of characters in scripts without spaces; of the first maxWords
+// bytes.
 func distinct(s string) (out []string) {
+	s = s[:min(len(s), maxWords)]
 	var dense []rune
 	flush := func() {
 		for i := 0; i+1 < len(dense); i++ {

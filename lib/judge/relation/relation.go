@@ -68,8 +68,12 @@ const (
 	guessed = 0.25
 )
 
-// maxText is how much of a message is read, in bytes, from its start.
-const maxText = 8 << 10
+// How much of a message is read, in bytes, from its start; of a text that it is compared with, more, so that an
+// answer is read whole.
+const (
+	maxText  = 8 << 10
+	maxWords = 4 * maxText
+)
 
 // Judge decides what a message does to the open items of its asker, oldest first. An item that an earlier
 // message of the same turn withdrew counts as open: "scratch that" may be followed by what is wanted

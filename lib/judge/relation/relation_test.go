@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 var (
@@ -174,5 +175,19 @@ func BenchmarkJudge(b *testing.B) {
 	m := Message{Text: strings.Repeat("the proxy says ENOSPC and I have no idea why ", 20), Asks: true}
 	for b.Loop() {
 		Judge(m, []Item{logs, deploy})
+	}
+}
+
+// TestLongTime: a message is compared with the beginning of a long question.
+func TestLongTime(t *testing.T) {
+	open := []Item{{Texts: []string{strings.Repeat("add the word ", 100_000)}}, {Texts: []string{"why?"}}}
+	took := time.Hour
+	for range 3 {
+		at := time.Now()
+		Judge(Message{Text: "which word was that?", Asks: true}, open)
+		took = min(took, time.Since(at))
+	}
+	if took > 200*time.Millisecond {
+		t.Error(took)
 	}
 }

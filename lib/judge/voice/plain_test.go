@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tri/lib/judge/claims"
 	"tri/lib/judge/safety"
@@ -115,4 +116,12 @@ func FuzzPlain(f *testing.F) {
 	}
 	f.Add("# A\n\n- **b** `c`\n- d. 🎉 Great question! It is 5 of 10. It is 5 of 10. 🚀\n```\nx\n```\n> y")
 	f.Fuzz(unchanged)
+}
+
+// TestBoldTime: a draft of nothing but bold words takes no time that grows with their square.
+func TestBoldTime(t *testing.T) {
+	at := time.Now()
+	if got := Plain(strings.Repeat("**a** ", 1000)); strings.Contains(got, "*") || time.Since(at) > 2*time.Second {
+		t.Errorf("%v: %q", time.Since(at), got)
+	}
 }

@@ -124,12 +124,17 @@ func kindOf(raw string) string {
 func unbold(s string) string {
 	for {
 		mask := func(raw string) string { return strings.Repeat("x", len(raw)) }
-		masked := exact.ReplaceAllStringFunc(s, mask)
-		at := bold.FindStringSubmatchIndex(masked)
-		if at == nil {
+		all := bold.FindAllStringSubmatchIndex(exact.ReplaceAllStringFunc(s, mask), -1)
+		if all == nil {
 			return s
 		}
-		s = s[:at[4]-2] + s[at[4]:at[5]] + s[at[5]+2:]
+		var bare strings.Builder
+		last := 0
+		for _, at := range all { // the space between two pairs belongs to one of them: the other is next
+			bare.WriteString(s[last:at[4]-2] + s[at[4]:at[5]])
+			last = at[5] + 2
+		}
+		s = bare.String() + s[last:]
 	}
 }
 
