@@ -12,6 +12,10 @@ import (
 	"tri/lib/record/thread"
 )
 
+// maxBeside is how many closed items of a thread a message may concern, the newest, beside that which the
+// message began: a platform's thread may go on for years.
+const maxBeside = 32
+
 // route turns an event into inputs for the items that it concerns.
 func (b *batch) route(in thread.Input) ([]thread.Input, error) {
 	if in.Decision != nil && in.Decision.Kind == decision.Branch {
@@ -29,7 +33,12 @@ func (b *batch) route(in thread.Input) ([]thread.Input, error) {
 		return []thread.Input{in}, nil
 	}
 	items := []*thread.Thread{root}
-	for _, key := range root.Beside {
+	own := event.Key(root.Platform, root.ChatID, in.Event.MessageID)
+	for i, key := range root.Beside {
+		if i < len(root.Beside)-maxBeside && key != own && b.threads[key] == nil &&
+			b.d.store.open[key] == nil {
+			continue // closed long ago
+		}
 		t, err := b.load(key)
 		if err != nil {
 			return nil, err

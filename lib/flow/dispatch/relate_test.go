@@ -155,6 +155,35 @@ func TestOfAnother(t *testing.T) {
 	}
 }
 
+// TestManyItems: of a thread with many closed items, a message concerns the newest; an edit of a question the
+// item of that.
+func TestManyItems(t *testing.T) {
+	b := newBench(t)
+	b.add("1", "ana", "", event.Actionable, "nothing?")
+	for i := range maxBeside + 3 {
+		b.add(fmt.Sprint("q", i), fmt.Sprint("u", i), "1", event.Actionable, "nothing here?")
+		b.add(fmt.Sprint("n", i), fmt.Sprint("u", i), "1", event.Ambient, "never mind")
+	}
+	b.run()
+	b.editing = "e"
+	b.add("q0", "u0", "1", event.Actionable, "nothing there?")
+	b.run()
+	if th := b.thread("q0"); th.Status != thread.Closed || len(th.Alerts) != 1 {
+		t.Errorf("%s %+v", th.Status, th.Alerts)
+	}
+	if n := len(b.thread("1").Beside); n != maxBeside+3 {
+		t.Errorf("%d items", n)
+	}
+	if err := b.home.Replace(thread.ClosedPath(b.thread("q1").Key), []byte("broken")); err != nil {
+		t.Fatal(err)
+	}
+	b.add("2", "zoe", "1", event.Ambient, "hm")
+	b.run()
+	if n := len(b.thread("1").Context); n == 0 {
+		t.Error("the remark is lost")
+	}
+}
+
 // TestPipeAgain: a withdrawal that is read again from a pipe ends no later question.
 func TestPipeAgain(t *testing.T) {
 	b := newBench(t)

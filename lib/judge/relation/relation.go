@@ -68,8 +68,8 @@ const (
 	guessed = 0.25
 )
 
-// How much of a message is read, in bytes, from its start; of a text that it is compared with, more, so that an
-// answer is read whole.
+// How much of a message is read, in bytes, from its start; of a text that it is compared with, more, so that
+// an answer is read whole.
 const (
 	maxText  = 8 << 10
 	maxWords = 4 * maxText
