@@ -114,7 +114,7 @@ func (p *poster) questionShifted(ctx context.Context, j *job) (why string, err e
 	t := j.offer().Target
 	ctx, cancel := limited(ctx)
 	defer cancel()
-	j.asked = p.Now()
+	began := p.Now()
 	text, gone, err := p.sink(j).Message(ctx, t.ChatID, t.ReplyToID)
 	switch {
 	case errors.Is(err, chat.ErrUnsupported):
@@ -128,6 +128,7 @@ func (p *poster) questionShifted(ctx context.Context, j *job) (why string, err e
 	case decision.Sum(text) != t.QuestionSHA256:
 		return "the question was edited", nil
 	}
+	j.asked = began
 	return "", nil
 }
 

@@ -170,6 +170,10 @@ func TestEditedBetweenClaimAndPost(t *testing.T) {
 		{"lost, then edited", []string{"lost request", "retry"}, 1000, func(f *platform) {
 			f.question += "?"
 		}, 0, outbox.Dropped, "the question was edited before it was posted"},
+		{"edited, and the chat is down for a moment", []string{"retry"}, 1000, func(f *platform) {
+			f.question += "?"
+			f.askErr = []error{errors.New("connection reset")}
+		}, 0, outbox.Dropped, "the question was edited before it was posted"},
 		{"edited behind the first part", []string{"", "retry"}, 12, func(f *platform) {
 			f.question += "?"
 		}, 2, outbox.Posted, ""},

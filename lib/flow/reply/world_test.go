@@ -26,6 +26,7 @@ type platform struct {
 	stands   []chat.Post
 	question string
 	gone     bool
+	askErr   []error // of the next looks at the question; then all is well
 	calls    int
 	findErr  error
 	found    []chat.Post // what Find was asked
@@ -72,6 +73,11 @@ func (f *platform) Find(_ context.Context, p chat.Post) (chat.Posted, chat.Proof
 }
 
 func (f *platform) Message(context.Context, string, string) (string, bool, error) {
+	if len(f.askErr) > 0 {
+		err := f.askErr[0]
+		f.askErr = f.askErr[1:]
+		return "", false, err
+	}
 	return f.question, f.gone, nil
 }
 
