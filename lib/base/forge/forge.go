@@ -78,9 +78,9 @@ func New(cfg config.Forge, remote string, h *http.Client) (*Client, error) {
 			"set forge.kind, url and project; see tri(5)")
 	}
 	if cfg.Push == "ssh" {
-		if c.remote = remote; strings.HasPrefix(remote, "http") || remote == "" {
+		if c.remote = remote; strings.HasPrefix(remote, "http") || !c.reaches(host, project) {
 			err := sysexit.Errorf(sysexit.Config,
-				"forge.push is ssh, and the remote %q is not reached by ssh", Host(remote))
+				"forge.push is ssh, and the remote on %q is not %s by ssh", host, c.Project)
 			return nil, sysexit.Hint(err,
 				"give the checkout a remote of the form git@host:owner/name, or remove forge.push")
 		}
@@ -142,6 +142,18 @@ func (c *Client) locate(host, project string) error {
 		return fmt.Errorf("forge: project %q: want owner/name", c.Project)
 	}
 	return nil
+}
+
+// reaches reports whether a remote is the project's. Its host may be a name that only ssh_config(5) knows,
+// which has no dot, or below the forge's, as ssh.github.com.
+func (c *Client) reaches(host, project string) bool {
+	u, err := url.Parse(c.Web)
+	if err != nil {
+		return false
+	}
+	project = strings.TrimPrefix(project, strings.TrimLeft(u.Path+"/", "/"))
+	return strings.EqualFold(project, c.Project) &&
+		(!strings.Contains(host, ".") || strings.HasSuffix("."+host, "."+u.Hostname()))
 }
 
 // place returns the host and the project of a remote's address.

@@ -251,7 +251,19 @@ func TestLocate(t *testing.T) {
 		{cfg: config.Forge{Kind: Gitea, URL: "https://git.test"}, remote: "https://evil.test/ana/pay.git",
 			wrong: "not on https://git.test"},
 		{cfg: config.Forge{Kind: GitHub, Push: "ssh", Project: "a/b"}, remote: "https://github.com/a/b",
-			wrong: "not reached by ssh"},
+			wrong: "is not a/b by ssh"},
+		{cfg: config.Forge{Kind: GitHub, Push: "ssh", Project: "a/b"}, remote: "git@evil.test:a/b.git",
+			wrong: "is not a/b by ssh"},
+		{cfg: config.Forge{Kind: GitHub, Push: "ssh", Project: "a/b"}, remote: "git@github.com:ana/fork.git",
+			wrong: "is not a/b by ssh"},
+		{cfg: config.Forge{Kind: GitHub, Push: "ssh", Project: "a/b"}, remote: "git@work:A/b.git",
+			kind: GitHub, at: "https://github.com", proj: "a/b"},
+		{cfg: config.Forge{Push: "ssh"}, remote: "ssh://git@codeberg.org:22/a/b", kind: Gitea,
+			at: "https://codeberg.org", proj: "a/b"},
+		{cfg: config.Forge{Kind: GitLab, URL: "https://acme.test/git", Push: "ssh"},
+			remote: "git@acme.test:a/b", kind: GitLab, at: "https://acme.test/git", proj: "a/b"},
+		{cfg: config.Forge{Kind: GitHub, Push: "ssh", Project: "a/b"}, remote: "ssh://git@ssh.github.com:443/a/b",
+			kind: GitHub, at: "https://github.com", proj: "a/b"},
 	} {
 		c, err := New(tt.cfg, tt.remote, nil)
 		if tt.wrong != "" {

@@ -31,13 +31,15 @@ var (
 	hosts = regexp.MustCompile(`(?i)(www)(\.)`)
 	// tickets are issue names without a sign: GH-12, PAY-12.
 	tickets = regexp.MustCompile(`\b([A-Za-z][A-Za-z0-9_]*-)(\d)`)
-	ticks   = regexp.MustCompile("(`{8})(`)") // bounds the length of a fence
+	// skips are words in a commit message for which a forge runs no checks: [skip ci], [no ci], [ci-skip].
+	skips = regexp.MustCompile(`(?i)(\[)([a-z_ -]*skip|no[_ -]ci)`)
+	ticks = regexp.MustCompile("(`{8})(`)") // bounds the length of a fence
 	// plain are names, paths and file positions that contain no reference.
 	plain = regexp.MustCompile(`^[A-Za-z0-9_./-]+(:[0-9]+(-[0-9]+)?)?$`)
 )
 
-// Line makes one line of untrusted text, for a title or a commit message: it mentions no one, and
-// closes or links nothing.
+// Line makes one line of untrusted text, for a title or a commit message: it mentions no one, closes or
+// links nothing, and skips no checks.
 func Line(text string) string {
 	return strings.TrimLeft(cut(quiet(one(text)), maxTitle), "-/# ")
 }
@@ -62,7 +64,7 @@ func quiet(text string) string {
 		return r
 	}, strings.ToValidUTF8(text, "\ufffd"))
 	// signs twice: "##1"
-	for _, re := range []*regexp.Regexp{signs, signs, links, short, hosts, tickets, ticks} {
+	for _, re := range []*regexp.Regexp{signs, signs, links, short, hosts, tickets, skips, ticks} {
 		text = re.ReplaceAllString(text, "${1}"+gap+"${2}")
 	}
 	return text
