@@ -1,10 +1,14 @@
 package sandbox_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -53,6 +57,50 @@ func TestManyAtOnce(t *testing.T) {
 	for range n {
 		if err := <-failed; err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestReplacedConfig: the token in a configuration of Git stays hidden when another program changes the
+// configuration, which Git does by replacing the file, and the repository can still be read.
+func TestReplacedConfig(t *testing.T) {
+	sandboxtest.Path(t)
+	dir := t.TempDir()
+	config := filepath.Join(dir, ".git", "config")
+	for _, name := range []string{"refs", "objects"} {
+		if err := os.MkdirAll(filepath.Join(dir, ".git", name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, body := range map[string]string{".git/HEAD": "ref: refs/heads/main\n",
+		".git/config": "[remote \"origin\"]\n\turl = https://u:hunter2@x.test/y\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(body), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, write := range []bool{false, true} {
+		in, to := io.Pipe()
+		ready, said := io.Pipe()
+		go func() {
+			out := bufio.NewReader(ready)
+			line, err := out.ReadString('\n')
+			if line == "ready\n" {
+				text, _ := os.ReadFile(config)
+				err = errors.Join(os.WriteFile(config+".lock", append(text, "[x]\n"...), 0o600),
+					os.Rename(config+".lock", config))
+			}
+			to.CloseWithError(err)
+			_, _ = io.Copy(io.Discard, out)
+		}()
+		var out bytes.Buffer
+		status, _, err := sandbox.Run(t.Context(), sandbox.Spec{
+			Argv: []string{"sh", "-c", "echo ready; cat; cat .git/HEAD .git/config; ls -R .git"},
+			Env:  []string{"PATH=" + os.Getenv("PATH")}, Dir: dir, Write: write,
+		}, in, io.MultiWriter(said, &out), &out)
+		said.Close()
+		if err != nil || status != 0 || !strings.Contains(out.String(), "x.test/y") ||
+			!strings.Contains(out.String(), "refs/heads/main") || strings.Contains(out.String(), "hunter2") {
+			t.Errorf("write %v: status %d, %v:\n%s", write, status, err, out.String())
 		}
 	}
 }

@@ -36,7 +36,8 @@ func (b *Box) arguments() ([]string, error) {
 		}
 		args = append(args, empty, at)
 	}
-	args = append(args, b.plan.arguments()...)
+	shown, last := b.plan.arguments()
+	args = append(args, shown...)
 	home := b.spec.Home
 	if home == "" {
 		home = "/tmp"
@@ -61,9 +62,9 @@ func (b *Box) arguments() ([]string, error) {
 		b.ours = append(b.ours, data)
 		args = append(args, "--ro-bind-data", strconv.Itoa(2+len(b.ours)), f.at)
 	}
-	return append(args, "--ro-bind", b.helper, HelperAt,
-		// Root's kernel settings belong to root outside, whatever its user id in here.
-		"--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/"), nil
+	// Root's kernel settings belong to root outside, whatever its user id in here.
+	last = append(last, "--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/")
+	return append(append(args, "--ro-bind", b.helper, HelperAt), last...), nil
 }
 
 // versions caches the version of each bubblewrap.

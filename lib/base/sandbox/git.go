@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -112,8 +113,10 @@ func alternates(objects string) []string {
 }
 
 // coverGit records every configuration file below a Git folder, and hides sockets there. A
-// configuration may be that of the repository, a worktree or a submodule.
+// configuration may be that of the repository, a worktree or a submodule. The folders above one become frames:
+// git replaces a configuration to change it, and the kernel then removes what was put over it.
 func (p *plan) coverGit(dir string) {
+	frames := map[string]bool{}
 	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		switch name := filepath.Base(path); {
 		case err != nil: // a file that we cannot read the program cannot read either
@@ -122,11 +125,35 @@ func (p *plan) coverGit(dir string) {
 			return fs.SkipDir
 		case e.Type().IsRegular() && (name == "config" || name == "config.worktree"):
 			p.configs = append(p.configs, path)
+			for up := filepath.Dir(path); below(dir, up); up = filepath.Dir(up) {
+				frames[up] = true
+			}
 		case door(e):
 			return p.hide(path)
 		}
 		return nil
 	})
+	for at := range frames {
+		p.frame(at, frames)
+	}
+}
+
+// frame shows the entries of a folder one by one, without pipes, configurations and other frames.
+func (p *plan) frame(dir string, frames map[string]bool) {
+	p.entries = append(p.entries, entry{kind: frame, at: dir})
+	all, _ := os.ReadDir(dir) // what we cannot read the program cannot read either
+	for _, e := range all {
+		at := filepath.Join(dir, e.Name())
+		switch {
+		case frames[at] || door(e) || e.Type().IsRegular() && slices.Contains(p.configs, at):
+		case e.Type() == fs.ModeSymlink:
+			if to, err := os.Readlink(at); err == nil {
+				p.entries = append(p.entries, entry{symlink, to, at, true})
+			}
+		default:
+			p.entries = append(p.entries, entry{part, at, at, true})
+		}
+	}
 }
 
 // harmless are the repository settings that a reader needs. Others may contain a password or name

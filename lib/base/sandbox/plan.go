@@ -33,8 +33,12 @@ const (
 	readOnly = "--ro-bind"
 	writable = "--bind"
 	empty    = "--tmpfs"
-	symlink  = "--symlink"
-	nothing  = "/dev/null" // shown in place of a hidden file
+	// A frame is a folder of our own in which the entries of a folder are shown one by one: what is put over
+	// one of them stays, though another program replaces the file. A part is such an entry, which may be gone.
+	frame   = "frame"
+	part    = "--ro-bind-try"
+	symlink = "--symlink"
+	nothing = "/dev/null" // shown in place of a hidden file
 )
 
 // entry is one path shown. For a link, from is its target.
@@ -228,7 +232,7 @@ func (p *plan) hideHomes() error {
 // contains anyway. If a path is both writable and read-only, read-only wins: this protects Git's
 // files.
 func (p *plan) order() {
-	rank := map[string]int{symlink: 0, writable: 1, readOnly: 2, empty: 3}
+	rank := map[string]int{symlink: 0, part: 0, writable: 1, readOnly: 2, frame: 3, empty: 4}
 	slices.SortStableFunc(p.entries, func(a, b entry) int {
 		return cmp.Or(slices.Compare(strings.Split(a.at, "/"), strings.Split(b.at, "/")),
 			-cmp.Compare(rank[a.kind], rank[b.kind]))
@@ -261,31 +265,36 @@ func holder(entries []entry, at string) (entry, bool) {
 }
 
 // redundant reports whether the folder over e already shows it, or hides or protects what was to be
-// pinned.
+// pinned or framed.
 func redundant(over, e entry) bool {
 	if e.pinned {
-		return over.kind != writable
+		return over.kind != writable && over.kind != frame
+	}
+	if e.kind == frame {
+		return over.kind == empty
 	}
 	if over.kind == empty || over.from != over.at {
 		return false
 	}
-	return e.kind == symlink || e.kind == over.kind && e.from == e.at
+	return e.kind == symlink || e.from == e.at && (e.kind == over.kind || e.kind == readOnly && over.kind == part)
 }
 
-// arguments returns the plan as arguments of bubblewrap.
-func (p *plan) arguments() []string {
-	var args []string
+// arguments returns the plan as arguments of bubblewrap, and those that follow when all is in its place.
+func (p *plan) arguments() (args, last []string) {
+	for _, at := range p.covered {
+		last = append(last, "--remount-ro", at)
+	}
 	for _, e := range p.entries {
-		if e.kind == empty {
+		switch e.kind {
+		case empty:
 			args = append(args, empty, e.at)
-		} else {
+		case frame:
+			args, last = append(args, empty, e.at), append(last, "--remount-ro", e.at)
+		default:
 			args = append(args, e.kind, e.from, e.at)
 		}
 	}
-	for _, at := range p.covered {
-		args = append(args, "--remount-ro", at)
-	}
-	return args
+	return args, last
 }
 
 // paths returns the paths that Landlock lets the program read, besides files, and write.
@@ -293,7 +302,7 @@ func (p *plan) paths() (read, write []string) {
 	read = slices.Clone(p.whole)
 	for _, e := range p.entries {
 		switch e.kind {
-		case readOnly:
+		case readOnly, part:
 			if e.from != nothing && (e.at != p.dir || p.files == nil) {
 				read = append(read, e.at)
 			}

@@ -333,7 +333,15 @@ func TestGitLinks(t *testing.T) {
 	if err := syscall.Mkfifo(root+"/ssh/gitdir", 0o600); err != nil { // would stop the plan
 		t.Fatal(err)
 	}
-	outside := map[string][]string{"w": {"ro-bind main/.git"}}
+	framed := func(dir string, parts ...string) []string {
+		lines := []string{"frame " + dir}
+		for _, name := range parts {
+			lines = append(lines, "ro-bind-try "+dir+"/"+name)
+		}
+		return lines
+	}
+	outside := map[string][]string{"w": framed("main/.git", "HEAD", "objects", "refs", "worktrees"),
+		"inner": framed("inner/x", "HEAD", "objects", "refs")}
 	for _, name := range []string{"w", "ssh-link", "private", "thief", "borrowed", "dangling", "round",
 		"inner", "forged", "forged-link"} {
 		got := shown(t, root, Spec{Dir: filepath.Join(root, name)})
@@ -368,8 +376,8 @@ func TestNestedRepositories(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"--bind .", "--ro-bind .git", "--bind a", "--bind a/b", "--ro-bind a/b/.git",
-		"--tmpfs gone", "--ro-bind inner", "--ro-bind kept", "--bind sub",
+	want := []string{"--bind .", "--ro-bind .git", "--bind a", "--bind a/b", "frame a/b/.git",
+		"--ro-bind-try a/b/.git/hooks", "--tmpfs gone", "--ro-bind inner", "--ro-bind kept", "--bind sub",
 		"--ro-bind sub/.git", "--tmpfs tri"}
 	var got []string
 	for _, e := range p.entries {
