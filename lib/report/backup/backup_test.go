@@ -164,10 +164,20 @@ func TestNothingIsPostedTwice(t *testing.T) {
 	offered(t, h, "parked", decision.Approve, decision.Claim)
 	intent(t, h, "parked", outbox.Parked, 3)
 	offered(t, h, "replied", decision.Approve, decision.Claim)
+	for key, tries := range map[string]int{"retried": 2, "retried, then lost": 1, "tried again": 2} {
+		offered(t, h, key, decision.Approve, decision.Claim)
+		if _, err := decision.Append(h, decision.Record{Kind: decision.Settle, By: "ana", Via: "terminal",
+			Key: key, Cycle: 1, Text: key, DraftSHA256: decision.Sum(key), At: noon.Format(time.RFC3339),
+			Post: outbox.ID(key, 1, decision.Sum(key), 1), Outcome: decision.SettleRetry, Tries: tries}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	intent(t, h, "retried", outbox.Parked, 2)
+	intent(t, h, "tried again", outbox.Intent, 2)
 	put1(t, h, "replies.ndjson", `{"key":"replied","cycle":1,"draft_sha256":"`+
 		decision.Sum("replied")+`"}`+"\n")
 	n, done := inNew(t, h)
-	if done.Revoked != 1 || done.Looked != 2 {
+	if done.Revoked != 1 || done.Looked != 4 {
 		t.Errorf("%+v", done)
 	}
 	rs, err := decision.Read(n)
@@ -195,8 +205,14 @@ func TestNothingIsPostedTwice(t *testing.T) {
 			t.Error(err)
 		}
 		got[e.Key] = step
+		for _, r := range rs { // it was done before the copy was restored, or may have been
+			if r.Kind == decision.Settle && r.Post == e.ID && r.Tries == e.Tries {
+				t.Errorf("%s: record %d settles the post of the restored home", e.Key, r.N)
+			}
+		}
 	}
-	want := map[string]outbox.Step{"claimed": outbox.Wait, "intended": outbox.Look, "parked": outbox.Wait}
+	want := map[string]outbox.Step{"claimed": outbox.Wait, "intended": outbox.Look, "parked": outbox.Wait,
+		"retried": outbox.Wait, "retried, then lost": outbox.Wait, "tried again": outbox.Look}
 	for key, step := range want {
 		if got[key] != step {
 			t.Errorf("%s: %v, want %v", key, got[key], step)

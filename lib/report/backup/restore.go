@@ -213,12 +213,18 @@ func revoke(h *durable.Home, state *decision.State, now time.Time) (n int, err e
 }
 
 // look marks every post that had begun as interrupted, so that it is looked up in the chat before
-// it is made. A post that was claimed and about which nothing else is known waits for a person.
+// it is made. A post that was claimed and about which nothing else is known waits for a person. What people
+// decided about a parked post may have been done since: a higher number of tries makes them decide again.
 func look(h *durable.Home, state *decision.State, now time.Time) (n int, err error) {
 	claims := state.Claims()
 	entries, err := outbox.Open(h)
-	if err != nil {
+	rs, bad := decision.Read(h)
+	if err = errors.Join(err, bad); err != nil {
 		return 0, err
+	}
+	tries := map[string]int{}
+	for _, r := range rs {
+		tries[r.Post] = max(tries[r.Post], r.Tries)
 	}
 	known := map[string]bool{}
 	for _, e := range entries {
@@ -230,14 +236,17 @@ func look(h *durable.Home, state *decision.State, now time.Time) (n int, err err
 			continue
 		}
 		known[id] = true
-		if e.State != outbox.Intent {
+		switch e.Tries = max(e.Tries, tries[e.ID]) + 1; e.State {
+		case outbox.Intent:
+			e.TriedAt = text.Timestamp(now)
+			n++
+		case outbox.Parked:
+		default:
 			continue
 		}
-		e.Tries, e.TriedAt = max(e.Tries, 1), text.Timestamp(now)
 		if err := e.Save(h); err != nil {
 			return n, err
 		}
-		n++
 	}
 	if err := unclaimed(h, state); err != nil {
 		return n, err
@@ -251,8 +260,8 @@ func look(h *durable.Home, state *decision.State, now time.Time) (n int, err err
 			continue
 		}
 		for _, e := range outbox.Derive(d, st.Offer.Target, 0) {
-			e.State, e.Tries, e.TriedAt, e.IntentAt, e.Why = outbox.Parked, 1, text.Timestamp(now),
-				text.Timestamp(now), since
+			e.State, e.Tries, e.Why = outbox.Parked, tries[e.ID]+1, since
+			e.TriedAt, e.IntentAt = text.Timestamp(now), text.Timestamp(now)
 			if err := e.Save(h); err != nil {
 				return n, err
 			}
