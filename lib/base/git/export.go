@@ -16,6 +16,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -84,7 +85,13 @@ func (r *Repo) export(ctx context.Context, s *shadow, dir, base string) (*Export
 		return nil, sysexit.With(sysexit.IO, err)
 	}
 	defer root.Close()
-	w := &walk{ctx: ctx, root: root, shadow: s, tree: tree, now: map[string]entry{}, format: r.format}
+	w := &walk{ctx: ctx, root: root, shadow: s, tree: tree, now: map[string]entry{}, format: r.format,
+		folders: map[string]bool{".": true}}
+	for name := range tree {
+		for dir := path.Dir(name); !w.folders[dir]; dir = path.Dir(dir) {
+			w.folders[dir] = true
+		}
+	}
 	if err := w.folder("."); err != nil {
 		return nil, err
 	}
@@ -118,15 +125,16 @@ func (s *shadow) entries(ctx context.Context, id string) (map[string]entry, erro
 
 // walk reads a worktree.
 type walk struct {
-	ctx    context.Context
-	root   *os.Root
-	shadow *shadow
-	format string
-	tree   map[string]entry // of the commit
-	now    map[string]entry // of the worktree
-	fresh  []fresh          // files that are not in the commit
-	rules  []string         // every .gitignore
-	seen   int
+	ctx     context.Context
+	root    *os.Root
+	shadow  *shadow
+	format  string
+	tree    map[string]entry // of the commit
+	folders map[string]bool  // of the commit
+	now     map[string]entry // of the worktree
+	fresh   []fresh          // files that are not in the commit
+	rules   []string         // every .gitignore
+	seen    int
 
 	ignored int
 	skipped []Finding
@@ -142,6 +150,9 @@ func (w *walk) folder(dir string) error {
 	if errors.Is(err, fs.ErrPermission) {
 		w.skip(dir, "folder that cannot be read")
 		for name, old := range w.tree {
+			if !w.folders[dir] {
+				break
+			}
 			if dir == "." || strings.HasPrefix(name, dir+"/") {
 				w.now[name] = old
 			}
@@ -175,7 +186,7 @@ func (w *walk) entry(name string, d fs.DirEntry) error {
 		case name == ".git": // the worktree's own
 		case isDotGit(path.Base(name)):
 			w.skip(name, "a repository inside the worktree")
-		case d.IsDir() && w.holds(name):
+		case d.IsDir() && w.folders[name]:
 			return w.folder(name)
 		default:
 			w.skip(name, bad)
@@ -203,16 +214,6 @@ func (w *walk) entry(name string, d fs.DirEntry) error {
 		}
 		return w.file(name, d.Type())
 	}
-}
-
-// holds reports whether the commit has files in a folder.
-func (w *walk) holds(dir string) bool {
-	for name := range w.tree {
-		if strings.HasPrefix(name, dir+"/") {
-			return true
-		}
-	}
-	return false
 }
 
 // file reads a file and, if it is new or changed, stores it for the patch.
@@ -254,8 +255,15 @@ func (w *walk) open(name string) (*os.File, error) {
 }
 
 // contents hashes before it stores: most files are unchanged, and large ones are then not read
-// into memory.
+// into memory. A large file of another size than the recorded one is not read at all: it may be sparse, and
+// have more bytes than could ever be read.
 func (w *walk) contents(name, mode string, f *os.File, size int64) error {
+	if size > MaxFile {
+		if old, err := w.size(w.tree[name]); err != nil || old != size {
+			w.tooLarge(name, size)
+			return err
+		}
+	}
 	id, n, err := blobID(newHash(w.format), size, io.LimitReader(f, size+1))
 	if err != nil || n != size {
 		return sysexit.With(sysexit.IO, errors.Join(fmt.Errorf("%q: changed while it was read", name), err))
@@ -265,8 +273,7 @@ func (w *walk) contents(name, mode string, f *os.File, size int64) error {
 		return nil
 	}
 	if size > MaxFile {
-		w.now[name] = w.tree[name]
-		w.skip(name, fmt.Sprintf("%d bytes, over %d", size, MaxFile))
+		w.tooLarge(name, size)
 		return nil
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
@@ -277,6 +284,23 @@ func (w *walk) contents(name, mode string, f *os.File, size int64) error {
 		return sysexit.With(sysexit.IO, err)
 	}
 	return w.keep(name, mode, data)
+}
+
+func (w *walk) tooLarge(name string, size int64) {
+	w.now[name] = w.tree[name]
+	w.skip(name, fmt.Sprintf("%d bytes, over %d", size, MaxFile))
+}
+
+// size returns the size of a recorded file, -1 if there is none.
+func (w *walk) size(of entry) (int64, error) {
+	if of.id == "" || of.mode == modeRepo {
+		return -1, nil
+	}
+	text, err := w.shadow.line(w.ctx, nil, "cat-file", "-s", of.id)
+	if err != nil {
+		return -1, err
+	}
+	return strconv.ParseInt(text, 10, 64)
 }
 
 // keep records an entry and stores its content among the shadow's objects.

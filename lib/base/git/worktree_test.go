@@ -381,6 +381,33 @@ func TestExportSkips(t *testing.T) {
 	}
 }
 
+// TestExportEnds: neither a sparse file of more bytes than can be read nor many folders that the commit does
+// not have keep an export from ending.
+func TestExportEnds(t *testing.T) {
+	files := map[string]string{}
+	for i := range 5000 {
+		files[fmt.Sprintf("many/%d/a", i)] = "x"
+	}
+	r, base := checkout(t, files)
+	dir := grown(t, r, base)
+	for _, name := range []string{"many/1/a", "new"} {
+		write(t, dir, map[string]string{name: "y"})
+		if err := os.Truncate(filepath.Join(dir, name), 1<<43); err != nil {
+			t.Skip(err) // the file system has no files of that size
+		}
+	}
+	for i := range 20_000 {
+		if err := os.Mkdir(filepath.Join(dir, fmt.Sprintf("a\\%d", i)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	began := time.Now()
+	x := exported(t, r, dir, base)
+	if len(x.Patch) > 0 || len(x.Skipped) != 20_002 || time.Since(began) > time.Minute {
+		t.Errorf("%d bytes, %d skipped, in %v", len(x.Patch), len(x.Skipped), time.Since(began))
+	}
+}
+
 // TestLinksAreRefused: an agent's symbolic link is seen, and nothing is read or
 // written through it.
 func TestLinksAreRefused(t *testing.T) {

@@ -113,8 +113,8 @@ func alternates(objects string) []string {
 }
 
 // coverGit records every configuration file below a Git folder, and hides sockets there. A
-// configuration may be that of the repository, a worktree or a submodule. The folders above one become frames:
-// git replaces a configuration to change it, and the kernel then removes what was put over it.
+// configuration may be that of the repository, a worktree or a submodule. The folders above one become
+// frames: git replaces a configuration to change it, and the kernel then removes what was put over it.
 func (p *plan) coverGit(dir string) {
 	frames := map[string]bool{}
 	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {

@@ -33,8 +33,9 @@ const (
 	readOnly = "--ro-bind"
 	writable = "--bind"
 	empty    = "--tmpfs"
-	// A frame is a folder of our own in which the entries of a folder are shown one by one: what is put over
-	// one of them stays, though another program replaces the file. A part is such an entry, which may be gone.
+	// A frame is a folder of our own in which the entries of a folder are shown one by one: what is put
+	// over one of them stays, though another program replaces the file. A part is such an entry, which
+	// may be gone.
 	frame   = "frame"
 	part    = "--ro-bind-try"
 	symlink = "--symlink"
@@ -276,7 +277,8 @@ func redundant(over, e entry) bool {
 	if over.kind == empty || over.from != over.at {
 		return false
 	}
-	return e.kind == symlink || e.from == e.at && (e.kind == over.kind || e.kind == readOnly && over.kind == part)
+	return e.kind == symlink ||
+		e.from == e.at && (e.kind == over.kind || e.kind == readOnly && over.kind == part)
 }
 
 // arguments returns the plan as arguments of bubblewrap, and those that follow when all is in its place.
