@@ -126,9 +126,6 @@ func (v *View) Show(name string) (*Task, error) {
 // messages. Open tasks come before closed ones.
 func (v *View) Find(name string) (*Task, error) {
 	tasks, err := v.All(true)
-	if err != nil {
-		return nil, err
-	}
 	var found []*Task
 	for _, closed := range []bool{false, true} {
 		for _, t := range tasks {
@@ -143,10 +140,12 @@ func (v *View) Find(name string) (*Task, error) {
 			break
 		}
 	}
-	switch len(found) {
-	case 1:
-		return found[0], nil
-	case 0:
+	switch {
+	case len(found) == 1 && (err == nil || len(name) >= idLength):
+		return found[0], nil // an unreadable item does not keep the others from being cancelled
+	case err != nil:
+		return nil, err
+	case len(found) == 0:
 		return nil, sysexit.Hint(sysexit.With(sysexit.No, fmt.Errorf("there is no task %q", name)),
 			"tri-task list --all lists all")
 	}

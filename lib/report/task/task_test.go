@@ -201,7 +201,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestUnreadable: an item that cannot be read does not hide the others.
+// TestUnreadable: an item that cannot be read does not hide the others, nor keep them from being cancelled.
 func TestUnreadable(t *testing.T) {
 	v := view(t)
 	v.put(t, thread.Thread{Key: "local.dev.1", Status: thread.PendingUser})
@@ -210,6 +210,12 @@ func TestUnreadable(t *testing.T) {
 	}
 	tasks, err := v.All(true)
 	if err == nil || len(tasks) != 1 {
-		t.Errorf("%v, %d tasks", err, len(tasks))
+		t.Fatalf("%v, %d tasks", err, len(tasks))
+	}
+	for name, found := range map[string]bool{"local.dev.1": true, tasks[0].ID(): true, tasks[0].UUID[:3]: false,
+		"local.dev.2": false} {
+		if task, err := v.Find(name); (err == nil) != found || found && task.TaskID != "local.dev.1" {
+			t.Errorf("%q: %+v, %v", name, task, err)
+		}
 	}
 }
