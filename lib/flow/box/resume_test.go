@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tri/lib/agent"
+	"tri/lib/base/sandbox/sandboxtest"
 	"tri/lib/base/sysexit"
 	"tri/lib/record/run"
 )
@@ -406,6 +407,20 @@ func TestTestsDecide(t *testing.T) {
 	}
 	if r, err := b.open().Resume(ctx, "latest", ""); err != nil || r.State.Status != run.Review {
 		t.Errorf("%v, %+v", err, r)
+	}
+}
+
+// TestTestsAreLimited: the tests run the agent's code, with the limits of the agent.
+func TestTestsAreLimited(t *testing.T) {
+	sandboxtest.Path(t)
+	b := newBench(t)
+	b.cfg.Sandbox, b.cfg.Box.Agent.MemoryMB, b.agent.play = "", 64, change
+	for bytes, fits := range map[string]bool{"1000000": true, "200000000": false} {
+		b.cfg.Box.FixTest = []string{"sh", "-c", "head -c " + bytes + " /dev/zero | tail -c " + bytes + " >/dev/null"}
+		r, err := b.open().Start(t.Context(), Request{Type: Fix, Task: "make it six"})
+		if (err == nil) != fits || !fits && r.State.Failure.Kind != agent.TestsFailed {
+			t.Errorf("%s bytes: %v", bytes, err)
+		}
 	}
 }
 

@@ -48,6 +48,7 @@ func (l *live) test(ctx context.Context) error {
 		Argv: argv, Dir: l.folder(), Env: proc.Env(nil, l.home.Path(home), env...),
 		RunDir: filepath.Join(l.dir(l.name), testDir), Hold: l.lock.File(),
 		Sandbox: l.Config.Sandbox, Write: true, Home: l.home.Path(home), Read: cfg.Read, Serve: true,
+		Memory: int64(cfg.MemoryMB) << 20, Processes: cfg.Processes, Disk: int64(cfg.DiskMB) << 20,
 		Line: func(line []byte) bool {
 			said.Write(append(line, '\n'))
 			said.Next(max(0, said.Len()-maxOutput))
