@@ -114,6 +114,44 @@ func TestSignals(t *testing.T) {
 	}
 }
 
+// stopped is a board on which the program is told to stop while a card is being posted.
+type stopped struct {
+	*board
+	stop context.CancelFunc
+}
+
+func (s *stopped) PostCard(ctx context.Context, c chat.Card) (chat.Posted, error) {
+	posted, err := s.board.PostCard(ctx, c)
+	s.stop()
+	if ctx.Err() != nil { // the answer is lost, as it is of an HTTP client
+		return chat.Posted{}, ctx.Err()
+	}
+	return posted, err
+}
+
+// TestCardOfAStop: a card that was being posted when the program was told to stop is not posted again.
+func TestCardOfAStop(t *testing.T) {
+	w, b := newWorld(t), &board{}
+	err := notify.Ask(w.home, notify.Signal{ID: "c1", Kind: notify.Card, At: text.Timestamp(start),
+		Text: "draft", Platform: "fake", ChatID: "ops"})
+	for range 2 {
+		ctx, cancel := context.WithCancel(t.Context())
+		o := w.options(nil)
+		o.Sinks["fake"], o.Allowed = &stopped{b, cancel}, func(*notify.Signal) error { return nil }
+		s, bad := newSignaler(&o)
+		if err = errors.Join(err, bad); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.all(ctx); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+	}
+	if len(b.did) != 1 {
+		t.Errorf("posted %d times: %q", len(b.did), b.did)
+	}
+}
+
 func TestCardsThatCameTooLate(t *testing.T) {
 	w, b := newWorld(t), &board{}
 	done := w.show(b,

@@ -156,9 +156,11 @@ func (s *signaler) one(ctx context.Context, sg notify.Signal) notify.Done {
 	return notify.Done{Outcome: notify.Failed, Why: err.Error()}
 }
 
+// send shows a signal. It ends by timeout and not with the program, which would post a card again when it
+// starts.
 func (s *signaler) send(ctx context.Context, sink chat.Signaler,
 	sg *notify.Signal) (messageID string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, signalTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signalTimeout)
 	defer cancel()
 	card := chat.Card{ChatID: sg.ChatID, Title: sg.Title, Text: sg.Text, Key: sg.ID}
 	for _, b := range sg.Buttons {

@@ -168,7 +168,8 @@ func TestNothingIsPostedTwice(t *testing.T) {
 		offered(t, h, key, decision.Approve, decision.Claim)
 		if _, err := decision.Append(h, decision.Record{Kind: decision.Settle, By: "ana", Via: "terminal",
 			Key: key, Cycle: 1, Text: key, DraftSHA256: decision.Sum(key), At: noon.Format(time.RFC3339),
-			Post: outbox.ID(key, 1, decision.Sum(key), 1), Outcome: decision.SettleRetry, Tries: tries}); err != nil {
+			Post: outbox.ID(key, 1, decision.Sum(key), 1), Outcome: decision.SettleRetry,
+			Tries: tries}); err != nil {
 			t.Fatal(err)
 		}
 	}
