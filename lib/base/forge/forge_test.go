@@ -262,8 +262,8 @@ func TestLocate(t *testing.T) {
 			at: "https://codeberg.org", proj: "a/b"},
 		{cfg: config.Forge{Kind: GitLab, URL: "https://acme.test/git", Push: "ssh"},
 			remote: "git@acme.test:a/b", kind: GitLab, at: "https://acme.test/git", proj: "a/b"},
-		{cfg: config.Forge{Kind: GitHub, Push: "ssh", Project: "a/b"}, remote: "ssh://git@ssh.github.com:443/a/b",
-			kind: GitHub, at: "https://github.com", proj: "a/b"},
+		{cfg: config.Forge{Kind: GitHub, Push: "ssh", Project: "a/b"},
+			remote: "ssh://git@ssh.github.com:443/a/b", kind: GitHub, at: "https://github.com", proj: "a/b"},
 	} {
 		c, err := New(tt.cfg, tt.remote, nil)
 		if tt.wrong != "" {

@@ -416,7 +416,7 @@ func TestTestsAreLimited(t *testing.T) {
 	b := newBench(t)
 	b.cfg.Sandbox, b.cfg.Box.Agent.MemoryMB, b.agent.play = "", 64, change
 	for bytes, fits := range map[string]bool{"1000000": true, "200000000": false} {
-		b.cfg.Box.FixTest = []string{"sh", "-c", "head -c " + bytes + " /dev/zero | tail -c " + bytes + " >/dev/null"}
+		b.cfg.Box.FixTest = []string{"sh", "-c", "head -c $0 /dev/zero | tail -c $0 >/dev/null", bytes}
 		r, err := b.open().Start(t.Context(), Request{Type: Fix, Task: "make it six"})
 		if (err == nil) != fits || !fits && r.State.Failure.Kind != agent.TestsFailed {
 			t.Errorf("%s bytes: %v", bytes, err)

@@ -212,8 +212,8 @@ func TestUnreadable(t *testing.T) {
 	if err == nil || len(tasks) != 1 {
 		t.Fatalf("%v, %d tasks", err, len(tasks))
 	}
-	for name, found := range map[string]bool{"local.dev.1": true, tasks[0].ID(): true, tasks[0].UUID[:3]: false,
-		"local.dev.2": false} {
+	for name, found := range map[string]bool{"local.dev.1": true, "local.dev.2": false,
+		tasks[0].ID(): true, tasks[0].UUID[:3]: false} {
 		if task, err := v.Find(name); (err == nil) != found || found && task.TaskID != "local.dev.1" {
 			t.Errorf("%q: %+v, %v", name, task, err)
 		}
