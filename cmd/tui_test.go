@@ -37,12 +37,7 @@ func TestScreen(t *testing.T) {
 		}
 		waitingDraft(t, h, "It is 5.\x1b[31m")
 		cmd := exec.Command("tri-approve", "tui", "--home", h.Dir(), "--as", "ana")
-		editor := filepath.Join(t.TempDir(), "editor")
-		script := "#!/bin/sh\ntest -t 0 && test -t 1 && test -t 2 && echo written on a terminal >\"$1\"\n"
-		if err := os.WriteFile(editor, []byte(script), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		cmd.Env = append(cmd.Environ(), "TERM=xterm-256color", "NO_COLOR=1", "VISUAL="+editor)
+		cmd.Env = append(cmd.Environ(), "TERM=xterm-256color", "NO_COLOR=1")
 		tty, err := pty.StartWithSize(cmd, &size)
 		if err != nil {
 			t.Fatal(err)
@@ -85,10 +80,6 @@ func TestScreen(t *testing.T) {
 		}
 		await("1 waiting")
 		await("It is 5.<U+001B>[31m")
-		press("e")
-		await("written on a terminal")
-		press("n")
-		await("nothing was decided")
 		press("a")
 		await("may not be sent") // it contains a control character
 		press("d")
@@ -105,6 +96,46 @@ func TestScreen(t *testing.T) {
 		}
 	}
 }
+
+// TestEditorTerminal: the editor of a draft has the terminal, not a pipe to it.
+func TestEditorTerminal(t *testing.T) {
+	h, err := durable.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	if err := h.Replace("config.yaml", []byte("team: {approvers: [ana]}\n")); err != nil {
+		t.Fatal(err)
+	}
+	waitingDraft(t, h, "It is 5.")
+	for _, command := range [][]string{{"tui"}, {"edit", "local.dev.0"}} {
+		dir := t.TempDir()
+		editor, proof := filepath.Join(dir, "editor"), filepath.Join(dir, "proof")
+		script := "#!/bin/sh\ntest -t 0 && test -t 1 && test -t 2 && echo yes >" + proof + "\n"
+		if err := os.WriteFile(editor, []byte(script), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("tri-approve", append(command, "--home", h.Dir(), "--as", "ana")...)
+		cmd.Env = append(cmd.Environ(), "TERM=xterm-256color", "VISUAL="+editor)
+		tty, err := pty.Start(cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() { _, _ = io.Copy(io.Discard, tty) }() // EIO at the end
+		deadline := time.Now().Add(30 * time.Second)
+		for ; !exists(proof) && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+			_, _ = tty.WriteString("e") // until the program listens; EIO after its end
+		}
+		if !exists(proof) {
+			t.Errorf("%s: the editor has no terminal", command[0])
+		}
+		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Wait()
+		tty.Close()
+	}
+}
+
+func exists(name string) bool { _, err := os.Stat(name); return err == nil }
 
 // TestWidths: what a person reads on a terminal fits its width, and is broken between words alone.
 func TestWidths(t *testing.T) {

@@ -328,7 +328,7 @@ func Editor() []string {
 func (t *Terminal) editor(file string) error {
 	words := Editor()
 	cmd := exec.Command(words[0], append(words[1:], file)...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = t.In, term.File(t.Err), term.File(t.Err)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = t.In, t.Err, t.Err
 	if err := cmd.Run(); err != nil {
 		err = sysexit.With(sysexit.Unavailable, fmt.Errorf("editor %q: %w", words[0], err))
 		return sysexit.Hint(err,
