@@ -171,7 +171,7 @@ func (s *state) phraseReason(phrase int) string {
 
 // scratch is the working memory of one call, reused by later ones.
 type scratch struct {
-	msg     message
+	msg     event.Header
 	reading reading
 	key     []byte
 }
@@ -208,46 +208,47 @@ func (c *Classifier) Prepare(rec ndjson.Record, e *Event) error {
 	s := c.pool.Get().(*scratch)
 	defer c.pool.Put(s)
 	m := &s.msg
-	if err := m.read(&rec); err != nil {
+	if err := m.Read(&rec, maxMentions); err != nil {
 		return err
 	}
 	drop := e.drop[:0]
 	*e = Event{}
-	e.line, e.drop, e.from, e.says = rec.Bytes, drop, m.sender, m.content
-	e.id = m.id
-	e.at, e.time = rec.Seq, m.created
+	e.line, e.drop, e.from, e.says = rec.Bytes, drop, m.Sender, m.Content
+	e.id = m.ID
+	e.at, e.time = rec.Seq, m.Created
 	if e.at < 0 {
 		e.at = rec.Offset
 	}
 	e.cut(rec.Members)
-	s.key = m.facts(c.seed, s.key, &e.facts)
+	s.key = e.facts.read(m, c.seed, s.key)
 	c.judge(m, &s.reading, &e.verdict)
 	return nil
 }
 
-func (c *Classifier) judge(m *message, t *reading, v *verdict) {
-	v.helper, v.unlisted = c.helpers[string(m.sender)], len(c.helpers) == 0
-	for _, id := range m.mentions {
+func (c *Classifier) judge(m *event.Header, t *reading, v *verdict) {
+	bot := string(m.Type) == "bot"
+	v.helper, v.unlisted = c.helpers[string(m.Sender)], len(c.helpers) == 0
+	for _, id := range m.Mentions {
 		v.mention = v.mention || c.bots[string(id)]
 	}
 	if v.mention {
 		v.because(whyMention)
 	}
 	switch {
-	case m.deleted:
+	case m.Deleted:
 		v.mute = true
 		v.because(whyDeleted)
-	case c.bots[string(m.sender)]:
+	case c.bots[string(m.Sender)]:
 		v.mute = true
 		v.because(whyOwn)
-	case m.bot && !c.otherBots:
+	case bot && !c.otherBots:
 		v.mute = true
 		v.because(whyBot)
 	}
-	c.judgeText(unaddressed(m.content, m.mentions), t, v)
-	v.question = v.question && !(m.bot && v.mute)
-	v.member = c.members[string(m.sender)]
-	if !v.mention && v.member && slices.ContainsFunc(m.mentions, func(id []byte) bool {
+	c.judgeText(unaddressed(m.Content, m.Mentions), t, v)
+	v.question = v.question && !(bot && v.mute)
+	v.member = c.members[string(m.Sender)]
+	if !v.mention && v.member && slices.ContainsFunc(m.Mentions, func(id []byte) bool {
 		return c.members[string(id)]
 	}) {
 		v.chatter = true

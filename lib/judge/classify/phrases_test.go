@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tri/lib/base/config"
+	"tri/lib/record/event"
 )
 
 // own is a lexicon of one pack.
@@ -159,9 +160,8 @@ func TestMaybeNames(t *testing.T) {
 	c := classifier(t, Options{})
 	room := func(content string) facts {
 		var f facts
-		m := message{platform: []byte("p"), chat: []byte("c"), sender: []byte("u"), id: []byte("1"),
-			content: []byte(content)}
-		m.facts(c.seed, nil, &f)
+		f.read(&event.Header{Platform: []byte("p"), Chat: []byte("c"), Sender: []byte("u"), ID: []byte("1"),
+			Content: []byte(content)}, c.seed, nil)
 		return f
 	}
 	plain := room("bobby ann")

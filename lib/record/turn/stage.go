@@ -1,9 +1,9 @@
 package turn
 
 import (
-	"errors"
-	"fmt"
+	"cmp"
 	"strconv"
+	"sync"
 
 	"tri/lib/base/ndjson"
 	"tri/lib/base/stream"
@@ -12,13 +12,13 @@ import (
 
 // Event is one event in the stage.
 type Event struct {
-	line       []byte
-	drop       []span // fields that an earlier run wrote
-	end        int    // of the last member
-	at         int64  // position in the stream
-	message    Message
-	senderType string
-	created    string
+	line    []byte
+	drop    []span // fields that an earlier run wrote
+	end     int    // of the last member
+	at      int64  // position in the stream
+	message Message
+
+	senderType, created string
 }
 
 type span struct{ from, to int }
@@ -30,78 +30,20 @@ func prepare(rec ndjson.Record, e *Event) error {
 	if e.at < 0 {
 		e.at = rec.Offset
 	}
-	for i := range rec.Members {
-		if err := e.field(&rec.Members[i]); err != nil {
-			return err
-		}
+	h := headers.Get().(*event.Header)
+	defer headers.Put(h)
+	if err := h.Read(&rec, 0); err != nil {
+		return err
 	}
 	e.cut(rec.Members)
-	m := &e.message
-	for _, f := range [...]struct{ name, value string }{
-		{"platform", m.Platform}, {"chat_id", m.Chat}, {"message_id", m.ID}, {"create_time", e.created},
-		{"sender.id", m.Sender},
-	} {
-		if f.value == "" {
-			return fmt.Errorf("%s is missing", f.name)
-		}
-	}
-	if m.Conversation == "" {
-		m.Conversation = m.ID
-	}
-	var err error
-	m.At, err = event.UnixTime([]byte(e.created))
-	return err
+	e.message = Message{Platform: string(h.Platform), Chat: string(h.Chat), ID: string(h.ID),
+		Conversation: cmp.Or(string(h.Thread), string(h.ID)), Sender: string(h.Sender),
+		Inferred: h.Inferred, At: h.Created, Change: h.Deleted || h.Edited}
+	e.senderType, e.created = string(h.Type), string(h.CreateTime)
+	return nil
 }
 
-func (e *Event) field(f *ndjson.Member) (err error) {
-	m := &e.message
-	switch string(f.Key) {
-	case "platform":
-		m.Platform, err = text(f)
-	case "chat_id":
-		m.Chat, err = text(f)
-	case "message_id":
-		m.ID, err = text(f)
-	case "create_time":
-		e.created, err = text(f)
-	case "thread_id":
-		if string(f.Value) != "null" {
-			m.Conversation, err = text(f)
-		}
-	case "thread_inferred":
-		m.Inferred = string(f.Value) != "null" // the rule by which tri-thread found thread_id
-	case "sender":
-		err = e.sender(f.Value)
-	case "deleted":
-		m.Change = m.Change || string(f.Value) == "true"
-	case "edited_at", "edit_id":
-		m.Change = m.Change || len(f.Value) > len(`""`) && f.Value[0] == '"'
-	}
-	return err
-}
-
-func text(f *ndjson.Member) (string, error) {
-	b, ok := ndjson.Text(nil, f.Value)
-	if !ok {
-		return "", fmt.Errorf("%s is not a string", f.Key)
-	}
-	return string(b), nil
-}
-
-func (e *Event) sender(raw []byte) error {
-	if raw[0] != '{' {
-		return errors.New("sender is not an object")
-	}
-	return ndjson.Members(raw, func(key, value []byte) (err error) {
-		switch string(key) {
-		case "id":
-			e.message.Sender, err = text(&ndjson.Member{Key: []byte("sender.id"), Value: value})
-		case "type":
-			e.senderType, err = text(&ndjson.Member{Key: []byte("sender.type"), Value: value})
-		}
-		return err
-	})
-}
+var headers = sync.Pool{New: func() any { return new(event.Header) }}
 
 // cut finds where the fields go, and the members that an earlier run wrote. There are always other members.
 func (e *Event) cut(members []ndjson.Member) {
