@@ -28,8 +28,8 @@ func TestHeader(t *testing.T) {
 	}
 	bare := `{"platform":"p","chat_id":"c","message_id":"1","thread_id":null,"content":"",` +
 		`"create_time":"2026-01-02T03:04:05Z","sender":{"id":"u"},"mentions":null}`
-	if err := read(bare); err != nil || h.Thread != nil || h.Quotes != nil || h.Name != nil || h.Type != nil ||
-		h.Deleted || h.Edited || h.Inferred || len(h.Mentions) != 0 {
+	if err := read(bare); err != nil || h.Thread != nil || h.Quotes != nil || h.Name != nil ||
+		h.Type != nil || h.Deleted || h.Edited || h.Inferred || len(h.Mentions) != 0 {
 		t.Errorf("%v: %+v", err, h)
 	}
 	for old, want := range map[string]string{
