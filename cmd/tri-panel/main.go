@@ -15,6 +15,7 @@ import (
 	"tri/lib/base/stream"
 	"tri/lib/base/sysexit"
 	"tri/lib/flow/panel"
+	"tri/lib/record/persona"
 )
 
 func main() { cli.Main(program) }
@@ -131,7 +132,7 @@ func command(name, args, usage string, do func(*cli.Call, *panel.Keeper) error,
 // read returns the content of the file named.
 func read(c *cli.Call) ([]byte, error) {
 	if c.Args[0] == "-" {
-		b, err := io.ReadAll(c.In)
+		b, err := io.ReadAll(io.LimitReader(c.In, persona.MaxFile+1))
 		return b, sysexit.With(sysexit.IO, err)
 	}
 	b, err := os.ReadFile(c.Args[0])
