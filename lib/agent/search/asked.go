@@ -185,15 +185,15 @@ var spelled = lazyregexp.New(`^\w+(?: \w+){1,3}$`)
 // ofOwner splits a phrase into a name and what has it.
 var ofOwner = lazyregexp.New(`(?i)^(.+?) (?:other than|of|for|in|on|per|from) (.+)$`)
 
-// written reports whether a phrase is a name as code writes it, not a word of everyday: with a capital
-// inside, an underscore, or in backticks.
+// written reports whether a phrase is a name as code writes it, not a word of everyday such as POST: with a
+// capital inside, an underscore, a dot, or in backticks.
 func written(about string) bool {
 	if strings.Contains(about, "`") || strings.Contains(about, "()") {
 		return true
 	}
 	for w := range strings.FieldsSeq(about) {
-		if strings.ContainsAny(w[1:], "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") ||
-			strings.Contains(strings.Trim(w, "."), ".") {
+		if strings.Contains(w, "_") || strings.ContainsAny(w[1:], "ABCDEFGHIJKLMNOPQRSTUVWXYZ") &&
+			strings.ToUpper(w) != w || strings.Contains(strings.Trim(w, "."), ".") {
 			return true
 		}
 	}

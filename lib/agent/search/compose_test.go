@@ -234,6 +234,7 @@ def fetch(name, pause=None):
 `,
 	"net/Limits.java": "class Limits {\n    static final int DEFAULT_OPEN = 8;\n    private int open = DEFAULT_OPEN;\n}\n",
 	"net/Other.java":  "class Other {\n    static final int DEFAULT_OPEN = -1;\n}\n",
+	"fuzz/limits.go": "package fuzz\n\nfunc init() {\n\tlimits(&Limits{MostDisks: 10})\n}\n",
 	"net/State.java": "enum JobState {\n" + strings.Repeat("    // It waits.\n", 20) + "    WAITING,\n" +
 		strings.Repeat("    // It runs.\n", 40) + "    RUNNING\n}\n",
 	"src/call.ts": "export interface Options {\n  'net.ping_time_ms'?: number;\n}\n\n" +
@@ -272,6 +273,9 @@ func TestDescribed(t *testing.T) {
 		{"the log has net: the lease was lost, why ???", "`ErrLost` is `errors.New(\"net: the lease was lost\")` (net/server.go:22): \"ErrLost is returned when a lease ends without a heartbeat\"."},
 		{"what does \"Got more than may be sent (9 of 4)\" mean?", "\"Got more than may be sent\" comes from `Call.constructor` (src/call.ts:10), only if `this.size > this.mostBytes`. `mostBytes` is `64` by default (src/call.ts:6)."},
 		{"how does it refuse what the accept policy takes", ""},
+		{"who calls ListLostSoon?", ""},
+		{"how long may a PAUSE be before the server stops, if nothing is set?", ""},
+		{"what is the default of MostDisks?", ""},
 	} {
 		ret, err := ask(t, c, dir, tt.question)
 		say := ""

@@ -62,7 +62,9 @@ func composeDescribed(x *codesearch.Index, kind asks, about string) *composed {
 	if fit == nil {
 		return nil
 	}
-	found := x.Described(about, fit)
+	found := only(x.Described(about, fit), func(d codesearch.Meant) bool {
+		return mayDescribe(kind, about, d.Definition)
+	})
 	if len(found) == 0 || found[0].Score < leastMeant ||
 		found[0].Score < enoughMeant && found[0].Words < leastWords {
 		return nil
@@ -86,6 +88,21 @@ func composeDescribed(x *codesearch.Index, kind asks, about string) *composed {
 	}
 	return answers[kind](x, found[0].Name, merged(all), true)
 }
+
+// mayDescribe reports whether a phrase can describe a declaration: its name has several words, and the phrase has
+// no other name as code writes it, but for that of what takes the values that are asked for.
+func mayDescribe(kind asks, about string, d codesearch.Definition) bool {
+	for w := range strings.FieldsSeq(about) {
+		w = strings.Trim(w, "`\"'“”.,;:!?()")
+		if kind != asksValues && w != "" && written(w) && essence(w) != essence(d.Name) && !ownedBy(d, w) {
+			return false
+		}
+	}
+	return inner.MatchString(strings.Trim(d.Name, "_#"))
+}
+
+// inner matches where a second word of a name begins.
+var inner = lazyregexp.New(`[_.-]|[a-z][A-Z]`)
 
 var prefixes = lazyregexp.New(`^(?:default|set|with|get|is)+`)
 

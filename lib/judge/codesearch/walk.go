@@ -128,7 +128,7 @@ func kindOf(name string, text []byte) fileKind {
 	case strings.Contains(base, "_test."), begins("test_", "conftest."), strings.Contains(base, ".test."),
 		strings.Contains(base, ".spec."),
 		begins("test.", "tests."), in("test", "tests", "testing", "spec", "__tests__", "e2e", "fake", "fakes",
-			"mock", "mocks"),
+			"mock", "mocks", "fuzz", "fuzzing", "fuzz_targets"),
 		strings.HasSuffix(dirs, "test/") && ext == ".go", // such as net/http/httptest
 		base == "export_test.go", strings.HasSuffix(strings.TrimSuffix(base, ext), "test") && ext == ".java":
 		return tests
