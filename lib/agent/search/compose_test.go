@@ -234,6 +234,9 @@ def fetch(name, pause=None):
 `,
 	"net/Limits.java": "class Limits {\n    static final int DEFAULT_OPEN = 8;\n    private int open = DEFAULT_OPEN;\n}\n",
 	"net/Other.java":  "class Other {\n    static final int DEFAULT_OPEN = -1;\n}\n",
+	"src/timers.js":   "module.exports = {\n  setQuickTimeout (fn) {\n    return fn()\n  }\n}\n",
+	"src/connect.js": "const connect = quick\n  ? (fn) => {\n      timers.setQuickTimeout(fn)\n    }\n  : noop\n\n" +
+		"function dial (fn) {\n  timers.setQuickTimeout(fn)\n}\n",
 	"fuzz/limits.go": "package fuzz\n\nfunc init() {\n\tlimits(&Limits{MostDisks: 10})\n}\n",
 	"net/State.java": "enum JobState {\n" + strings.Repeat("    // It waits.\n", 20) + "    WAITING,\n" +
 		strings.Repeat("    // It runs.\n", 40) + "    RUNNING\n}\n",
@@ -274,6 +277,7 @@ func TestDescribed(t *testing.T) {
 		{"what does \"Got more than may be sent (9 of 4)\" mean?", "\"Got more than may be sent\" comes from `Call.constructor` (src/call.ts:10), only if `this.size > this.mostBytes`. `mostBytes` is `64` by default (src/call.ts:6)."},
 		{"how does it refuse what the accept policy takes", ""},
 		{"who calls ListLostSoon?", ""},
+		{"who calls setQuickTimeout?", "`setQuickTimeout` is called in src/connect.js:3 and `dial` (src/connect.js:8)."},
 		{"how long may a PAUSE be before the server stops, if nothing is set?", ""},
 		{"what is the default of MostDisks?", ""},
 	} {

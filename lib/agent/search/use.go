@@ -85,7 +85,7 @@ func answerCallers(x *codesearch.Index, _ string, all []codesearch.Definition, e
 		return nil // other things may have the same word as their name
 	}
 	uses := only(usesOf(x, all[0]), func(u codesearch.Use) bool {
-		return !u.Aside && u.In != "" && (!elsewhere || u.Path == all[0].Path) &&
+		return !u.Aside && (u.In != "" || u.Call) && (!elsewhere || u.Path == all[0].Path) &&
 			!slices.ContainsFunc(all, func(d codesearch.Definition) bool {
 				return u.Path == d.Path && u.In == d.Full()
 			})
@@ -112,9 +112,12 @@ func answerCallers(x *codesearch.Index, _ string, all []codesearch.Definition, e
 		}
 		c.proofs = proofs
 		place := evidence.Place{Path: u.Path, Start: u.Line, End: u.Line}.String()
-		if again {
+		switch {
+		case u.In == "": // in no function that has a name
+			said = append(said, place)
+		case again:
 			said[len(said)-1] = strings.TrimSuffix(said[len(said)-1], ")") + ", " + place + ")"
-		} else {
+		default:
 			said = append(said, fmt.Sprintf("`%s` (%s)", u.In, place))
 		}
 	}
