@@ -89,8 +89,8 @@ func composeDescribed(x *codesearch.Index, kind asks, about string) *composed {
 	return answers[kind](x, found[0].Name, merged(all), true)
 }
 
-// mayDescribe reports whether a phrase can describe a declaration: its name has several words, and the phrase has
-// no other name as code writes it, but for that of what takes the values that are asked for.
+// mayDescribe reports whether a phrase can describe a declaration: its name has several words, and the
+// phrase has no other name as code writes it, but for that of what takes the values that are asked for.
 func mayDescribe(kind asks, about string, d codesearch.Definition) bool {
 	for w := range strings.FieldsSeq(about) {
 		w = strings.Trim(w, "`\"'“”.,;:!?()")
