@@ -278,7 +278,7 @@ func TestDescribed(t *testing.T) {
 		{"how does it refuse what the accept policy takes", ""},
 		{"who calls ListLostSoon?", ""},
 		{"who calls setQuickTimeout?", "`setQuickTimeout` is called in src/connect.js:3 and `dial` (src/connect.js:8)."},
-		{"how long may a PAUSE be before the server stops, if nothing is set?", ""},
+		{"how large may a PAUSE be?", ""},
 		{"what is the default of MostDisks?", ""},
 	} {
 		ret, err := ask(t, c, dir, tt.question)
