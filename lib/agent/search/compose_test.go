@@ -243,10 +243,10 @@ def fetch(name, pause=None):
 	"src/call.ts": "export interface Options {\n  'net.ping_time_ms'?: number;\n}\n\n" +
 		"export class Call {\n  mostBytes = 64;\n  constructor(options: Options) {\n    this.pingTime = options['net.ping_time_ms'] ?? 900;\n" +
 		"    if (this.size > this.mostBytes) {\n      this.fail('Got more than may be sent (' + this.size + ')');\n    }\n  }\n\n" +
-		"  send() {\n    this.flush();\n  }\n}\n",
+		"  flushAll() {}\n  send() {\n    this.flushAll();\n  }\n}\n",
 	"src/wait.ts":   "export const DEFAULT_PING_WAIT = 7;\n\nexport class Waiter {\n  pingWait = DEFAULT_PING_WAIT;\n}\n",
 	"net/worker.go": "package net\n\ntype worker struct {\n\t// lostWorkers is the number of lost workers.\n\tlostWorkers int\n}\n",
-	"build/call.js": "class Call {\n  send() {\n    this.flush();\n  }\n}\n//# sourceMappingURL=call.js.map\n",
+	"build/call.js": "class Call {\n  flushAll() {}\n  send() {\n    this.flushAll();\n  }\n}\n//# sourceMappingURL=call.js.map\n",
 }
 
 // TestDescribed asks what is described, or named in another form than where the answer is.
@@ -272,14 +272,14 @@ func TestDescribed(t *testing.T) {
 		{"which lost key policies come with it?", "`LostKeyPolicy` is extended by `AcceptPolicy` (net/policy.py:5) and `RefusePolicy` (net/policy.py:9)."},
 		{"which schemes does Dial take?", "`Dial` has cases for `tcp`, `tls`, `unix` (net/server.go:34-37)."},
 		{"who calls ListLost?", "`ListLost` is called in `worker.sweep` (net/server.go:30)."},
-		{"who calls flush in call.ts?", ""},
+		{"who calls flushAll?", "`flushAll` is called in `Call.send` (src/call.ts:16)."},
 		{"the log has net: the lease was lost, why ???", "`ErrLost` is `errors.New(\"net: the lease was lost\")` (net/server.go:22): \"ErrLost is returned when a lease ends without a heartbeat\"."},
 		{"what does \"Got more than may be sent (9 of 4)\" mean?", "\"Got more than may be sent\" comes from `Call.constructor` (src/call.ts:10), only if `this.size > this.mostBytes`. `mostBytes` is `64` by default (src/call.ts:6)."},
-		{"how does it refuse what the accept policy takes", ""},
 		{"who calls ListLostSoon?", ""},
 		{"who calls setQuickTimeout?", "`setQuickTimeout` is called in src/connect.js:3 and `dial` (src/connect.js:8)."},
 		{"how large may a PAUSE be?", ""},
 		{"what is the default of MostDisks?", ""},
+		{"error: refuses what the accept policy takes", ""},
 	} {
 		ret, err := ask(t, c, dir, tt.question)
 		say := ""
