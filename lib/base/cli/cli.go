@@ -91,7 +91,7 @@ func (c *Call) IgnoreHangup() context.Context {
 
 // Notef prints a message on stderr.
 func (c *Call) Notef(format string, args ...any) {
-	fmt.Fprintf(c.Err, "%s: %s\n", programName(c.c), text.Visible(fmt.Sprintf(format, args...)))
+	fmt.Fprintf(c.Err, "%s: %s\n", c.c.App.Name, text.Visible(fmt.Sprintf(format, args...)))
 }
 
 // Usagef returns the error of a wrong command line.
@@ -249,8 +249,6 @@ func printSchemas(out io.Writer, known, asked []string) error {
 	}
 	return nil
 }
-
-func programName(c *cli.Context) string { return c.App.Name }
 
 // report prints err once and returns its exit status.
 func report(name string, err error, errw io.Writer) int {

@@ -81,7 +81,8 @@ func body(text string) map[string]any {
 // first, for as long as it keeps the key, a few minutes.
 func (c *Sink) send(ctx context.Context, where, chatID, replyTo, key string,
 	in map[string]any) (chat.Posted, error) {
-	in["nonce"], in["enforce_nonce"] = nonce(key), true
+	// A nonce has at most 25 characters.
+	in["nonce"], in["enforce_nonce"] = text.SHA256("tri " + key)[:25], true
 	if where == chatID && validID(replyTo) {
 		in["message_reference"] = map[string]any{"message_id": replyTo, "channel_id": chatID,
 			"fail_if_not_exists": true}
@@ -94,11 +95,6 @@ func (c *Sink) send(ctx context.Context, where, chatID, replyTo, key string,
 		}
 		return posted(made.ID), nil
 	})
-}
-
-// nonce shortens the key to the 25 characters that Discord accepts.
-func nonce(key string) string {
-	return text.SHA256("tri " + key)[:25]
 }
 
 func posted(id string) chat.Posted { return chat.Posted{MessageID: id, At: createdAt(id)} }

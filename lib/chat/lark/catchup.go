@@ -23,10 +23,6 @@ const (
 	nodes       = time.Minute // the maximum difference between the clocks of the platform's machines
 )
 
-// overlap returns how far before the log's last time the history is read again: an event may have
-// been lost although later ones arrived, at most as long ago as the interval of two sweeps.
-func overlap(sweep time.Duration) time.Duration { return sweep + 5*time.Minute }
-
 // catchUp emits the missed messages.
 func (l *listening) catchUp(ctx context.Context) error {
 	if _, err := l.me(ctx); err != nil {

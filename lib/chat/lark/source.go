@@ -32,7 +32,7 @@ type delivery = session.Delivery[gjson.Result]
 // before anything newer is emitted, so that the log never has a gap before its latest time. It
 // returns nil when ctx ends.
 func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) error {
-	l := &listening{Client: c, Listener: session.Listen(platform, resume, to, overlap(c.o.Sweep)),
+	l := &listening{Client: c, Listener: session.Listen(platform, resume, to, session.Overlap(c.o.Sweep)),
 		topics: map[string]map[string]time.Time{}}
 	if c.o.Listen != "" || c.o.Listener != nil {
 		return l.serve(ctx)

@@ -3,7 +3,6 @@ package mattermost
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -113,10 +112,4 @@ func (f *frame) connectionID() string {
 func (s *socket) ping() error {
 	s.asked++
 	return s.Send(websocket.MessageText, fmt.Appendf(nil, `{"action":"ping","seq":%d}`, s.asked))
-}
-
-// tooBig reports whether the socket ended because of a frame over the limit, which would be sent
-// again if the connection were resumed.
-func tooBig(err error) bool {
-	return errors.Is(err, websocket.ErrMessageTooBig)
 }

@@ -3,8 +3,11 @@ package mattermost
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
+
+	"github.com/coder/websocket"
 
 	"tri/lib/base/httpapi"
 	"tri/lib/chat"
@@ -108,7 +111,8 @@ func (l *listening) session(ctx context.Context) error {
 	go session.Feed(ctx, s.in, s.next)
 	go s.watch(ctx, l.o.Pulse)
 	r := session.Receiver[frame]{CatchUp: l.catchUp, Parse: l.parse, Commit: l.commit, Resumed: resumed}
-	if err = r.Receive(ctx, l, s.in); tooBig(err) {
+	if err = r.Receive(ctx, l, s.in); errors.Is(err, websocket.ErrMessageTooBig) {
+		// The frame would be sent again if the connection were resumed.
 		l.connection = ""
 	}
 	return err

@@ -33,6 +33,10 @@ func Listen(platform string, resume chat.Resume, to chat.Handler, overlap time.D
 	}
 }
 
+// Overlap returns how far before the log's last time the history is read again, if only a sweep finds a lost
+// event: it may have been lost although later ones arrived, at most as long ago as the interval of two sweeps.
+func Overlap(sweep time.Duration) time.Duration { return sweep + 5*time.Minute }
+
 // Commit makes b durable, remembers its events and acknowledges it.
 func (l *Listener) Commit(b *Batch) error {
 	return l.Recent.Commit(b, l, func() {
@@ -114,7 +118,7 @@ func (h *History[M]) CatchUp(ctx context.Context, l *Listener) error {
 	slices.SortStableFunc(missed, func(a, b M) int {
 		return cmp.Or(h.Changed(&a).Compare(h.Changed(&b)), cmp.Compare(h.ID(&a), h.ID(&b)))
 	})
-	var fresh recovered
+	recovered, in := 0, map[string]bool{}
 	err = Recover(missed, func(m *M, b *Batch) error {
 		before := len(b.Events)
 		if err := h.Add(ctx, m, b); err != nil {
@@ -123,7 +127,8 @@ func (h *History[M]) CatchUp(ctx context.Context, l *Listener) error {
 		for _, e := range b.Events[before:] {
 			// Messages read again because of the overlap, or still in transit, were not missed.
 			if at := h.Changed(m); at.After(l.Last[e.ChatID]) && at.Before(now.Add(-inTransit)) {
-				fresh.Add(e.ChatID)
+				recovered++
+				in[e.ChatID] = true
 			}
 		}
 		return nil
@@ -131,8 +136,8 @@ func (h *History[M]) CatchUp(ctx context.Context, l *Listener) error {
 	if err != nil {
 		return err
 	}
-	if l.Past {
-		fresh.Report(l.Platform, l)
+	if l.Past && recovered > 0 {
+		l.Logf("%s: recovered %d messages and changes of %d chats", l.Platform, recovered, len(in))
 	}
 	l.Past = true
 	for _, id := range read {

@@ -142,28 +142,6 @@ func Recover[M any](missed []M, add func(*M, *Batch) error, commit func(*Batch) 
 	return nil
 }
 
-// recovered counts recovered messages. The zero value is ready for use.
-type recovered struct {
-	messages int
-	chats    map[string]bool
-}
-
-// Add counts a message of a chat, or a change of one.
-func (n *recovered) Add(chatID string) {
-	if n.chats == nil {
-		n.chats = map[string]bool{}
-	}
-	n.messages++
-	n.chats[chatID] = true
-}
-
-// Report logs the count, unless it is zero.
-func (n *recovered) Report(platform string, to chat.Handler) {
-	if n.messages > 0 {
-		to.Logf("%s: recovered %d messages and changes of %d chats", platform, n.messages, len(n.chats))
-	}
-}
-
 // Batch holds events that a platform delivered together. They are acknowledged only when all of
 // them are durable.
 type Batch struct {

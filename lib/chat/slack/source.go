@@ -49,7 +49,7 @@ func (c *Client) Run(ctx context.Context, resume chat.Resume, to chat.Handler) e
 }
 
 func (c *Client) listening(resume chat.Resume, to chat.Handler) *listening {
-	l := &listening{Client: c, Listener: session.Listen(platform, resume, to, overlap(c.o.Sweep)),
+	l := &listening{Client: c, Listener: session.Listen(platform, resume, to, session.Overlap(c.o.Sweep)),
 		memory: memory{}}
 	l.memory.load(resume.State)
 	l.Kept = func(b *session.Batch) {

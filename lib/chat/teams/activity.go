@@ -34,8 +34,7 @@ type activity struct {
 	} `json:"entities"`
 	Attachments []activityFile `json:"attachments"`
 	ChannelData struct {
-		EventType string `json:"eventType"`
-		Team      struct {
+		Team struct {
 			Name  string `json:"name"`
 			Group string `json:"aadGroupId"`
 		} `json:"team"`
@@ -153,7 +152,7 @@ func (c *Client) activityEvent(a *activity) event.Event {
 	if a.From.bot() {
 		e.Sender.ID, e.Sender.Type = a.From.ID, "bot"
 	}
-	if a.deletes() {
+	if a.Type == "messageDelete" {
 		e.Deleted, e.EditID, e.EditedAt = true, "deleted", stamp(a.Timestamp)
 		return e
 	}
@@ -175,10 +174,6 @@ func (c *Client) activityEvent(a *activity) event.Event {
 	e.MsgType = kind(&e)
 	return e
 }
-
-// deletes reports whether the message was deleted. Teams sends the same type when the author
-// restores it, with another eventType.
-func (a *activity) deletes() bool { return a.Type == "messageDelete" }
 
 // files reads the attachments: the text as HTML, a quoted message, files.
 func (a *activity) files(e *event.Event) {

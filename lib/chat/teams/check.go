@@ -49,7 +49,7 @@ https://HOST/api/graph and https://HOST/api/graph/lifecycle.
 
 func (c *Client) Check(ctx context.Context) (self event.Sender, findings []chat.Finding) {
 	say := func(f chat.Finding) { findings = append(findings, f) }
-	self = c.self()
+	self = event.Sender{ID: c.botID(), Type: "bot"}
 	if !c.remote() {
 		say(chat.Warning("token", "set tenant and the secret, and remove insecure",
 			"insecure, without a secret: for the playground only"))

@@ -20,7 +20,6 @@ import (
 	"tri/lib/base/httpapi"
 	"tri/lib/base/sysexit"
 	"tri/lib/chat/cache"
-	"tri/lib/record/event"
 )
 
 const platform = config.PlatformTeams
@@ -297,6 +296,3 @@ func (s *service) next(link string) (path string, q url.Values, err error) {
 	q, err = url.ParseQuery(query)
 	return path, q, err
 }
-
-// self returns the bot as a sender.
-func (c *Client) self() event.Sender { return event.Sender{ID: c.botID(), Type: "bot"} }

@@ -28,16 +28,12 @@ func NewSink(o Options) (*Sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newSink(c), nil
-}
-
-func newSink(c *Client) *Sink {
 	// A message has at most 28 KB in UTF-16, in which a character takes at most four bytes; for bots 100 KB,
 	// cards included, are documented (https://learn.microsoft.com/microsoftteams/limits-specifications-teams).
 	return &Sink{c, sink.Frame{
 		Platform: platform, Max: 7000, Outcome: c.outcome, Settled: abandoned, Now: c.o.Now,
 		Sleep: c.graph.api.Sleep,
-	}}
+	}}, nil
 }
 
 const (
