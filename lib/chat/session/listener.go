@@ -33,8 +33,8 @@ func Listen(platform string, resume chat.Resume, to chat.Handler, overlap time.D
 	}
 }
 
-// Overlap returns how far before the log's last time the history is read again, if only a sweep finds a lost
-// event: it may have been lost although later ones arrived, at most as long ago as the interval of two sweeps.
+// Overlap returns how far before the log's last time the history is read again, where only a sweep finds
+// a lost event: it may have been lost although later ones arrived, at most two sweeps ago.
 func Overlap(sweep time.Duration) time.Duration { return sweep + 5*time.Minute }
 
 // Commit makes b durable, remembers its events and acknowledges it.
