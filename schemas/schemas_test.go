@@ -17,7 +17,6 @@ import (
 
 	"tri/lib/flow/longrun"
 	"tri/lib/flow/voice"
-	"tri/lib/judge/autoreply"
 	"tri/lib/record/budget"
 	"tri/lib/record/decision"
 	"tri/lib/record/discussion"
@@ -68,7 +67,6 @@ var records = map[string]reflect.Type{
 	"turn":             reflect.TypeFor[turn.Closed](),
 	"voice":            reflect.TypeFor[voice.Line](),
 	"memory":           reflect.TypeFor[memory.Word](),
-	"canary":           reflect.TypeFor[autoreply.Canary](),
 	"persona":          reflect.TypeFor[persona.Persona](),
 	"discussion":       reflect.TypeFor[discussion.Discussion](),
 }

@@ -61,7 +61,7 @@ func run(c *cli.Call) error {
 	if c.Bool("score") {
 		return score(c, in)
 	}
-	d := faults.Drill{Seed: c.Int64("seed"), Canary: os.Getenv("TRI_DRILL_SECRET"), Out: c.Out, Say: c.Notef}
+	d := faults.Drill{Seed: c.Int64("seed"), TeamSecret: os.Getenv("TRI_DRILL_SECRET"), Out: c.Out, Say: c.Notef}
 	if list := c.String("faults"); list != "" {
 		d.Faults = strings.Split(list, ",")
 	}

@@ -9,6 +9,7 @@ import (
 	"tri/lib/base/durable"
 	"tri/lib/base/stats"
 	"tri/lib/base/text"
+	"tri/lib/judge/autoreply"
 	"tri/lib/record/run"
 	"tri/lib/record/thread"
 	"tri/lib/report/history"
@@ -21,29 +22,16 @@ var planted = []string{"bad_path", "bad_line", "bad_content"}
 func drilled(f *facts) (Criterion, error) {
 	c := Criterion{ID: "AC-04", Says: "fabricated references caught in the latest drill",
 		Bar: "all, of three kinds", Result: stats.Unsure}
-	var last []byte
-	err := f.home.Lines("drills.ndjson", 0, func(line []byte) error {
-		last = append(last[:0], line...)
-		return nil
-	})
-	if err != nil || last == nil {
+	all, err := autoreply.Drills(f.home, time.Time{})
+	if err != nil || len(all) == 0 {
 		c.Note, c.Unit = "no drill yet: tri-drill | tri-validate | tri-drill --score", percents
 		return c, err
 	}
-	var score struct {
-		At     string `json:"at"`
-		Faults []struct {
-			Fault          string `json:"fault"`
-			Caught, Missed int
-		} `json:"faults"`
-	}
-	if err := json.Unmarshal(last, &score); err != nil {
-		return c, fmt.Errorf("read drills.ndjson: %w", err)
-	}
+	last := all[len(all)-1]
 	var s stats.Share
 	kinds := 0
 	for _, want := range planted {
-		for _, x := range score.Faults {
+		for _, x := range last.Faults {
 			if x.Fault == want && x.Caught+x.Missed > 0 {
 				kinds++
 				s.Hits, s.N = s.Hits+x.Caught, s.N+x.Caught+x.Missed
@@ -51,7 +39,7 @@ func drilled(f *facts) (Criterion, error) {
 		}
 	}
 	c.share(s)
-	c.Note = fmt.Sprintf("drilled %s", clock(score.At))
+	c.Note = fmt.Sprintf("drilled %s", clock(last.At))
 	switch {
 	case kinds < len(planted):
 		c.Note += fmt.Sprintf("; %d of %d kinds were planted", kinds, len(planted))

@@ -15,7 +15,7 @@ import (
 )
 
 // TestUnattended: the brief shows events without a person's review: automatic replies, runs that
-// wait for budget, known-bad drafts that passed.
+// wait for budget, planted faults that passed.
 func TestUnattended(t *testing.T) {
 	h, err := durable.Open(t.TempDir())
 	if err != nil {
@@ -27,9 +27,8 @@ func TestUnattended(t *testing.T) {
 		Outcome: outbox.Posted, PostedAt: at(30), ReplyText: "Five.", ApprovedBy: decision.Dispatcher})
 	b.put(dispatchLog, thread.Input{At: at(31), Key: "local.dev.2",
 		Spent: &thread.Spent{RunID: "i-1", Why: "budget spent: 5 of 5 runs today", Day: "2026-03-02"}})
-	b.put(autoreply.CanaryFile, autoreply.Canary{At: at(32), Of: "i-1", Fault: "bad_line", Verdict: "pass",
-		Missed: true})
-	b.put(autoreply.CanaryFile, autoreply.Canary{At: at(33), Of: "i-2", Fault: "bad_path", Verdict: "bounce"})
+	b.put(autoreply.DrillFile, autoreply.Drill{At: at(32), Faults: []autoreply.Fault{
+		{Fault: "bad_line", Decidable: true, Caught: 1, Missed: 1}, {Fault: "bad_path", Decidable: true, Caught: 2}}})
 	brief := Morning(h, config.Default(), noon, noon.AddDate(0, 0, -1))
 	var out bytes.Buffer
 	if err := brief.Print(&out); err != nil {
@@ -38,13 +37,13 @@ func TestUnattended(t *testing.T) {
 	for _, want := range []string{
 		"1 answered, 1 of them automatically", "(automatic, read by no person)",
 		"1 runs had to wait for budget",
-		"the validator let 1 known-bad drafts pass, the last with bad_line",
+		"the validator let 1 kind of planted faults pass, the last bad_line",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the brief does not say %q:\n%s", want, out.String())
 		}
 	}
-	if brief.Automatic != 1 || brief.Refused != 1 || len(brief.Canaries) != 1 || len(brief.Failed) != 0 {
+	if brief.Automatic != 1 || brief.Refused != 1 || len(brief.Missed) != 1 || len(brief.Failed) != 0 {
 		t.Errorf("%+v", brief)
 	}
 	trusted, err := Trust(h, config.Default(), noon)
@@ -52,8 +51,8 @@ func TestUnattended(t *testing.T) {
 		t.Fatal(err)
 	}
 	out.Reset()
-	if err := trusted.Print(&out); err != nil || !strings.Contains(out.String(), "bad_line, made of i-1") ||
-		!strings.Contains(out.String(), "2  1 (50.0%)") || strings.Contains(out.String(), "bad_path") {
+	if err := trusted.Print(&out); err != nil || !strings.Contains(out.String(), "bad_line, 1 of 2") ||
+		!strings.Contains(out.String(), "4  1 (25.0%)") || strings.Contains(out.String(), "bad_path") {
 		t.Errorf("%v:\n%s", err, out.String())
 	}
 }

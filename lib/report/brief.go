@@ -40,10 +40,10 @@ type Brief struct {
 
 	Answered []Item `json:"answered"` // since then, oldest first
 	// Automatic is how many of these were posted without review by a person; Refused how many runs had
-	// to wait for budget; Canaries the known-bad drafts that the validator passed.
+	// to wait for budget; Missed the kinds of planted faults that the validator passed.
 	Automatic int    `json:"automatic"`
 	Refused   int    `json:"refused"`
-	Canaries  []Item `json:"canaries,omitempty"`
+	Missed    []Item `json:"missed,omitempty"`
 	Failed    []Item `json:"failed"`
 	// Alerts are changes of questions that moved nothing, such as an edit after the answer.
 	Alerts []Item `json:"alerts,omitempty"`
@@ -84,7 +84,7 @@ func Morning(h *durable.Home, cfg *config.Config, now, from time.Time) *Brief {
 		Waiting: []Item{}, Parked: []Item{}, Long: []Item{}, Answered: []Item{}, Failed: []Item{},
 	}
 	for _, part := range []func(*durable.Home, *config.Config, time.Time, time.Time) error{b.threads,
-		b.alerts, b.long, b.posts, b.replies, b.failures, b.classified, b.spend, b.canaries} {
+		b.alerts, b.long, b.posts, b.replies, b.failures, b.classified, b.spend, b.drills} {
 		if err := part(h, cfg, now, from); err != nil {
 			b.Troubles = append(b.Troubles, err.Error())
 		}
@@ -315,18 +315,17 @@ func (b *Brief) classified(h *durable.Home, _ *config.Config, _, from time.Time)
 	})
 }
 
-// canaries collects the missed canaries.
-func (b *Brief) canaries(h *durable.Home, _ *config.Config, _, from time.Time) error {
-	return history.Recent(h, autoreply.CanaryFile, "at", from, func(line []byte) error {
-		var c autoreply.Canary
-		if err := json.Unmarshal(line, &c); err != nil {
-			return fmt.Errorf("read %s: %w", autoreply.CanaryFile, err)
+// drills collects the kinds of planted faults that passed the validator.
+func (b *Brief) drills(h *durable.Home, _ *config.Config, _, from time.Time) error {
+	all, err := autoreply.Drills(h, from)
+	for _, d := range all {
+		for _, f := range d.Faults {
+			if f.Decidable && f.Missed > 0 {
+				b.Missed = append(b.Missed, Item{Text: f.Fault, At: d.At})
+			}
 		}
-		if c.Missed {
-			b.Canaries = append(b.Canaries, Item{Key: c.Of, Text: c.Fault, At: c.At})
-		}
-		return nil
-	})
+	}
+	return err
 }
 
 func (b *Brief) spend(h *durable.Home, cfg *config.Config, now, _ time.Time) error {

@@ -207,7 +207,7 @@ func perAnswer(tallies []Tally, steps []span, per string) *Chart {
 			s.Values[i] = t.Runs.CostUSD / float64(t.Answered)
 		}
 	}
-	says := fmt.Sprintf("Runs for questions in a %s, those that led nowhere too, by the answers posted in it. Canaries and runs by hand are left out.", per)
+	says := fmt.Sprintf("Runs for questions in a %s, those that led nowhere too, by the answers posted in it. Runs by hand are left out.", per)
 	if unknown > 0 {
 		says += fmt.Sprintf(" At least: %s runs did not report their cost.", count(unknown))
 	}

@@ -97,8 +97,8 @@ func Spending(h *durable.Home, cfg *config.Config, now, from time.Time) (*Cost, 
 	return c, c.left(h, cfg, now)
 }
 
-// others returns the paid runs that moved no thread: canaries, runs that people started by hand,
-// and those that were killed and not repeated.
+// others returns the paid runs that moved no thread: runs that people started by hand, and
+// those that were killed and not repeated.
 func others(h *durable.Home, l *history.Ledger, from time.Time) (runs []*history.Run, err error) {
 	err = history.Recent(h, spendLog, "at", from, func(line []byte) error {
 		var e budget.Entry
@@ -111,8 +111,7 @@ func others(h *durable.Home, l *history.Ledger, from time.Time) (runs []*history
 		r := &history.Run{ID: e.RunID, Kind: cmp.Or(e.Work, budget.Investigate), Key: e.Key, Agent: e.Agent,
 			CostUSD: e.CostUSD, Tokens: e.Tokens}
 		r.Ended = text.ParseTime(e.At)
-		r.Asked = &history.Question{Person: e.Person,
-			Type: map[string]string{budget.Canary: budget.Canary}[e.Work]}
+		r.Asked = &history.Question{Person: e.Person}
 		if e.Tokens == 0 && (e.ReservedTokens > 0 || e.CostUSD == nil) {
 			r.Tokens = -1
 		}

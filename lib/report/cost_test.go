@@ -19,7 +19,7 @@ import (
 	"tri/lib/report/history"
 )
 
-// TestCostBeyondThreads: the cost of canaries, and of runs that moved no thread, is in the report
+// TestCostBeyondThreads: the cost of runs that moved no thread, is in the report
 // by agent, once, and on the page too.
 func TestCostBeyondThreads(t *testing.T) {
 	h := build(t)
@@ -33,8 +33,8 @@ func TestCostBeyondThreads(t *testing.T) {
 	}
 	defer book.Close()
 	for _, r := range []budget.Run{
-		{ID: run.ID("canary", "canary", 1, 1), Work: budget.Canary, Agent: "claude"},
-		{ID: run.ID("canary", "canary", 2, 1), Work: budget.Canary, Agent: "claude"},
+		{ID: run.ID("box", "repo", 1, 1), Work: budget.Box, Agent: "claude"},
+		{ID: run.ID("box", "repo", 2, 1), Work: budget.Box, Agent: "claude"},
 		{ID: run.ID(run.Escalate, "local.dev.1", 0, 1), Key: "local.dev.1", Person: "ana",
 			Work: budget.Escalate, Agent: "codex", Ordered: true},
 	} {
@@ -42,7 +42,7 @@ func TestCostBeyondThreads(t *testing.T) {
 			t.Fatal(err)
 		}
 		usage := &draft.Usage{InputTokens: 1000, CostUSD: new(0.25)}
-		if r.ID == run.ID("canary", "canary", 2, 1) {
+		if r.ID == run.ID("box", "repo", 2, 1) {
 			usage = nil // killed
 		}
 		if err := book.Settle(r.ID, r.Key, r.Person, usage, noon.Add(-day/3)); err != nil {
@@ -67,19 +67,19 @@ func TestCostBeyondThreads(t *testing.T) {
 	if err := html.Print(&page); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"claude, canary ", "codex, escalate ", "ana "} {
+	for _, want := range []string{"claude, box ", "codex, escalate ", "ana "} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in\n%s", want, text.String())
 		}
 	}
 	for _, took := range cost.ByAgent {
-		if took.Name == "claude, canary" && (took.Runs != 2 || took.CostUSD != 0.25 ||
+		if took.Name == "claude, box" && (took.Runs != 2 || took.CostUSD != 0.25 ||
 			took.CostUnknown != 1) {
 			t.Errorf("%+v", took)
 		}
 	}
-	if !strings.Contains(page.String(), "claude, canary") {
-		t.Error("the page has no canaries")
+	if !strings.Contains(page.String(), "claude, box") {
+		t.Error("the page has no runs of tri-box")
 	}
 }
 

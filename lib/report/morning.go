@@ -106,8 +106,9 @@ func (b *Brief) sums(out *strings.Builder) {
 		fmt.Fprintf(out, "; %d runs had to wait for budget", b.Refused)
 	}
 	troubles := slices.Clone(b.Troubles)
-	if n := len(b.Canaries); n > 0 {
-		missed := fmt.Sprintf("the validator let %d known-bad drafts pass, the last with %s (tri-report trust)", n, text.Line(b.Canaries[n-1].Text, 20))
+	if n := len(b.Missed); n > 0 {
+		missed := fmt.Sprintf("the validator let %s of planted faults pass, the last %s (tri-report trust)",
+			text.Count(n, "kind"), text.Line(b.Missed[n-1].Text, 20))
 		troubles = slices.Insert(troubles, 0, missed)
 	}
 	out.WriteString("\n")

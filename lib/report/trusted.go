@@ -59,7 +59,7 @@ func (t *Trusted) Print(w io.Writer) error {
 	for _, m := range t.Missing {
 		s.wrap("  missing: ", m)
 	}
-	s.printf("\nwrong: drafts that passed, and a person edited in meaning, dismissed, sent back\nor corrected; missed: canaries that passed (each at most %.0f%% in each week)\n",
+	s.printf("\nwrong: drafts that passed, and a person edited in meaning, dismissed, sent back\nor corrected; missed: planted faults that passed (each at most %.0f%% in each week)\n",
 		100*autoreply.MaxRate)
 	t.printWeeks(s)
 	if t.ProductionKnown {
@@ -79,23 +79,23 @@ func (t *Trusted) Print(w io.Writer) error {
 
 // printWeeks prints a line for each week.
 func (t *Trusted) printWeeks(s *sheet) {
-	r := rows{{"week to", "passed", "judged", "wrong", "95% interval", "canaries", "missed"}}
+	r := rows{{"week to", "passed", "judged", "wrong", "95% interval", "planted", "missed"}}
 	for _, wk := range t.Weeks {
 		wrong, interval, missed := "-", "-", "-"
 		if wk.Judged > 0 {
 			wrong = fmt.Sprintf("%d (%.1f%%)", wk.Wrong, 100*wk.Rate)
 			interval = fmt.Sprintf("%.1f to %.1f%%", 100*wk.Low, 100*wk.High)
 		}
-		if wk.Canaries.N > 0 {
-			missed = fmt.Sprintf("%d (%.1f%%)", wk.Canaries.Hits, 100*wk.MissRate)
+		if wk.Planted.N > 0 {
+			missed = fmt.Sprintf("%d (%.1f%%)", wk.Planted.Hits, 100*wk.MissRate)
 		}
 		r = append(r, []string{text.ParseTime(wk.To).UTC().Format(time.DateOnly), fmt.Sprint(wk.Passed),
-			fmt.Sprint(wk.Judged), wrong, interval, fmt.Sprint(wk.Canaries.N), missed})
+			fmt.Sprint(wk.Judged), wrong, interval, fmt.Sprint(wk.Planted.N), missed})
 	}
 	s.table(r)
 }
 
-// printFaults prints the wrong drafts and the missed canaries.
+// printFaults prints the wrong drafts and the planted faults that passed.
 func (t *Trusted) printFaults(s *sheet) {
 	if len(t.Wrong) > 0 {
 		s.printf("\nwhat was wrong, the latest first\n")
@@ -109,14 +109,14 @@ func (t *Trusted) printFaults(s *sheet) {
 		s.wrap("              ", text.Line(x.Why, 140))
 	}
 	if len(t.Missed) > 0 {
-		s.printf("\nknown-bad drafts that the validator let pass, the latest first\n")
+		s.printf("\nplanted faults that the validator let pass, the latest first\n")
 	}
-	for i, c := range t.Missed {
+	for i, m := range t.Missed {
 		if i == maxWrong {
 			s.printf("  and %d more: --json\n", len(t.Missed)-i)
 			break
 		}
-		s.printf("  %s  %s, made of %s\n", text.ParseTime(c.At).UTC().Format(time.DateOnly), fit(c.Fault, 20),
-			fit(c.Of, 40))
+		s.printf("  %s  %s, %d of %d\n", text.ParseTime(m.At).UTC().Format(time.DateOnly), fit(m.Fault.Fault, 20),
+			m.Missed, m.Caught+m.Missed)
 	}
 }

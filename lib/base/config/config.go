@@ -122,8 +122,7 @@ type Budget struct {
 	PerAgent  []AgentLimits `yaml:"per_agent"`
 }
 
-// Limits are the limits of one day. Runs are investigations, validations by an agent, long runs
-// and canaries.
+// Limits are the limits of one day. Runs are investigations, validations by an agent and long runs.
 type Limits struct {
 	USD    float64 `yaml:"usd"`
 	Tokens int64   `yaml:"tokens"` // input and output

@@ -199,14 +199,14 @@ func TestWhatPreventsAuto(t *testing.T) {
 			e.judged("bad", saturday.Add(-time.Hour), decision.Dismiss)
 		},
 		"production is not known": func(e *earned) { e.cfg.AutoReply.Production = nil },
-		"a missed canary": func(e *earned) {
-			line := `{"at":"2026-11-20T10:00:00Z","of":"i-1","fault":"bad_line","verdict":"pass","missed":true}` + "\n"
-			if err := os.WriteFile(e.home.Path(autoreply.CanaryFile), []byte(line), 0o600); err != nil {
+		"a planted fault that passed": func(e *earned) {
+			line := `{"at":"2026-11-20T10:00:00Z","faults":[{"fault":"bad_line","decidable":true,"missed":1}]}` + "\n"
+			if err := os.WriteFile(e.home.Path(autoreply.DrillFile), []byte(line), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		},
 		"a broken record": func(e *earned) {
-			if err := os.WriteFile(e.home.Path(autoreply.CanaryFile), []byte("{\n"), 0o600); err != nil {
+			if err := os.WriteFile(e.home.Path(autoreply.DrillFile), []byte("{\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		},

@@ -19,7 +19,7 @@ type Book struct {
 	asked  map[string][]Asked  // by thread
 	judged map[round]Judged    // of each round
 	said   map[string][]remark // by thread
-	canary []Canary
+	drills []Drill
 }
 
 type round struct {
@@ -54,19 +54,6 @@ type Draft struct {
 // Passed reports whether the validator passed it, in any round.
 func (d *Draft) Passed() bool { return d.Verdict == "pass" || d.Verdict == "bounce-then-pass" }
 
-// Canary is a known-bad draft that went through the real validator: a line of canaries.ndjson. It is never
-// shown as a draft.
-type Canary struct {
-	At      string `json:"at"` // RFC 3339
-	Of      string `json:"of"` // the id of the run that it was made from
-	Fault   string `json:"fault"`
-	Verdict string `json:"verdict"`
-	Missed  bool   `json:"missed"` // it was passed
-}
-
-// CanaryFile is the file of canaries in the home.
-const CanaryFile = "canaries.ndjson"
-
 // newBook returns an empty book.
 func newBook(p *Policy) *Book {
 	return &Book{policy: p, at: map[string]*Draft{}, asked: map[string][]Asked{}, judged: map[round]Judged{},
@@ -99,9 +86,6 @@ func (b *Book) Said(key, by, text string, at time.Time) {
 func (b *Book) Deleted(key string, at time.Time) {
 	b.said[key] = append(b.said[key], remark{at: at})
 }
-
-// Canary records a canary.
-func (b *Book) Canary(c Canary) { b.canary = append(b.canary, c) }
 
 // Decided records the next record of the decision log; counts says whether it counts (decision.State).
 func (b *Book) Decided(r *decision.Record, counts bool) {

@@ -2,14 +2,11 @@ package autoreply
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/tidwall/gjson"
 
 	"tri/lib/base/durable"
-	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
 	"tri/lib/record/decision"
 	"tri/lib/record/event"
@@ -29,14 +26,9 @@ func Read(h *durable.Home, p *Policy, who decision.Policy, from time.Time) (*Boo
 	if err := journal.Lines(h, 0, func(line []byte) error { return b.Journal(line, from) }); err != nil {
 		return nil, err
 	}
-	return b, h.Lines(CanaryFile, 0, func(line []byte) error {
-		var c Canary
-		if err := json.Unmarshal(line, &c); err != nil {
-			return sysexit.With(sysexit.Data, fmt.Errorf("read %s: %w", CanaryFile, err))
-		}
-		b.Canary(c)
-		return nil
-	})
+	drills, err := Drills(h, from)
+	b.drills = drills
+	return b, err
 }
 
 // Journal records a complete line of dispatch.ndjson: questions, results and messages.

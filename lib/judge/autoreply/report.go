@@ -11,7 +11,7 @@ import (
 )
 
 // The maturity gate: in each of four weeks at most two in a hundred judged drafts are wrong and at most two
-// in a hundred canaries are missed, and nothing wrong touches production. A week with fewer than MinWeek
+// in a hundred planted faults pass the validator, and nothing wrong touches production. A week with fewer than MinWeek
 // judged drafts proves nothing, and it is not skipped.
 const (
 	Weeks   = 4
@@ -40,19 +40,20 @@ type Report struct {
 	WouldWrong    int     `json:"would_wrong"`
 
 	Wrong  []Wrong  `json:"wrong"`  // the false positives, latest first
-	Missed []Canary `json:"missed"` // the canaries that passed, latest first
+	Missed []Missed `json:"missed"` // the planted faults that passed, of the latest drill first
 }
 
 // Week is a period of seven days that ends at the report's time, or at the beginning of the next week.
 type Week struct {
-	From     string      `json:"from"`
-	To       string      `json:"to"`
-	Passed   int         `json:"passed"` // drafts that the validator passed
-	Judged   int         `json:"judged"` // of these, decided or corrected by a person
-	Wrong    int         `json:"wrong"`  // of these, wrong
-	Canaries stats.Share `json:"canaries"`
+	From   string `json:"from"`
+	To     string `json:"to"`
+	Passed int    `json:"passed"` // drafts that the validator passed
+	Judged int    `json:"judged"` // of these, decided or corrected by a person
+	Wrong  int    `json:"wrong"`  // of these, wrong
+	// Planted are the faults of the week's drills that the cited lines show; hits are those that passed.
+	Planted stats.Share `json:"planted"`
 	// Rate is the share of wrong drafts among judged ones; Low and High are its 95% interval. MissRate is the
-	// share of missed canaries.
+	// share of planted faults that passed.
 	Rate     float64 `json:"rate"`
 	Low      float64 `json:"low"`
 	High     float64 `json:"high"`
@@ -63,6 +64,12 @@ type Week struct {
 type Count struct {
 	Name string `json:"name"`
 	stats.Share
+}
+
+// Missed is how many faults of a kind passed in a drill.
+type Missed struct {
+	At string `json:"at"` // time of the drill
+	Fault
 }
 
 // Wrong is one false positive.
@@ -77,7 +84,7 @@ type Wrong struct {
 // Report computes the current report.
 func (b *Book) Report(now time.Time) *Report {
 	r := &Report{At: now.UTC().Format(time.RFC3339), Enabled: b.policy.Enabled,
-		ProductionKnown: b.policy.HasProduction(), Wrong: []Wrong{}, Missed: []Canary{}, Missing: []string{}}
+		ProductionKnown: b.policy.HasProduction(), Wrong: []Wrong{}, Missed: []Missed{}, Missing: []string{}}
 	for i := range Weeks {
 		to := now.Add(-time.Duration(Weeks-1-i) * week)
 		r.Weeks = append(r.Weeks, Week{From: to.Add(-week).UTC().Format(time.RFC3339),
@@ -86,22 +93,27 @@ func (b *Book) Report(now time.Time) *Report {
 	for _, d := range b.drafts {
 		b.count(r, d, now)
 	}
-	for _, c := range b.canary {
-		if i := weekOf(text.ParseTime(c.At), now); i >= 0 {
-			r.Weeks[i].Canaries.Add(c.Missed)
-			if c.Missed {
-				r.Missed = append(r.Missed, c)
+	for _, d := range b.drills {
+		i := weekOf(text.ParseTime(d.At), now)
+		if i < 0 {
+			continue
+		}
+		s := d.Missed()
+		r.Weeks[i].Planted.Hits, r.Weeks[i].Planted.N = r.Weeks[i].Planted.Hits+s.Hits, r.Weeks[i].Planted.N+s.N
+		for _, f := range d.Faults {
+			if f.Decidable && f.Missed > 0 {
+				r.Missed = append(r.Missed, Missed{d.At, f})
 			}
 		}
 	}
 	for i := range r.Weeks {
 		w := &r.Weeks[i]
 		wrong := stats.Share{Hits: w.Wrong, N: w.Judged}
-		w.Rate, w.MissRate = wrong.Value(), w.Canaries.Value()
+		w.Rate, w.MissRate = wrong.Value(), w.Planted.Value()
 		w.Low, w.High = wrong.Interval()
 	}
 	slices.SortStableFunc(r.Wrong, func(x, y Wrong) int { return text.CompareTimes(y.At, x.At) })
-	slices.SortStableFunc(r.Missed, func(x, y Canary) int { return text.CompareTimes(y.At, x.At) })
+	slices.SortStableFunc(r.Missed, func(x, y Missed) int { return text.CompareTimes(y.At, x.At) })
 	r.Missing = r.missing()
 	r.Open = len(r.Missing) == 0
 	return r
@@ -159,13 +171,13 @@ func (b *Book) count(r *Report, d *Draft, now time.Time) {
 
 // Earned says in a sentence what the open gate is based on.
 func (r *Report) Earned() string {
-	judged, wrong, canaries := 0, 0, stats.Share{}
+	judged, wrong, planted := 0, 0, stats.Share{}
 	for _, w := range r.Weeks {
 		judged, wrong = judged+w.Judged, wrong+w.Wrong
-		canaries.Hits, canaries.N = canaries.Hits+w.Canaries.Hits, canaries.N+w.Canaries.N
+		planted.Hits, planted.N = planted.Hits+w.Planted.Hits, planted.N+w.Planted.N
 	}
-	return fmt.Sprintf("in four weeks %d of %d drafts that passed were wrong, %d of %d canaries passed; of %d that touch production none was wrong",
-		wrong, judged, canaries.Hits, canaries.N, r.Production.N)
+	return fmt.Sprintf("in four weeks %d of %d drafts that passed were wrong, %d of %d planted faults passed; of %d that touch production none was wrong",
+		wrong, judged, planted.Hits, planted.N, r.Production.N)
 }
 
 // missing lists the reasons why the gate is closed.
@@ -182,7 +194,7 @@ func (r *Report) missing() []string {
 				100*w.Rate, 100*MaxRate))
 		}
 		if w.MissRate > MaxRate {
-			out = append(out, fmt.Sprintf("%s has %.1f%% missed canaries, at most %.0f%% are allowed", name,
+			out = append(out, fmt.Sprintf("%s let %.1f%% of the planted faults pass, at most %.0f%% are allowed", name,
 				100*w.MissRate, 100*MaxRate))
 		}
 	}

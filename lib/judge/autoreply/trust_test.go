@@ -272,7 +272,7 @@ func TestWhatIsAFalsePositive(t *testing.T) {
 	}
 }
 
-func TestProductionAndCanaries(t *testing.T) {
+func TestProductionAndDrills(t *testing.T) {
 	h := good(t, 100)
 	at := now.Add(-3 * week)
 	h.Asked(Asked{Key: "p", MessageID: "p", At: at, Production: []string{"deploys"}})
@@ -284,16 +284,21 @@ func TestProductionAndCanaries(t *testing.T) {
 		t.Errorf("%+v", r.Missing)
 	}
 	h = good(t, 12)
-	h.Canary(Canary{At: now.Add(-time.Hour).Format(time.RFC3339), Missed: true})
-	if r := h.Report(now); r.Open || r.Weeks[3].Canaries.Hits != 1 {
-		t.Errorf("a missed canary does not count: %+v", r)
+	drill := func(caught, missed int) Drill {
+		return Drill{At: now.Add(-time.Hour).Format(time.RFC3339), Faults: []Fault{
+			{Fault: "bad_line", Decidable: true, Caught: caught, Missed: missed},
+			{Fault: "inverted_unit", Missed: 5}}} // of which the cited lines say nothing
+	}
+	h.drills = []Drill{drill(9, 1)}
+	if r := h.Report(now); r.Open || r.Weeks[3].Planted.Hits != 1 || len(r.Missed) != 1 {
+		t.Errorf("a missed fault does not count: %+v", r)
 	}
 	h = good(t, 12)
-	h.Canary(Canary{At: now.Add(-time.Hour).Format(time.RFC3339)})
+	h.drills = []Drill{drill(1, 0)}
 	if r := h.Report(now); !r.Open {
 		t.Errorf("%+v", r.Missing)
 	}
-	// Caught canaries make no wrong draft right, and right drafts no missed canary caught.
+	// Caught faults make no wrong draft right, and right drafts no missed fault caught.
 	h = good(t, 8)
 	for range 2 {
 		h.draft(now.Add(-time.Hour), decision.Dismiss, "", "")
@@ -301,17 +306,13 @@ func TestProductionAndCanaries(t *testing.T) {
 			h.draft(now.Add(-time.Hour-time.Duration(w)*week), decision.Approve, "It is 3.", "")
 		}
 	}
-	for range 100 {
-		h.Canary(Canary{At: now.Add(-time.Hour).Format(time.RFC3339)})
-	}
+	h.drills = []Drill{drill(100, 0)}
 	if r := h.Report(now); r.Open || r.Weeks[3].Rate != 2.0/12 || r.Weeks[3].MissRate != 0 ||
 		len(r.Missing) != 1 {
 		t.Errorf("%+v", r.Missing)
 	}
 	h = good(t, 100)
-	for i := range 10 {
-		h.Canary(Canary{At: now.Add(-time.Hour).Format(time.RFC3339), Missed: i == 0})
-	}
+	h.drills = []Drill{drill(9, 1)}
 	if r := h.Report(now); r.Open || r.Weeks[3].MissRate != 0.1 || r.Weeks[3].Rate != 0 {
 		t.Errorf("%+v", r.Missing)
 	}
@@ -353,7 +354,7 @@ func TestRead(t *testing.T) {
 		m{"at": at, "key": "k", "run": m{"kind": "validate", "status": "done", "cycle": 1, "round": 1,
 			"value": m{"verdict": "pass", "risk_gate_check": "passes"}}},
 	)
-	put(CanaryFile, Canary{At: at, Fault: "bad_line", Verdict: "bounce"})
+	put(DrillFile, Drill{At: at, Faults: []Fault{{Fault: "bad_line", Decidable: true, Caught: 1}}})
 	for _, r := range []decision.Record{
 		{At: at, Kind: decision.Offer, By: "tri-dispatch", Key: "k", Cycle: 1, Text: "It is 3.",
 			DraftSHA256: decision.Sum("It is 3."), Target: &decision.Target{ReplyToID: "1"},
@@ -373,7 +374,7 @@ func TestRead(t *testing.T) {
 	}
 	r := b.Report(now)
 	if r.Would != 1 || r.Weeks[3].Judged != 1 || r.Weeks[3].Wrong != 0 || r.Production.N != 1 ||
-		r.Weeks[3].Canaries.N != 1 {
+		r.Weeks[3].Planted.N != 1 {
 		t.Errorf("%+v", r)
 	}
 }

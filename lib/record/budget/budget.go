@@ -37,10 +37,9 @@ const (
 	Investigate = "investigate"
 	Escalate    = "escalate" // a longer investigation
 	Validate    = "validate" // by an agent; validation by code alone is free
-	Canary      = "canary"
-	Box         = "box"    // a run of tri-box
-	Panel       = "panel"  // a question to a persona
-	Intent      = "intent" // which of two intents a message of an inbox has
+	Box         = "box"      // a run of tri-box
+	Panel       = "panel"    // a question to a persona
+	Intent      = "intent"   // which of two intents a message of an inbox has
 )
 
 // Entry is one line of spend.ndjson.
@@ -49,7 +48,7 @@ type Entry struct {
 	Kind    string   `json:"kind"`
 	Day     string   `json:"day"` // UTC, 2006-01-02
 	RunID   string   `json:"run_id"`
-	Key     string   `json:"key"`            // thread; "" for a canary
+	Key     string   `json:"key"`            // thread; "" for none
 	Person  string   `json:"person"`         // who asked
 	Work    string   `json:"work,omitempty"` // "" means investigate
 	Agent   string   `json:"agent,omitempty"`
@@ -319,5 +318,5 @@ func (e *Entry) person() string {
 }
 
 // Investigates reports whether the run is an investigation. Limits on investigations do not count
-// validations and canaries.
+// validations.
 func (e *Entry) Investigates() bool { return e.work() == Investigate || e.work() == Escalate }

@@ -48,7 +48,7 @@ func TestEveryLimitHolds(t *testing.T) {
 			Run{Agent: "codex"}},
 		{config.Budget{InvestigationsPerDay: new(2)}, "investigations of the day", Run{Work: Validate}},
 		{config.Budget{InvestigationsPerPersonPerDay: new(2)}, "investigations of the person",
-			Run{Work: Canary}},
+			Run{Work: Validate}},
 	} {
 		t.Run(tt.limit, func(t *testing.T) {
 			b := open(t, newHome(t), tt.limits)

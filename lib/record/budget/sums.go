@@ -112,16 +112,12 @@ type Limit struct {
 
 // limits returns the limits that apply to an entry.
 func limits(b *config.Budget, e *Entry) []Limit {
-	all := []Limit{
+	return []Limit{
 		{scope{what: Day}, number(b.InvestigationsPerDay), b.PerDay},
 		{scope{Agent, e.Agent}, 0, b.ForAgent(e.Agent)},
+		{scope{Person, e.person()}, number(b.InvestigationsPerPersonPerDay), b.PerPerson},
+		{scope{Thread, e.Key}, 0, b.PerThread},
 	}
-	if e.work() != Canary { // a canary has no asker
-		all = append(all,
-			Limit{scope{Person, e.person()}, number(b.InvestigationsPerPersonPerDay), b.PerPerson},
-			Limit{scope{Thread, e.Key}, 0, b.PerThread})
-	}
-	return all
 }
 
 func number(n *int) int {

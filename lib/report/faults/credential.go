@@ -91,9 +91,9 @@ var secretSentences = []string{"Use %s for it.", "The value is %s", "I found %s 
 // secret puts a credential into the draft or into a text that is stored with it.
 func secret(s *subject) error {
 	var what, text string
-	if s.Canary != "" && s.rng.IntN(3) == 0 {
+	if s.TeamSecret != "" && s.rng.IntN(3) == 0 {
 		f := pick(s, ownForms)
-		what, text = "one of the team's own, "+f.name, f.make(s.Canary)
+		what, text = "one of the team's own, "+f.name, f.make(s.TeamSecret)
 	} else {
 		name, expr, _ := strings.Cut(pick(s, lists["credential"]), ": ")
 		re, err := syntax.Parse(expr, syntax.Perl)

@@ -32,10 +32,10 @@ type Drill struct {
 	Faults []string // kinds to plant; nil: all, in the order of Faults
 	// Half, 1 or 2, restricts phrases and secrets to that half of the lists, so that the other half can
 	// be withheld from those who tune the checks; 0 uses all.
-	Half   int
-	Canary string // stands for a secret of the team; "": none is planted
-	Out    io.Writer
-	Say    func(format string, args ...any)
+	Half       int
+	TeamSecret string // stands for a secret of the team; "": none is planted
+	Out        io.Writer
+	Say        func(format string, args ...any)
 
 	words *words              // of the codebase, read on first use
 	files map[string][]string // lines of its files, by path

@@ -156,7 +156,7 @@ func TestWrong(t *testing.T) {
 	for _, fault := range Faults {
 		distinct := map[string]bool{}
 		for seed := range int64(seeds) {
-			d := &Drill{Root: root, Seed: seed, Canary: "open-sesame-now"}
+			d := &Drill{Root: root, Seed: seed, TeamSecret: "open-sesame-now"}
 			bad := plant(t, d, good(), fault, 1)
 			if !is[fault](bad) {
 				t.Errorf("%s is none: %s: %s", fault, bad.Drill.What, textOf(t, bad))

@@ -60,7 +60,6 @@ var logs = []struct {
 	{"drills.ndjson", "drill", nil},
 	{"actions.ndjson", "action", nil},
 	{"voice.ndjson", "voice", nil},
-	{"canaries.ndjson", "canary", nil},
 	{discussion.LogName, "discussion", nil},
 	{"memory.ndjson", "memory", nil},
 }

@@ -108,7 +108,7 @@ func (x *checker) rare(ctx context.Context) {
 		x.threads()
 		x.escalations()
 		x.spend()
-		x.canaries()
+		x.drills()
 		x.trusted()
 		x.signals()
 		x.reminders()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"tri/lib/base/stats"
 	"tri/lib/judge/autoreply"
 	"tri/lib/record/budget"
 	"tri/lib/record/decision"
@@ -57,31 +58,26 @@ func (x *checker) spend() {
 	}
 }
 
-// lately is the period for which canaries and signals are checked.
+// lately is the period for which drills are checked.
 const lately = 7 * 24 * time.Hour
 
-// canaries reports whether the validator passed a canary recently.
-func (x *checker) canaries() {
-	const name = "canaries"
-	n, missed, last := 0, 0, ""
-	err := history.Recent(x.home, autoreply.CanaryFile, "at", x.Now().Add(-lately), func(line []byte) error {
-		var c autoreply.Canary
-		if err := json.Unmarshal(line, &c); err != nil {
-			return err
-		}
-		if n++; c.Missed {
-			missed, last = missed+1, c.Fault
-		}
-		return nil
-	})
+// drills reports whether the validator passed a planted fault recently.
+func (x *checker) drills() {
+	const name = "drills"
+	all, err := autoreply.Drills(x.home, x.Now().Add(-lately))
+	var s stats.Share
+	for _, d := range all {
+		missed := d.Missed()
+		s.Hits, s.N = s.Hits+missed.Hits, s.N+missed.N
+	}
 	switch {
 	case err != nil:
 		x.failed(name, "", err)
-	case missed > 0:
-		x.warn(name, "tri-report trust shows what it means; try another validator, or your own prompt",
-			"%d of %d known-bad drafts passed in 7 days, the last had a %s", missed, n, last)
-	case n > 0:
-		x.ok(name, "%d known-bad drafts in 7 days, all caught", n)
+	case s.Hits > 0:
+		x.warn(name, "tri-report trust shows which; try another validator, or your own prompt",
+			"%d of %d planted faults passed the validator in 7 days", s.Hits, s.N)
+	case s.N > 0:
+		x.ok(name, "%d planted faults in 7 days, all caught", s.N)
 	}
 }
 

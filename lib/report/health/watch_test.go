@@ -297,16 +297,17 @@ func TestRunningAndLooping(t *testing.T) {
 	want(t, p.look(), "tri-supervise", Fail, "supervise.json")
 }
 
-func TestSpendCanariesSignalsTrust(t *testing.T) {
+func TestSpendDrillsSignalsTrust(t *testing.T) {
 	p := newPlace(t, piped+"auto_reply: {enabled: true, hours: 'Mon-Fri 09:00-17:00', zone: UTC}\n")
 	checks := p.look()
 	want(t, checks, "budget", OK, "0 investigations")
 	want(t, checks, "auto-reply", Warn, "not earned")
 	at := noon.Add(-time.Hour).Format(time.RFC3339)
-	p.write("canaries.ndjson", fmt.Sprintf(`{"at":%q,"fault":"x","missed":false}`+"\n", at))
-	want(t, p.look(), "canaries", OK, "1 known-bad")
-	p.write("canaries.ndjson", fmt.Sprintf(`{"at":%q,"fault":"wrong line","missed":true}`+"\n", at))
-	want(t, p.look(), "canaries", Warn, "1 of 1 known-bad drafts passed in 7 days, the last had a wrong line")
+	const drill = `{"at":%q,"faults":[{"fault":"bad_line","decidable":true,"caught":9,"missed":%d}]}` + "\n"
+	p.write("drills.ndjson", fmt.Sprintf(drill, at, 0))
+	want(t, p.look(), "drills", OK, "9 planted faults")
+	p.write("drills.ndjson", fmt.Sprintf(drill, at, 1))
+	want(t, p.look(), "drills", Warn, "1 of 10 planted faults passed the validator in 7 days")
 
 	p.write("spend.ndjson",
 		fmt.Sprintf(`{"at":%q,"kind":"reserve","day":"2026-03-02","run_id":"a"}`+"\n"+

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"tri/lib/judge/autoreply"
 	"tri/lib/record/event"
 	"tri/lib/record/run"
 	"tri/lib/report/sample"
@@ -35,19 +34,6 @@ func (t *team) records() map[string]func(*sheet) error {
 				err := s.line(json.RawMessage(fmt.Sprintf(`{"at":%q,"version":"v0.4.0","validators":["large-4"],"seeds":[%d],"good":{"total":40,"passed":38,"low":0.0138,"high":0.165},"faults":[{"fault":"bad_path","decidable":true,"planted":38,"caught":38,"missed":0,"void":0,"low":0.9082,"high":1},{"fault":"bad_line","decidable":true,"planted":38,"caught":38,"missed":0,"void":0,"low":0.9082,"high":1},{"fault":"bad_content","decidable":true,"planted":38,"caught":38,"missed":0,"void":0,"low":0.9082,"high":1}],"missed":[],"doubled":0,"lost":0}`,
 					stamp(t.end.AddDate(0, 0, -7*week)), week+1)))
 				if err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-		autoreply.CanaryFile: func(s *sheet) error {
-			for d := t.days - before; d >= 0; d-- {
-				c := autoreply.Canary{At: stamp(t.end.AddDate(0, 0, -d)),
-					Of: fmt.Sprintf("i-%024x", t.rng.Uint64()), Fault: "bad_line", Verdict: "bounce"}
-				if t.chance(0.01) {
-					c.Verdict, c.Missed = "pass", true
-				}
-				if err := s.line(c); err != nil {
 					return err
 				}
 			}

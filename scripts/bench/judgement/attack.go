@@ -214,7 +214,7 @@ func drillsOf(goods []*trial) (drills map[string]*faults.Drill, remove func(), e
 				return nil, remove, err
 			}
 			drills[id] = &faults.Drill{Root: root, Half: 1 + slices.Index(halves, t.half),
-				Canary: plantedSecret}
+				TeamSecret: plantedSecret}
 		}
 	}
 	return drills, remove, nil
