@@ -81,7 +81,7 @@ func (t *teller) asked(c *Cycle) (outcome, reason string) {
 		i := slices.IndexFunc(c.asked, func(m thread.Message) bool {
 			return m.MessageID == t.story.MessageID
 		})
-		if r.Outcome == outbox.Posted && slices.Contains(relation.Uncovered(texts(c.asked), r.ReplyText), i) {
+		if r.Outcome == outbox.Posted && slices.Contains(relation.Uncovered(thread.Texts(c.asked), r.ReplyText), i) {
 			return Open, fmt.Sprintf("not answered: %s was posted for %d messages together, and names nothing of what this one asks", r.PostedMessageID, len(c.asked))
 		}
 		if r.Outcome == outbox.Posted {
@@ -106,13 +106,6 @@ func (t *teller) asked(c *Cycle) (outcome, reason string) {
 		return t.pending()
 	}
 	return Working, t.state.StatusHistory[len(t.state.StatusHistory)-1].Why
-}
-
-func texts(ms []thread.Message) (all []string) {
-	for _, m := range ms {
-		all = append(all, m.Content)
-	}
-	return all
 }
 
 // pending returns the outcome of a thread that waits for a person. The decision log may be ahead of

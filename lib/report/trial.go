@@ -77,14 +77,10 @@ func ReadTrial(h *durable.Home, now time.Time) (*Trial, error) {
 }
 
 func (t *Trial) add(th *thread.Thread) {
-	var asked []string
-	for _, m := range th.Messages {
-		asked = append(asked, m.Content)
-	}
 	a := Asked{
 		Key: th.Key, Chat: cmp.Or(th.ChatName, th.ChatID),
 		Who: cmp.Or(th.OriginalSenderName, th.OriginalSenderID),
-		At:  th.Messages[0].At, Question: strings.Join(asked, "\n"), Badge: th.Badge,
+		At:  th.Messages[0].At, Question: th.Text(), Badge: th.Badge,
 		Why:    th.InvestigatorError,
 		People: repliesIn(th),
 	}

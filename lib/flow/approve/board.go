@@ -13,7 +13,6 @@ import (
 
 	"tri/lib/base/stream"
 	"tri/lib/base/sysexit"
-	"tri/lib/base/text"
 	"tri/lib/record/decision"
 	"tri/lib/record/outbox"
 	"tri/lib/record/thread"
@@ -80,13 +79,8 @@ func (r *reader) items() ([]*Item, error) {
 		if it := r.gate.proposal(st); it != nil {
 			items = append(items, it)
 		}
-		if it := r.gate.expired(st); it != nil {
+		if it := r.gate.over(st, shownEnded); it != nil {
 			items = append(items, it)
-		}
-		if st.Ended() && r.gate.Now().Sub(text.ParseTime(st.Decision.At)) <= shownEnded {
-			if it := r.gate.ended(st); it != nil {
-				items = append(items, it)
-			}
 		}
 	})
 	entries, err := outbox.Readable(r.gate.Home, func(id string, err error) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"tri/lib/record/decision"
 	"tri/lib/record/thread"
 )
 
@@ -40,7 +41,7 @@ func TestBoard(t *testing.T) {
 		t.Fatalf("%d items in version %d", len(items), version)
 	}
 	seen := items[0]
-	if _, err := g.Approve(seen); err != nil {
+	if _, err := g.Decide(seen, decision.Approve, ""); err != nil {
 		t.Fatal(err)
 	}
 	b.Refresh()
@@ -81,7 +82,7 @@ func TestDamagedFilesAreNamed(t *testing.T) {
 			t.Errorf("%+v", it)
 		}
 		g.View(it)
-		if _, err := g.Dismiss(it, ""); (err != nil) != bad[it.Key] {
+		if _, err := g.Decide(it, decision.Dismiss, ""); (err != nil) != bad[it.Key] {
 			t.Errorf("%s dismissed: %v", it.Key, err)
 		}
 	}
@@ -104,7 +105,7 @@ func TestBoardSaysSameAsItems(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := g.Dismiss(it, ""); err != nil {
+			if _, err := g.Decide(it, decision.Dismiss, ""); err != nil {
 				t.Fatal(err)
 			}
 		case 2:

@@ -17,8 +17,35 @@ import (
 	"tri/lib/record/verdict"
 )
 
-// Approve approves the draft, byte for byte as offered.
-func (g *Gate) Approve(it *Item) (Said, error) {
+// Decide takes a decision other than an edit or the outcome of a parked post. It may be Approve, byte for byte
+// as offered; Dismiss, which closes the thread; Redo, Answer and Escalate, which have it investigated with the
+// note, an item that is closed too; or Undo, of an approval that tri-reply has not begun to post, or of the
+// end of a draft that expired.
+func (g *Gate) Decide(it *Item, kind, note string) (Said, error) {
+	r := decision.Record{Kind: kind, DraftSHA256: it.offered(), Note: note}
+	switch {
+	case kind == decision.Approve:
+		return g.approve(it)
+	case kind == decision.Redo && (it.Kind == Ended || it.Kind == Expired):
+		r.Kind = decision.Reopen
+	case kind == decision.Undo && it.standing != nil && it.standing.Decision != nil:
+		r.DraftSHA256 = it.standing.Decision.DraftSHA256
+	case kind == decision.Undo && it.Kind == Expired:
+		r.DraftSHA256 = it.DraftSHA256
+	}
+	return g.decide(it, r)
+}
+
+// Done says what a decision of a kind has done.
+var Done = map[string]string{
+	decision.Dismiss:  "dismissed; nothing is posted",
+	decision.Redo:     "it is investigated again",
+	decision.Answer:   "it is investigated with your answer",
+	decision.Escalate: "it is investigated in a long run",
+	decision.Undo:     "taken back; it waits again",
+}
+
+func (g *Gate) approve(it *Item) (Said, error) {
 	if it.standing == nil || it.standing.Offer == nil {
 		return Said{}, it.noOffer()
 	}
@@ -94,40 +121,6 @@ func (s Said) Waits() string {
 		return ""
 	}
 	return fmt.Sprintf("%d of %d; waits for another approver", s.Yes, s.Of)
-}
-
-// Dismiss closes the thread without posting.
-func (g *Gate) Dismiss(it *Item, reason string) (Said, error) {
-	return g.decide(it, decision.Record{Kind: decision.Dismiss, DraftSHA256: it.offered(), Note: reason})
-}
-
-// Redo requests another investigation, with a note. It reopens an item that is closed.
-func (g *Gate) Redo(it *Item, note string) (Said, error) {
-	if it.Kind == Ended || it.Kind == Expired {
-		return g.decide(it, decision.Record{Kind: decision.Reopen, Note: note})
-	}
-	return g.decide(it, decision.Record{Kind: decision.Redo, DraftSHA256: it.offered(), Note: note})
-}
-
-// Answer answers the question that the investigation asked; the investigation continues with the answer.
-func (g *Gate) Answer(it *Item, note string) (Said, error) {
-	return g.decide(it, decision.Record{Kind: decision.Answer, DraftSHA256: it.offered(), Note: note})
-}
-
-// Escalate requests a longer, detached investigation, with a note.
-func (g *Gate) Escalate(it *Item, note string) (Said, error) {
-	return g.decide(it, decision.Record{Kind: decision.Escalate, DraftSHA256: it.offered(), Note: note})
-}
-
-// Undo takes an approval back, unless tri-reply has begun to post, or restores an expired draft.
-func (g *Gate) Undo(it *Item) (Said, error) {
-	r := decision.Record{Kind: decision.Undo}
-	if it.standing != nil && it.standing.Decision != nil {
-		r.DraftSHA256 = it.standing.Decision.DraftSHA256
-	} else if it.Kind == Expired {
-		r.DraftSHA256 = it.DraftSHA256
-	}
-	return g.decide(it, r)
 }
 
 // Settle records the outcome of a parked post: posted, retry or drop.

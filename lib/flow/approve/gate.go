@@ -137,14 +137,7 @@ func (g *Gate) policy() (decision.Policy, error) {
 // item returns a pending thread as an item, or nil if nothing of it waits: it is decided already, or void
 // and about to change.
 func (g *Gate) item(t *thread.Thread, st *decision.Standing) *Item {
-	it := &Item{
-		Key: t.Key, Cycle: t.Cycle, DraftSHA256: t.DraftSHA256, Platform: t.Platform, ChatName: t.ChatName,
-		Who: t.OriginalSenderName, Question: question(t), Badge: t.Badge, Since: since(t), thread: t,
-		standing: st,
-	}
-	if it.Who == "" {
-		it.Who = t.OriginalSenderID
-	}
+	it := newItem(t, st)
 	if st != nil && st.Cycle < t.Cycle {
 		st, it.standing = nil, nil
 	}
@@ -159,9 +152,7 @@ func (g *Gate) item(t *thread.Thread, st *decision.Standing) *Item {
 		it.Kind = Shadow
 	case st.Open(g.Now()):
 		it.Kind, it.Until = Draft, g.until(t, st.Offer)
-		for _, v := range st.Votes {
-			it.Votes = append(it.Votes, Vote{v.By, v.At, v.Text})
-		}
+		it.Votes = votes(st)
 	case st.Claimed:
 		it.Kind, it.Note = Posting, st.Decision.Approval()
 	case st.Approved():
@@ -185,13 +176,10 @@ func (g *Gate) proposal(st *decision.Standing) *Item {
 	it := &Item{
 		Kind: Draft, Key: st.Key, Cycle: st.Cycle, DraftSHA256: o.DraftSHA256, Platform: o.Target.Platform,
 		ChatName: o.Target.ChatID, Who: o.By, Question: strings.Join(o.Sources, "\n"), Since: o.At,
-		standing: &now,
+		standing: &now, Votes: votes(st),
 	}
 	if o.Meta != nil {
 		it.Badge = o.Meta.Badge
-	}
-	for _, v := range st.Votes {
-		it.Votes = append(it.Votes, Vote{v.By, v.At, v.Text})
 	}
 	switch {
 	case st.Approved():
@@ -215,55 +203,49 @@ func (g *Gate) until(t *thread.Thread, offer *decision.Record) string {
 // shownEnded is how long an item that has expired or was dismissed is shown.
 const shownEnded = 7 * 24 * time.Hour
 
-// expired returns an offer that waited too long, or nil if it ended in another way, or too long ago.
-func (g *Gate) expired(st *decision.Standing) *Item {
-	if !st.Expired() || g.Now().Sub(text.ParseTime(st.VoidAt)) > shownEnded {
-		return nil
-	}
-	t, err := thread.Load(g.Home, st.Key)
-	if err != nil || t == nil || t.Status != thread.Closed || t.Cycle != st.Cycle {
-		return nil // the thread has moved on
-	}
-	now := *st
-	return &Item{
-		Kind: Expired, Key: st.Key, Cycle: st.Cycle, DraftSHA256: st.Offer.DraftSHA256, Platform: t.Platform,
-		ChatName: t.ChatName,
-		Who:      cmp.Or(t.OriginalSenderName, t.OriginalSenderID), Question: question(t), Badge: t.Badge,
-		Since: st.VoidAt,
-		Note:  "expired: " + decision.ExpiredNote + "; undo brings it back", thread: t, standing: &now,
-	}
-}
-
-// ended returns an item that a person has ended without a post, nil if st is no such, or it has moved on.
-func (g *Gate) ended(st *decision.Standing) *Item {
-	if !st.Ended() {
-		return nil
-	}
-	t, err := thread.Load(g.Home, st.Key)
-	if err != nil || t == nil || t.Status != thread.Closed || t.Cycle != st.Cycle {
-		return nil
-	}
-	now := *st
-	sum := ""
+// over returns what has ended without a post for at most most, and can be begun again: an offer that waited too
+// long, or what a person has dismissed. It returns nil if st is neither, or its thread has moved on.
+func (g *Gate) over(st *decision.Standing, most time.Duration) *Item {
+	kind, sum, at, note := Ended, "", "", ""
 	if st.Offer != nil {
 		sum = st.Offer.DraftSHA256 // as while it waited, so that its ID is the same
 	}
+	switch {
+	case st.Expired():
+		kind, at, note = Expired, st.VoidAt, "expired: "+decision.ExpiredNote+"; undo brings it back"
+	case st.Ended():
+		at, note = st.Decision.At, "by "+strings.TrimSuffix(st.Decision.By+": "+st.Decision.Note, ": ")
+	default:
+		return nil
+	}
+	if g.Now().Sub(text.ParseTime(at)) > most {
+		return nil
+	}
+	t, err := thread.Load(g.Home, st.Key)
+	if err != nil || t == nil || t.Status != thread.Closed || t.Cycle != st.Cycle {
+		return nil
+	}
+	now := *st
+	it := newItem(t, &now)
+	it.Kind, it.DraftSHA256, it.Since, it.Note = kind, sum, at, note
+	return it
+}
+
+// newItem returns a thread as an item, without its kind.
+func newItem(t *thread.Thread, st *decision.Standing) *Item {
 	return &Item{
-		Kind: Ended, Key: st.Key, Cycle: st.Cycle, DraftSHA256: sum, Platform: t.Platform,
-		ChatName: t.ChatName,
-		Who:      cmp.Or(t.OriginalSenderName, t.OriginalSenderID),
-		Question: question(t), Since: st.Decision.At,
-		Note: "by " + strings.TrimSuffix(st.Decision.By+": "+st.Decision.Note, ": "), thread: t,
-		standing: &now,
+		Key: t.Key, Cycle: t.Cycle, DraftSHA256: t.DraftSHA256, Platform: t.Platform, ChatName: t.ChatName,
+		Who: cmp.Or(t.OriginalSenderName, t.OriginalSenderID), Question: t.Text(), Badge: t.Badge,
+		Since: since(t), thread: t, standing: st,
 	}
 }
 
-func question(t *thread.Thread) string {
-	var texts []string
-	for _, m := range t.Messages {
-		texts = append(texts, m.Content)
+// votes returns the approvals so far.
+func votes(st *decision.Standing) (all []Vote) {
+	for _, v := range st.Votes {
+		all = append(all, Vote{v.By, v.At, v.Text})
 	}
-	return strings.Join(texts, "\n")
+	return all
 }
 
 // since returns the time from which the thread waits.
@@ -294,34 +276,27 @@ func (g *Gate) parked(e *outbox.Entry) *Item {
 	return it
 }
 
-// next says what a person can do with an item.
-func (it *Item) next() string {
-	switch it.Kind {
-	case Draft:
-		return "approve, edit, dismiss and redo are for it: tri-approve show " + it.ID
-	case Shadow:
-		return "dismiss and redo are for it, since it is not offered for posting: tri-approve show " + it.ID
-	case Ask:
-		return "answer it: tri-approve answer " + it.ID
-	case Failure:
-		return "redo or dismiss it: tri-approve show " + it.ID
-	case Parked:
-		return "look whether it is in the chat, then: tri-approve settle " + it.ID
-	case Expired:
-		return "undo brings it back: tri-approve undo " + it.ID
-	case Ended:
-		return "reopen starts it again: tri-approve reopen " + it.ID
-	case Damaged:
-		return "tri-report verify names what is damaged; compare it with a backup"
-	case Approved:
-		return "undo takes the approval back, as long as it is not being posted"
-	}
-	return "it is being posted; tri-approve list --all shows the result"
+// kinds says of each kind what an item is, and what a person can do with it, by its ID.
+var kinds = map[string]struct{ state, next string }{
+	Draft: {"a draft that waits", "approve, edit, dismiss and redo are for it: tri-approve show ID"},
+	Shadow: {"a draft that was not offered for posting",
+		"dismiss and redo are for it, since it is not offered for posting: tri-approve show ID"},
+	Ask:      {"a question to you", "answer it: tri-approve answer ID"},
+	Failure:  {"an investigation that failed", "redo or dismiss it: tri-approve show ID"},
+	Parked:   {"a parked post", "look whether it is in the chat, then: tri-approve settle ID"},
+	Expired:  {"a draft that expired", "undo brings it back: tri-approve undo ID"},
+	Ended:    {"dismissed", "reopen starts it again: tri-approve reopen ID"},
+	Damaged:  {"a damaged file", "tri-report verify names what is damaged; compare it with a backup"},
+	Approved: {"approved already", "undo takes the approval back, as long as it is not being posted"},
+	Posting:  {"being posted: too late", "it is being posted; tri-approve list --all shows the result"},
 }
+
+// next says what a person can do with an item.
+func (it *Item) next() string { return strings.ReplaceAll(kinds[it.Kind].next, "ID", it.ID) }
 
 // Find returns the one item of the given kinds that name identifies: by its ID, its thread's UUID or key or
 // the post's id, or a prefix of one of at least three characters.
-func (g *Gate) Find(name string, kinds ...string) (*Item, error) {
+func (g *Gate) Find(name string, wanted ...string) (*Item, error) {
 	items, err := g.Items()
 	if err != nil {
 		return nil, err
@@ -330,7 +305,7 @@ func (g *Gate) Find(name string, kinds ...string) (*Item, error) {
 	for _, it := range items {
 		switch {
 		case !it.named(name):
-		case slices.Contains(kinds, it.Kind):
+		case slices.Contains(wanted, it.Kind):
 			found = append(found, it)
 		default:
 			other = append(other, it)
@@ -348,8 +323,8 @@ func (g *Gate) Find(name string, kinds ...string) (*Item, error) {
 		return nil, sysexit.Hint(sysexit.With(sysexit.Usage,
 			fmt.Errorf("%q names %d items: %s", name, len(found), ids(found))), "give more of one of them")
 	case len(other) > 0:
-		err := sysexit.With(sysexit.No, fmt.Errorf("%q is %s; the command applies to: %s", name, other[0].state(),
-			strings.Join(kinds, ", ")))
+		err := sysexit.With(sysexit.No, fmt.Errorf("%q is %s; the command applies to: %s", name, kinds[other[0].Kind].state,
+			strings.Join(wanted, ", ")))
 		return nil, sysexit.Hint(err, other[0].next())
 	}
 	return nil, sysexit.Hint(sysexit.With(sysexit.No, fmt.Errorf("nothing called %q waits", name)),
@@ -359,31 +334,6 @@ func (g *Gate) Find(name string, kinds ...string) (*Item, error) {
 func (it *Item) named(name string) bool {
 	return text.Names(name, it.full) || text.Names(name, thread.UUID(it.Key)) || text.Names(name, it.Key) ||
 		text.Names(name, it.Post)
-}
-
-// state describes an item's kind in words.
-func (it *Item) state() string {
-	switch it.Kind {
-	case Draft:
-		return "a draft that waits"
-	case Shadow:
-		return "a draft that was not offered for posting"
-	case Ask:
-		return "a question to you"
-	case Failure:
-		return "an investigation that failed"
-	case Parked:
-		return "a parked post"
-	case Expired:
-		return "a draft that expired"
-	case Ended:
-		return "dismissed"
-	case Damaged:
-		return "a damaged file"
-	case Approved:
-		return "approved already"
-	}
-	return "being posted: too late"
 }
 
 func ids(items []*Item) string {

@@ -71,7 +71,7 @@ func TestTwoPeopleAtOnce(t *testing.T) {
 				mine.By = by
 				it, err := mine.Find(key, Draft)
 				if err == nil {
-					_, err = mine.Approve(it)
+					_, err = mine.Decide(it, decision.Approve, "")
 				}
 				errs[n] = err
 			})
@@ -116,7 +116,7 @@ func TestStaleLook(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(t, g, "1", "q", "y")
-	if _, err := g.Approve(it); err == nil || !strings.Contains(err.Error(), "not the one that was shown") {
+	if _, err := g.Decide(it, decision.Approve, ""); err == nil || !strings.Contains(err.Error(), "not the one that was shown") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -128,7 +128,7 @@ func TestSettle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.Approve(it); err != nil {
+	if _, err := g.Decide(it, decision.Approve, ""); err != nil {
 		t.Fatal(err)
 	}
 	sha := decision.Sum("x")
@@ -269,7 +269,7 @@ func TestNotesAreNotChat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if said, err := g.Approve(it); err != nil || said.Waits() != "" {
+	if said, err := g.Decide(it, decision.Approve, ""); err != nil || said.Waits() != "" {
 		t.Fatalf("%q, %v", said.Waits(), err)
 	}
 	if it, err = g.Find(key, Approved); err != nil {
@@ -315,12 +315,12 @@ func TestApproversAreReadAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	list = []string{"ben"}
-	_, err = g.Approve(it)
+	_, err = g.Decide(it, decision.Approve, "")
 	if status, _ := sysexit.Of(err); status != sysexit.NoPerm {
 		t.Errorf("ana was taken off the list: %v", err)
 	}
 	g.By = "ben"
-	if _, err = g.Approve(it); err != nil {
+	if _, err = g.Decide(it, decision.Approve, ""); err != nil {
 		t.Errorf("ben was put on it: %v", err)
 	}
 }
@@ -378,7 +378,7 @@ func TestReopen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		said, err := g.Dismiss(it, "no")
+		said, err := g.Decide(it, decision.Dismiss, "no")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -47,7 +47,7 @@ func TestNoDecisionKeeps(t *testing.T) {
 		!strings.Contains(said.Proposes(), "not kept: It counts from 0.; once it is posted, tri-memory keep m-") {
 		t.Errorf("%q, %v", said.Proposes(), err)
 	}
-	if said, err = g.Approve(find("local.dev.2")); err != nil || said.Proposes() != "" {
+	if said, err = g.Decide(find("local.dev.2"), decision.Approve, ""); err != nil || said.Proposes() != "" {
 		t.Errorf("%q, %v", said.Proposes(), err)
 	}
 	if g.Home.Exists(memory.LogName) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"strings"
@@ -121,7 +122,7 @@ func (t *Terminal) Approve(name string) error {
 	if err := t.ask(it, it.standing.Offer.Text, nil); err != nil {
 		return err
 	}
-	r, err := t.Gate.Approve(it)
+	r, err := t.Decide(it, decision.Approve, "")
 	return t.said(r, err, "approved; tri-reply posts it")
 }
 
@@ -166,21 +167,10 @@ func (t *Terminal) Word(kind, name, note string) error {
 	if err != nil {
 		return err
 	}
-	var r Said
-	var done string
-	switch kind {
-	case decision.Dismiss:
-		r, err = t.Dismiss(it, note)
-		done = "dismissed; nothing is posted; tri-approve reopen " + it.ID + " investigates it again"
-	case decision.Escalate:
-		r, err = t.Escalate(it, note)
-		done = "it is investigated in a long run"
-	case decision.Answer:
-		r, err = t.Answer(it, note)
-		done = "answered; it is investigated with that"
-	default:
-		r, err = t.Redo(it, note)
-		done = "it is investigated again"
+	r, err := t.Decide(it, kind, note)
+	done := Done[kind]
+	if kind == decision.Dismiss {
+		done += "; tri-approve reopen " + it.ID + " investigates it again"
 	}
 	return t.said(r, err, done)
 }
@@ -191,8 +181,8 @@ func (t *Terminal) Undo(name string) error {
 	if err != nil {
 		return err
 	}
-	r, err := t.Gate.Undo(it)
-	return t.said(r, err, "taken back; it waits again")
+	r, err := t.Decide(it, decision.Undo, "")
+	return t.said(r, err, Done[decision.Undo])
 }
 
 // Reopen has a closed item investigated anew: one that is listed, or any by its thread's key.
@@ -208,13 +198,13 @@ func (t *Terminal) Reopen(name, note string) error {
 			return serr
 		}
 		if it = nil; state.Standing(name) != nil {
-			it = t.ended(state.Standing(name))
+			it = t.over(state.Standing(name), math.MaxInt64)
 		}
 	}
 	if it == nil {
 		return err
 	}
-	r, err := t.Redo(it, note)
+	r, err := t.Decide(it, decision.Redo, note)
 	return t.said(r, err, "reopened; it is investigated")
 }
 

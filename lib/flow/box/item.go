@@ -28,10 +28,7 @@ func Patch(ctx context.Context, t *thread.Thread, r *run.Run, options Box) (ret 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
-	var task []string
-	for _, m := range t.Messages {
-		task = append(task, m.Content)
-	}
+	task := thread.Texts(t.Messages)
 	for _, n := range t.Notes {
 		task = append(task, "An operator adds: "+n.Text)
 	}

@@ -26,7 +26,7 @@ func (d *demo) draft(ctx context.Context) error {
 		return sysexit.With(sysexit.Software, errors.New("no draft waits"))
 	}
 	d.pick = threads[i]
-	shown, err := d.run(ctx, pipe{steps: [][]string{{"tri-approve", "show", d.pick.Key}}})
+	shown, err := d.tool(ctx, "tri-approve", "show", d.pick.Key)
 	if err != nil {
 		return err
 	}
@@ -112,13 +112,12 @@ func (d *demo) again(ctx context.Context, reply pipe, stands []byte) error {
 
 // why records the reply in its thread, and shows the history of the message.
 func (d *demo) why(ctx context.Context) error {
-	if _, err := d.quiet(ctx,
-		pipe{steps: [][]string{{"tri-dispatch", "--once",
-			d.path("home/events-classified.ndjson")}}}); err != nil {
+	if _, err := d.quiet(ctx, tool("tri-dispatch", "--once",
+		d.path("home/events-classified.ndjson"))); err != nil {
 		return err
 	}
 	d.say("And why was that said?")
-	story, err := d.run(ctx, pipe{steps: [][]string{{"tri-report", "why", d.pick.OriginalMessageID}}})
+	story, err := d.tool(ctx, "tri-report", "why", d.pick.OriginalMessageID)
 	if err != nil {
 		return err
 	}

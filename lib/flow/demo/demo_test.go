@@ -80,10 +80,7 @@ func TestPipe(t *testing.T) {
 	if err := d.prepare(); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.write("in", "b\na\nc\n"); err != nil {
-		t.Fatal(err)
-	}
-	p := pipe{steps: [][]string{{"sort"}, {"tr", "a-z", "A-Z"}, {"tail", "-n", "2"}}, from: d.path("in")}
+	p := pipe{steps: [][]string{{"printf", "b\na\nc\n"}, {"sort"}, {"tr", "a-z", "A-Z"}, {"tail", "-n", "2"}}}
 	out, err := d.run(t.Context(), p)
 	if string(out) != "B\nC\n" || err != nil {
 		t.Errorf("printed %q, %v", out, err)

@@ -10,8 +10,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
-	"time"
 
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
@@ -84,18 +84,15 @@ func inbox(ctx context.Context, o Options) (err error) {
 		}
 	}
 	d.title("At the end of the day")
-	list, err := d.run(ctx, pipe{steps: [][]string{{"tri-task", "list", "--all", "--json"}}})
-	if err != nil {
-		return err
-	}
-	tasks, err := decode[struct{ State, Spec string }]("tri-task", list)
+	tasks, err := records[struct{ State, Spec string }](ctx, d, "tri-task", "list", "--all", "--json")
 	if err != nil {
 		return err
 	}
 	for _, t := range tasks {
 		d.block(faint, fmt.Sprintf("%-10s %s", t.State, text.Line(t.Spec, 0)))
 	}
-	if list, err = d.run(ctx, pipe{steps: [][]string{{"tri-task", "todo"}}}); err != nil {
+	list, err := d.tool(ctx, "tri-task", "todo")
+	if err != nil {
 		return err
 	}
 	d.block(faint, string(list))
@@ -146,7 +143,7 @@ func (d *demo) commit(ctx context.Context) error {
 // request has Ana write a message, waits until it rests as it should, and says what became of it.
 func (d *demo) request(ctx context.Context, r request) error {
 	d.title("ana: %s", r.said)
-	if err := d.append(r.said); err != nil {
+	if err := d.line("ana: %s", r.said); err != nil {
 		return err
 	}
 	t, err := d.until(ctx, r.said, r.rests)
@@ -171,19 +168,20 @@ func (d *demo) request(ctx context.Context, r request) error {
 
 // until waits until the item that a message began is as it should be.
 func (d *demo) until(ctx context.Context, said string, is func(*thread.Thread) bool) (*thread.Thread, error) {
-	for {
-		switch t, err := d.item(said); {
-		case err != nil:
-			return nil, err
-		case t != nil && is(t):
-			return t, nil
-		case t != nil && t.InvestigatorError != "":
-			return nil, sysexit.With(sysexit.Software, fmt.Errorf("%q: %s", said, t.InvestigatorError))
+	var t *thread.Thread
+	err := wait(ctx, strconv.Quote(said), func() (_ bool, err error) {
+		t, err = d.item(said)
+		switch {
+		case err != nil || t == nil:
+			return false, err
+		case is(t):
+			return true, nil
+		case t.InvestigatorError != "":
+			return false, sysexit.With(sysexit.Software, fmt.Errorf("%q: %s", said, t.InvestigatorError))
 		}
-		if err := sleep(ctx, 100*time.Millisecond); err != nil {
-			return nil, sysexit.With(sysexit.TempFail, fmt.Errorf("%q: %w", said, err))
-		}
-	}
+		return false, nil
+	})
+	return t, err
 }
 
 // item returns the item that a message began; nil if there is none yet.
@@ -197,21 +195,14 @@ func (d *demo) item(said string) (*thread.Thread, error) {
 
 // approve waits until the draft of an item is offered, approves it, and waits for its post.
 func (d *demo) approve(ctx context.Context, t *thread.Thread) error {
-	for open := false; !open; {
-		list, err := d.run(ctx, pipe{steps: [][]string{{"tri-approve", "list", "--json"}}})
-		if err != nil {
-			return err
-		}
-		items, err := decode[struct{ Key, Kind string }]("tri-approve", list)
-		if err != nil {
-			return err
-		}
-		open = slices.Contains(items, struct{ Key, Kind string }{t.Key, "draft"})
-		if err := sleep(ctx, 100*time.Millisecond); err != nil {
-			return sysexit.With(sysexit.TempFail, fmt.Errorf("%s: %w", t.Key, err))
-		}
+	type item struct{ Key, Kind string }
+	if err := wait(ctx, t.Key, func() (bool, error) {
+		items, err := records[item](ctx, d, "tri-approve", "list", "--json")
+		return slices.Contains(items, item{t.Key, "draft"}), err
+	}); err != nil {
+		return err
 	}
-	if _, err := d.run(ctx, pipe{steps: [][]string{{"tri-approve", "approve", t.Key, "--yes"}}}); err != nil {
+	if _, err := d.tool(ctx, "tri-approve", "approve", t.Key, "--yes"); err != nil {
 		return err
 	}
 	_, err := d.until(ctx, t.Messages[0].Content, func(t *thread.Thread) bool {

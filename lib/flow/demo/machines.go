@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -113,7 +114,7 @@ func (d *demo) prepareMachines(ctx context.Context, port string) error {
 	d.say("The hub has the chat, the logs and the decisions. Two workers have an agent that "+
 		"takes %d seconds and a clone of the code. A standby copies the logs. Each has a key of "+
 		"its own, with the rights of its role.", takes)
-	if _, err := d.run(ctx, pipe{steps: [][]string{{"tri-nats", "init", "--workers", "2"}}}); err != nil {
+	if _, err := d.tool(ctx, "tri-nats", "init", "--workers", "2"); err != nil {
 		return err
 	}
 	agent, err := d.slow()
@@ -191,7 +192,7 @@ const said = "which log has the errors of the auth service?"
 // lose kills the worker that has the run, and shows that the answer is the same one post.
 func (d *demo) lose(ctx context.Context, all []*machine) error {
 	d.title("2. A question, and the worker that investigates it is lost")
-	if err := d.append(said); err != nil {
+	if err := d.line("ana: %s", said); err != nil {
 		return err
 	}
 	d.block(bold, "ana: "+said)
@@ -226,31 +227,32 @@ func (d *demo) lose(ctx context.Context, all []*machine) error {
 
 // busy waits until another worker has the run.
 func (d *demo) busy(ctx context.Context, all []*machine, not *machine) (*machine, error) {
-	for {
+	var busy *machine
+	err := wait(ctx, "no worker has the run", func() (bool, error) {
 		if t, err := d.item(said); err == nil && t != nil && t.InvestigatorError != "" {
-			return nil, sysexit.With(sysexit.Software, errors.New(t.InvestigatorError))
+			return false, sysexit.With(sysexit.Software, errors.New(t.InvestigatorError))
 		}
-		out, err := d.quiet(ctx, pipe{steps: [][]string{{"tri-nats", "status", "--json"}}})
 		var now struct {
 			Workers []presence `json:"workers"`
 		}
-		if err == nil && json.Unmarshal(out, &now) == nil {
-			for _, w := range now.Workers {
-				for _, m := range all {
-					if w.Worker == m.name && w.Running > 0 && m != not {
-						return m, nil
-					}
+		out, err := d.quiet(ctx, tool("tri-nats", "status", "--json"))
+		if err != nil || json.Unmarshal(out, &now) != nil {
+			return false, nil // its server or a worker is just beginning
+		}
+		for _, w := range now.Workers {
+			for _, m := range all {
+				if w.Worker == m.name && w.Running > 0 && m != not {
+					busy = m
 				}
 			}
 		}
-		if err := sleep(ctx, 200*time.Millisecond); err != nil {
-			return nil, sysexit.With(sysexit.TempFail, fmt.Errorf("no worker has the run: %w", err))
-		}
-	}
+		return busy != nil, nil
+	})
+	return busy, err
 }
 
 func (d *demo) state(ctx context.Context) error {
-	out, err := d.run(ctx, pipe{steps: [][]string{{"tri-nats", "status"}}})
+	out, err := d.tool(ctx, "tri-nats", "status")
 	d.block(faint, string(out))
 	return err
 }
@@ -283,16 +285,13 @@ func (d *demo) after(ctx context.Context, t *thread.Thread, standby *machine) er
 
 // same waits until a log and its copy are equal.
 func (d *demo) same(ctx context.Context, name, of string) error {
-	for {
-		a, err1 := os.ReadFile(d.path("home/" + name))
-		b, err2 := os.ReadFile(d.path(of))
-		if err1 == nil && err2 == nil && len(a) > 0 && string(a) == string(b) {
-			d.say("%s and the copy on the standby: %d bytes, equal.", name, len(a))
-			return nil
+	return wait(ctx, name+": the copy differs", func() (bool, error) {
+		a, err := os.ReadFile(d.path("home/" + name))
+		b, missing := os.ReadFile(d.path(of))
+		if err != nil || missing != nil || len(a) == 0 || !bytes.Equal(a, b) {
+			return false, nil
 		}
-		if err := sleep(ctx, 100*time.Millisecond); err != nil {
-			return sysexit.With(sysexit.TempFail, errors.Join(err, err1, err2,
-				fmt.Errorf("%s: the copy differs", name)))
-		}
-	}
+		d.say("%s and the copy on the standby: %d bytes, equal.", name, len(a))
+		return true, nil
+	})
 }

@@ -21,7 +21,6 @@ import (
 // is shown.
 type pipe struct {
 	steps [][]string // argument vectors
-	from  string     // input file of the first program; "" for none
 	into  string     // output file of the last program; "": the output is returned
 	ok    []int      // exit statuses besides 0 that are not failures
 
@@ -34,6 +33,37 @@ type pipe struct {
 func (d *demo) run(ctx context.Context, p pipe) ([]byte, error) {
 	d.command(d.shell(p))
 	return d.quiet(ctx, p)
+}
+
+// tool returns a pipeline of one program.
+func tool(args ...string) pipe { return pipe{steps: [][]string{args}} }
+
+// tool shows a program's command, runs it, and returns its output.
+func (d *demo) tool(ctx context.Context, args ...string) ([]byte, error) {
+	return d.run(ctx, tool(args...))
+}
+
+// records runs a program and returns the records that it writes.
+func records[T any](ctx context.Context, d *demo, args ...string) ([]T, error) {
+	out, err := d.tool(ctx, args...)
+	if err != nil {
+		return nil, err
+	}
+	return decode[T](args[0], out)
+}
+
+// wait waits until something holds, or fails.
+func wait(ctx context.Context, what string, holds func() (bool, error)) error {
+	for {
+		if ok, err := holds(); ok || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return sysexit.With(sysexit.TempFail, fmt.Errorf("%s: %w", what, context.Cause(ctx)))
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
 }
 
 // quiet runs the pipeline without showing it.
@@ -55,7 +85,7 @@ func (d *demo) quiet(ctx context.Context, p pipe) ([]byte, error) {
 	}
 	defer d.counts(p)()
 	for i, c := range programs {
-		err = errors.Join(err, wait(c, p.ok, &said[i]))
+		err = errors.Join(err, ended(c, p.ok, &said[i]))
 	}
 	return out.Bytes(), err
 }
@@ -76,14 +106,6 @@ func (d *demo) program(ctx context.Context, step []string) *exec.Cmd {
 // connect joins each program's output to the next one's input, and the ends to the files of p. The caller
 // closes opened once the programs run.
 func connect(programs []*exec.Cmd, p pipe) (opened []io.Closer, err error) {
-	if p.from != "" {
-		f, err := os.Open(p.from)
-		if err != nil {
-			return opened, err
-		}
-		opened = append(opened, f)
-		programs[0].Stdin = f
-	}
 	if p.into != "" {
 		f, err := os.OpenFile(p.into, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 		if err != nil {
@@ -114,8 +136,8 @@ func start(programs []*exec.Cmd) error {
 	return nil
 }
 
-// wait returns an error with the standard error of a program that failed.
-func wait(c *exec.Cmd, ok []int, said *bytes.Buffer) error {
+// ended waits for a program, and returns an error with its standard error if it failed.
+func ended(c *exec.Cmd, ok []int, said *bytes.Buffer) error {
 	if c.Process == nil {
 		return nil // never started
 	}
@@ -126,36 +148,32 @@ func wait(c *exec.Cmd, ok []int, said *bytes.Buffer) error {
 	}
 	err = fmt.Errorf("%s: %w: %s", filepath.Base(c.Path), err,
 		text.Visible(strings.TrimSpace(said.String())))
-	if known := slices.ContainsFunc(sysexit.Table, func(row struct {
-		Status  int
-		Meaning string
-	}) bool {
-		return row.Status == exit.ExitCode()
-	}); known {
-		return sysexit.With(exit.ExitCode(), err)
+	for _, row := range sysexit.Table {
+		if row.Status == exit.ExitCode() {
+			return sysexit.With(row.Status, err)
+		}
 	}
 	return err
 }
 
 // shell returns the shell command for p.
 func (d *demo) shell(p pipe) string {
-	var b strings.Builder
-	for i, step := range p.steps {
-		if i > 0 {
-			b.WriteString(" | ")
-		}
-		for j, arg := range step {
-			if j > 0 {
-				b.WriteByte(' ')
-			}
-			b.WriteString(text.Quote(arg))
-		}
-		if i == 0 && p.from != "" {
-			b.WriteString(" <" + text.Quote(p.from))
-		}
+	var steps []string
+	for _, step := range p.steps {
+		steps = append(steps, quoted(step))
 	}
+	line := strings.Join(steps, " | ")
 	if p.into != "" {
-		b.WriteString(" >" + text.Quote(p.into))
+		line += " >" + text.Quote(p.into)
 	}
-	return b.String()
+	return line
+}
+
+// quoted returns an argument vector as a shell's words.
+func quoted(args []string) string {
+	words := make([]string, len(args))
+	for i, arg := range args {
+		words[i] = text.Quote(arg)
+	}
+	return strings.Join(words, " ")
 }

@@ -112,9 +112,6 @@ func (d *demo) typed(program string, args ...string) string {
 			}
 		}
 	}
-	words := []string{"TRI_HOME=" + text.Quote(d.path("home")), "TRI_USER=" + operator, text.Quote(program)}
-	for _, arg := range args {
-		words = append(words, text.Quote(arg))
-	}
-	return strings.Join(words, " ")
+	return "TRI_HOME=" + text.Quote(d.path("home")) + " TRI_USER=" + operator + " " +
+		quoted(append([]string{program}, args...))
 }

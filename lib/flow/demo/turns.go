@@ -77,13 +77,11 @@ func (d *demo) turns(ctx context.Context, kill bool) (err error) {
 	}
 	defer func() { err = errors.Join(err, end()) }()
 	for i, m := range burst {
-		if err := d.append(m.text); err != nil {
+		if err := d.line("ana: %s", m.text); err != nil {
 			return err
 		}
 		d.block(bold, "ana: "+m.text)
-		if err := sleep(ctx, pause*time.Second); err != nil {
-			return err
-		}
+		time.Sleep(pause * time.Second)
 		if kill && i == 1 {
 			if err := d.killDispatcher(ctx); err != nil {
 				return err
@@ -91,7 +89,7 @@ func (d *demo) turns(ctx context.Context, kill bool) (err error) {
 		}
 	}
 	d.say("What is open now:")
-	list, err := d.run(ctx, pipe{steps: [][]string{{"tri-task", "list"}}})
+	list, err := d.tool(ctx, "tri-task", "list")
 	if err != nil {
 		return err
 	}
@@ -170,7 +168,7 @@ func inYAML(words ...string) string {
 
 // pipeline starts the pipeline, and returns a function that ends it.
 func (d *demo) pipeline(ctx context.Context) (end func() error, err error) {
-	if _, err := d.run(ctx, pipe{steps: [][]string{{"tri", "up"}}}); err != nil {
+	if _, err := d.tool(ctx, "tri", "up"); err != nil {
 		return nil, err
 	}
 	return func() error {
@@ -179,22 +177,9 @@ func (d *demo) pipeline(ctx context.Context) (end func() error, err error) {
 	}, nil
 }
 
-func (d *demo) append(said string) error {
-	return d.line("ana: %s", said)
-}
-
-func sleep(ctx context.Context, t time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(t):
-		return nil
-	}
-}
-
 // killDispatcher kills the dispatcher with SIGKILL; its supervisor starts another.
 func (d *demo) killDispatcher(ctx context.Context) error {
-	out, err := d.quiet(ctx, pipe{steps: [][]string{{"tri-supervise", "status", "--json"}}})
+	out, err := d.quiet(ctx, tool("tri-supervise", "status", "--json"))
 	if err != nil {
 		return err
 	}
@@ -217,16 +202,12 @@ func (d *demo) killDispatcher(ctx context.Context) error {
 }
 
 // await waits until a draft waits for each of two items.
-func (d *demo) await(ctx context.Context) ([]thread.Thread, error) {
-	for {
-		ts, err := d.waiting()
-		if err == nil && len(ts) == 2 {
-			return ts, nil
-		}
-		if err := errors.Join(sleep(ctx, 200*time.Millisecond), ctx.Err()); err != nil {
-			return nil, sysexit.With(sysexit.TempFail, fmt.Errorf("%d drafts wait, want 2: %w", len(ts), err))
-		}
-	}
+func (d *demo) await(ctx context.Context) (ts []thread.Thread, err error) {
+	err = wait(ctx, "two drafts are wanted", func() (bool, error) {
+		ts, err = d.waiting()
+		return err == nil && len(ts) == 2, nil
+	})
+	return ts, err
 }
 
 // answered approves both drafts, and shows that each item was answered once.
@@ -239,20 +220,15 @@ func (d *demo) answered(ctx context.Context, drafts []thread.Thread) error {
 			err := fmt.Errorf("%s has no draft: %s: %s", t.Key, t.Badge, t.InvestigatorError)
 			return sysexit.With(sysexit.Software, err)
 		}
-		if _, err := d.run(ctx,
-			pipe{steps: [][]string{{"tri-approve", "approve", t.Key, "--yes"}}}); err != nil {
+		if _, err := d.tool(ctx, "tri-approve", "approve", t.Key, "--yes"); err != nil {
 			return err
 		}
 	}
-	for {
-		replies, err := d.replies()
-		if err == nil && len(replies) >= len(drafts) {
-			break
-		}
-		if err := errors.Join(sleep(ctx, 200*time.Millisecond), ctx.Err()); err != nil {
-			return sysexit.With(sysexit.TempFail,
-				fmt.Errorf("%d replies, want %d: %w", len(replies), len(drafts), err))
-		}
+	if err := wait(ctx, fmt.Sprintf("%d replies are wanted", len(drafts)), func() (bool, error) {
+		replies, err := read[outbox.Reply](d.path("home/replies.ndjson"))
+		return err == nil && len(replies) >= len(drafts), nil
+	}); err != nil {
+		return err
 	}
 	said, err := d.chat()
 	if err != nil {
@@ -264,14 +240,6 @@ func (d *demo) answered(ctx context.Context, drafts []thread.Thread) error {
 	d.say("In the room now:")
 	d.block(green, head(string(said), 12))
 	return nil
-}
-
-func (d *demo) replies() ([]outbox.Reply, error) {
-	b, err := os.ReadFile(d.path("home/replies.ndjson"))
-	if err != nil {
-		return nil, err
-	}
-	return decode[outbox.Reply]("replies.ndjson", b)
 }
 
 // relations prints what each message did, as the journal has it, and compares it with what it should.

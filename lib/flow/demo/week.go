@@ -101,7 +101,7 @@ func (d *demo) samples(ctx context.Context, events []event.Classified) error {
 	if err := os.WriteFile(samples, chosen.Bytes(), 0o600); err != nil {
 		return sysexit.With(sysexit.IO, err)
 	}
-	words, err := d.run(ctx, pipe{steps: [][]string{{"tri-classify", "--explain", samples}}})
+	words, err := d.tool(ctx, "tri-classify", "--explain", samples)
 	if err != nil {
 		return err
 	}

@@ -26,11 +26,7 @@ func notAnswered(t *thread.Thread, in thread.Input) (ids []string) {
 	if text == "" {
 		return nil
 	}
-	var texts []string
-	for _, m := range asked {
-		texts = append(texts, m.Content)
-	}
-	left := relation.Uncovered(texts, text)
+	left := relation.Uncovered(thread.Texts(asked), text)
 	if in.Reply != nil && len(left) == len(asked) {
 		return nil
 	}

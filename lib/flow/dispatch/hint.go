@@ -60,11 +60,7 @@ func (h *hints) hints(j job, t *thread.Thread) (all []Hint) {
 		h.Say("%s: memory is not used: %v", t.Key, err)
 		return all
 	}
-	var asked strings.Builder
-	for _, m := range t.Messages {
-		asked.WriteString(m.Content + "\n")
-	}
-	entries, err := recall.Rank(context.Background(), h.memory.Entries(), audienceOf(t), asked.String())
+	entries, err := recall.Rank(context.Background(), h.memory.Entries(), audienceOf(t), t.Text())
 	if err != nil {
 		h.Say("%s: memory is not used: %v", t.Key, err)
 	}
@@ -136,10 +132,7 @@ func (h *hints) subject(t *thread.Thread) []uint32 {
 	if s, ok := h.subjects[t.Key]; ok && s.of == t.InvestigatorReturn {
 		return s.words
 	}
-	said := ""
-	for _, m := range t.Messages {
-		said += " " + m.Content
-	}
+	said := t.Text()
 	if t.InvestigatorReturn != nil {
 		said += " " + t.InvestigatorReturn.SummaryForOrchestrator
 	}

@@ -124,10 +124,10 @@ func (i *inbox) starting(j *job, t *thread.Thread) (*thread.Input, error) {
 	line.ID = todo.ID(event.Key(t.Platform, t.ChatID, line.MessageID))
 	switch {
 	case t.Intent == intent.Todo:
-		line.Text, n.Why = intent.Subject(wordsOf(t)), "it is on the list"
+		line.Text, n.Why = intent.Subject(t.Text()), "it is on the list"
 		return i.add(n, line, t)
 	case t.Intent == intent.Reminder:
-		line.Text = wordsOf(t)
+		line.Text = t.Text()
 		if line.Due = cmp.Or(i.dueOf(t), t.Due); line.Due == "" {
 			n.Badge, n.Why = "nothing found", "no time was understood"
 			return i.input(t, n), nil
@@ -160,7 +160,7 @@ func (i *inbox) add(n *thread.Noted, line todo.Line, t *thread.Thread) (*thread.
 	if err := i.list.Append(i.Home, line); err != nil {
 		return nil, err
 	}
-	return i.input(t, n), i.faultAt("todo")
+	return i.input(t, n), i.fault("todo")
 }
 
 func (i *inbox) complete(n *thread.Noted, line todo.Line, t *thread.Thread) (*thread.Input, error) {
@@ -175,7 +175,7 @@ func (i *inbox) complete(n *thread.Noted, line todo.Line, t *thread.Thread) (*th
 		n.Badge, n.Why = "edited", "the message was carried out before its edit"
 		return i.input(t, n), nil
 	}
-	e, ok := i.list.Meant(line.By, wordsOf(t))
+	e, ok := i.list.Meant(line.By, t.Text())
 	if !ok {
 		n.Badge, n.Why = "nothing found", "no open entry of the asker is meant"
 		return i.input(t, n), nil
@@ -184,14 +184,7 @@ func (i *inbox) complete(n *thread.Noted, line todo.Line, t *thread.Thread) (*th
 	if err := i.list.Append(i.Home, line); err != nil {
 		return nil, err
 	}
-	return i.input(t, n), i.faultAt("todo")
-}
-
-func (i *inbox) faultAt(at string) error {
-	if i.fault == nil {
-		return nil
-	}
-	return i.fault(at)
+	return i.input(t, n), i.fault("todo")
 }
 
 // dueOf returns the time that the operator's last words name, "" if they name none.
@@ -203,15 +196,6 @@ func (i *inbox) dueOf(t *thread.Thread) string {
 		}
 	}
 	return ""
-}
-
-// wordsOf returns what the asker said in this cycle.
-func wordsOf(t *thread.Thread) string {
-	var all []string
-	for _, m := range t.Messages {
-		all = append(all, m.Content)
-	}
-	return strings.Join(all, "\n")
 }
 
 // maxShown is how many entries a list in a chat has at most.
@@ -263,7 +247,7 @@ func (i *inbox) carryOut() error {
 		return err
 	}
 	i.acts = nil
-	return i.faultAt("todo")
+	return i.fault("todo")
 }
 
 // tick carries out what people have decided, shows due reminders, and returns rejections.
@@ -374,7 +358,7 @@ func (i *inbox) remind(now time.Time) error {
 			Title: "Reminder for " + e.By, Text: text.Cut(e.Text, maxCardQuestion),
 		})
 		if err == nil {
-			err = i.faultAt("reminded")
+			err = i.fault("reminded")
 		}
 		if err == nil {
 			err = i.list.Append(i.Home, todo.Line{ID: e.ID, At: text.Timestamp(now), Kind: todo.Told,

@@ -183,10 +183,7 @@ func (d *Dispatcher) judge(f *thread.Facts, e *event.Classified, mine []*thread.
 
 func asItems(ts []*thread.Thread, e *event.Classified) (items []relation.Item) {
 	for _, t := range ts {
-		it := relation.Item{Asked: wasAsked(t, e)}
-		for _, m := range slices.Concat(t.Messages, t.Pending) {
-			it.Texts = append(it.Texts, m.Content)
-		}
+		it := relation.Item{Asked: wasAsked(t, e), Texts: thread.Texts(slices.Concat(t.Messages, t.Pending))}
 		for _, m := range slices.Concat(t.Messages, t.Pending, t.Context, t.HumanReplies) {
 			it.IDs = append(it.IDs, m.MessageID)
 		}

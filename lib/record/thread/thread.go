@@ -213,6 +213,17 @@ func (t *Thread) Questions() []Message {
 	})
 }
 
+// Texts returns the texts of messages.
+func Texts(ms []Message) (all []string) {
+	for _, m := range ms {
+		all = append(all, m.Content)
+	}
+	return all
+}
+
+// Text returns what is asked in this cycle, a message to a line.
+func (t *Thread) Text() string { return strings.Join(Texts(t.Messages), "\n") }
+
 // Earlier returns the run of an earlier cycle that the due investigation continues, nil if there is
 // none: a second round and a longer look begin anew.
 func (t *Thread) Earlier() *Resume {

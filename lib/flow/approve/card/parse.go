@@ -175,20 +175,7 @@ func (d *channel) say(c *card, w vote) error {
 func (d *channel) decide(c *card, it *approve.Item, w vote, person string) (err error) {
 	g := d.Gate
 	g.By, g.Ref = person, w.ref
-	switch w.kind {
-	case decision.Approve:
-		_, err = g.Approve(it)
-	case decision.Dismiss:
-		_, err = g.Dismiss(it, w.note)
-	case decision.Redo:
-		_, err = g.Redo(it, w.note)
-	case decision.Answer:
-		_, err = g.Answer(it, w.note)
-	case decision.Escalate:
-		_, err = g.Escalate(it, w.note)
-	case decision.Undo:
-		_, err = g.Undo(it)
-	}
+	_, err = g.Decide(it, w.kind, w.note)
 	switch status, _ := sysexit.Of(err); {
 	case err == nil:
 		d.Say("%s: %s by %s", c.name[:8], w.kind, text.Visible(person))

@@ -218,7 +218,7 @@ func TestRace(t *testing.T) {
 			t.Fatal(err)
 		}
 		var both sync.WaitGroup
-		both.Go(func() { _, _ = terminal.Dismiss(it, "") }) // refused when it is second
+		both.Go(func() { _, _ = terminal.Decide(it, decision.Dismiss, "") }) // refused when it is second
 		err = w.act(key, "ben", "✅", nil)
 		if err == nil {
 			err = w.act(key, "U1", "🔄", nil)

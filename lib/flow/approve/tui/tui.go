@@ -371,32 +371,19 @@ func draftLines(page []string) (from, to int) {
 
 // say makes a decision and describes it.
 func say(g *approve.Gate, it *approve.Item, kind, note string) (done string, err error) {
-	switch kind {
-	case decision.Approve:
-		var said approve.Said
-		said, err = g.Approve(it)
-		done = approved(g, said, "approved")
-	case decision.Undo:
-		_, err = g.Undo(it)
-		done = "taken back"
-	case decision.Redo:
-		_, err = g.Redo(it, note)
-		done = "investigated again"
-	case decision.Answer:
-		_, err = g.Answer(it, note)
-		done = "investigated with your answer"
-	case decision.Dismiss:
-		_, err = g.Dismiss(it, note)
-		done = "dismissed; tri-approve reopen " + it.ID + ", or r here, investigates it again"
-	case decision.Escalate:
-		_, err = g.Escalate(it, note)
-		done = "investigated in a long run"
-	case decision.Settle:
+	if kind == decision.Settle {
 		if it.Kind != approve.Parked {
 			return "", errors.New("only a parked post is settled")
 		}
 		_, err = g.Settle(it, note, "")
-		done = note
+		return note, err
+	}
+	said, err := g.Decide(it, kind, note)
+	switch done = approve.Done[kind]; kind {
+	case decision.Approve:
+		done = approved(g, said, "approved")
+	case decision.Dismiss:
+		done += "; tri-approve reopen " + it.ID + ", or r here, investigates it again"
 	}
 	return done, err
 }

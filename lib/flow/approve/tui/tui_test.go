@@ -223,7 +223,7 @@ func TestNoteStaysWithItsItem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.Redo(it, ""); err != nil {
+	if _, err := g.Decide(it, decision.Redo, ""); err != nil {
 		t.Fatal(err)
 	}
 	d.s.board.Refresh()
@@ -250,7 +250,7 @@ func TestRace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.Dismiss(it, ""); err != nil {
+	if _, err := g.Decide(it, decision.Dismiss, ""); err != nil {
 		t.Fatal(err)
 	}
 	d.keys("a")
@@ -384,7 +384,7 @@ func TestPlain(t *testing.T) {
 		t.Errorf("%q\n%s", got, out.String())
 	}
 	for _, want := range []string{"Item 1 of 2, draft. In where?, where? asks: where?",
-		"The draft, where?: It is 5.", "Done: dismissed; tri-approve reopen ", `Unknown command "what".`} {
+		"The draft, where?: It is 5.", "Done: dismissed; nothing is posted; tri-approve reopen ", `Unknown command "what".`} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())
 		}
@@ -549,7 +549,7 @@ func TestReopen(t *testing.T) {
 	d.open(80, 24)
 	id := d.s.item().ID
 	d.keys("d", "enter")
-	if want := id + ": dismissed; tri-approve reopen " + id + ", or r here"; !strings.HasPrefix(d.s.said, want) {
+	if want := id + ": dismissed; nothing is posted; tri-approve reopen " + id + ", or r here"; !strings.HasPrefix(d.s.said, want) {
 		t.Errorf("said %q, want %q", d.s.said, want)
 	}
 	th, err := thread.Load(d.home, "local.dev.0")

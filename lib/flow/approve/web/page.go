@@ -229,7 +229,7 @@ func (s *server) word(person string, f url.Values) (string, error) {
 		if typedText(text, s.Gate.View(it).Draft) != "" {
 			return "", errTyped
 		}
-		said, err := g.Approve(it)
+		said, err := g.Decide(it, decision.Approve, "")
 		return s.approved("Approved", said), err
 	case "edit":
 		if typedText(text, s.Gate.View(it).Draft) != "" && f.Get("checked") != decision.Sum(text) {
@@ -237,21 +237,12 @@ func (s *server) word(person string, f url.Values) (string, error) {
 		}
 		said, err := g.Edit(it, text)
 		return strings.TrimSpace(s.approved("Approved with your text", said) + " " + said.Proposes()), err
-	case "dismiss":
-		_, err = g.Dismiss(it, note)
-		return "Dismissed; nothing is posted.", err
-	case "redo", "reopen":
-		_, err = g.Redo(it, note)
-		return "It is investigated again.", err
-	case "answer":
-		_, err = g.Answer(it, note)
-		return "It is investigated with your answer.", err
-	case "escalate":
-		_, err = g.Escalate(it, note)
-		return "It is investigated in a long run.", err
-	case "undo":
-		_, err = g.Undo(it)
-		return "Taken back; it waits again.", err
+	case "reopen":
+		word = decision.Redo
+		fallthrough
+	case decision.Dismiss, decision.Redo, decision.Answer, decision.Escalate, decision.Undo:
+		_, err = g.Decide(it, word, note)
+		return strings.ToUpper(approve.Done[word][:1]) + approve.Done[word][1:] + ".", err
 	case "posted", "retry", "drop":
 		_, err = g.Settle(it, word, note)
 		return "Settled.", err
