@@ -17,10 +17,10 @@ import (
 	"tri/lib/record/verdict"
 )
 
-// Decide takes a decision other than an edit or the outcome of a parked post. It may be Approve, byte for byte
-// as offered; Dismiss, which closes the thread; Redo, Answer and Escalate, which have it investigated with the
-// note, an item that is closed too; or Undo, of an approval that tri-reply has not begun to post, or of the
-// end of a draft that expired.
+// Decide takes a decision other than an edit or the outcome of a parked post: Approve, byte for byte as
+// offered; Dismiss, which closes the thread; Redo, Answer or Escalate, which have it investigated with the
+// note, Redo also if it is closed; Undo, of an approval that tri-reply has not begun to post, or of the end
+// of a draft that expired.
 func (g *Gate) Decide(it *Item, kind, note string) (Said, error) {
 	r := decision.Record{Kind: kind, DraftSHA256: it.offered(), Note: note}
 	switch {
@@ -111,8 +111,8 @@ func (s Said) Proposes() string {
 	if s.Lesson == nil {
 		return ""
 	}
-	return fmt.Sprintf("a lesson, not kept: %s; once it is posted, tri-memory keep %s has later investigations use it",
-		text.Line(s.Lesson.Text, 200), s.Lesson.ID)
+	return fmt.Sprintf("a lesson, not kept: %s; once it is posted, tri-memory keep %s "+
+		"has later investigations use it", text.Line(s.Lesson.Text, 200), s.Lesson.ID)
 }
 
 // Waits says what an approval still waits for, or "" if the text is posted.

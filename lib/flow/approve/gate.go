@@ -203,8 +203,8 @@ func (g *Gate) until(t *thread.Thread, offer *decision.Record) string {
 // shownEnded is how long an item that has expired or was dismissed is shown.
 const shownEnded = 7 * 24 * time.Hour
 
-// over returns what has ended without a post for at most most, and can be begun again: an offer that waited too
-// long, or what a person has dismissed. It returns nil if st is neither, or its thread has moved on.
+// over returns what has ended without a post for at most most, and can be begun again: an offer that waited
+// too long, or what a person has dismissed. It returns nil if st is neither, or its thread has moved on.
 func (g *Gate) over(st *decision.Standing, most time.Duration) *Item {
 	kind, sum, at, note := Ended, "", "", ""
 	if st.Offer != nil {
@@ -323,8 +323,8 @@ func (g *Gate) Find(name string, wanted ...string) (*Item, error) {
 		return nil, sysexit.Hint(sysexit.With(sysexit.Usage,
 			fmt.Errorf("%q names %d items: %s", name, len(found), ids(found))), "give more of one of them")
 	case len(other) > 0:
-		err := sysexit.With(sysexit.No, fmt.Errorf("%q is %s; the command applies to: %s", name, kinds[other[0].Kind].state,
-			strings.Join(wanted, ", ")))
+		err := sysexit.With(sysexit.No, fmt.Errorf("%q is %s; the command applies to: %s", name,
+			kinds[other[0].Kind].state, strings.Join(wanted, ", ")))
 		return nil, sysexit.Hint(err, other[0].next())
 	}
 	return nil, sysexit.Hint(sysexit.With(sysexit.No, fmt.Errorf("nothing called %q waits", name)),

@@ -231,8 +231,8 @@ func (t *Terminal) find(name string, kinds []string) (*Item, error) {
 	}
 	it, err := t.Find(name, kinds...)
 	if err == nil && !strings.HasPrefix(it.DraftSHA256, t.SHA) {
-		err = sysexit.With(sysexit.No, fmt.Errorf("%s: the current draft is another one, with sha256 %.12s", it.Key,
-			it.DraftSHA256))
+		err = sysexit.With(sysexit.No, fmt.Errorf("%s: the current draft is another one, with sha256 %.12s",
+			it.Key, it.DraftSHA256))
 	}
 	return it, err
 }

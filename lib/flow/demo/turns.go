@@ -140,7 +140,8 @@ func (d *demo) slow() (string, error) {
 	}
 	dir := filepath.Dir(d.home)
 	return inYAML("env", "PATH="+find+":"+os.Getenv("PATH"), "ASKED="+filepath.Join(dir, "asked"),
-		fmt.Sprint("SECONDS_TO_TAKE=", takes), "sh", filepath.Join(dir, "slow.sh")), d.write("slow.sh", slowAgent)
+			fmt.Sprint("SECONDS_TO_TAKE=", takes), "sh", filepath.Join(dir, "slow.sh")),
+		d.write("slow.sh", slowAgent)
 }
 
 // The code that the three messages are about.

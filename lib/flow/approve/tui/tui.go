@@ -284,7 +284,8 @@ func (s *screen) word(k string) tea.Cmd {
 	case "a":
 		if n := s.hidden(); it.Kind == approve.Draft && n > 0 && s.unseen != it.Name() {
 			s.unseen = it.Name()
-			s.said = text.Count(n, "line") + " of the draft not shown; a again approves it, space shows the rest"
+			s.said = text.Count(n, "line") +
+				" of the draft not shown; a again approves it, space shows the rest"
 			return nil
 		}
 		s.decide(it, decision.Approve, "")
