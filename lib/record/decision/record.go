@@ -3,6 +3,8 @@
 package decision
 
 import (
+	"fmt"
+	"tri/lib/base/text"
 	"tri/lib/record/draft"
 	"tri/lib/record/notice"
 	"tri/lib/record/verdict"
@@ -130,4 +132,10 @@ type Meta struct {
 	Badge              string  `json:"badge,omitempty"` // of the draft's verdict
 	// NotAnswered are the messages whose questions the draft leaves out, by id.
 	NotAnswered []string `json:"not_answered,omitempty"`
+}
+
+// Name returns the id of what waits for a decision: 64 hex digits that permanently identify exactly this
+// draft of this thread. post is "" except for a parked post.
+func Name(key string, cycle int, draftSHA256, post string) string {
+	return text.SHA256(fmt.Sprintf("%s\x00%d\x00%s\x00%s", key, cycle, draftSHA256, post))
 }
