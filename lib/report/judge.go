@@ -81,7 +81,8 @@ func (t *teller) asked(c *Cycle) (outcome, reason string) {
 		i := slices.IndexFunc(c.asked, func(m thread.Message) bool {
 			return m.MessageID == t.story.MessageID
 		})
-		if r.Outcome == outbox.Posted && slices.Contains(relation.Uncovered(thread.Texts(c.asked), r.ReplyText), i) {
+		left := relation.Uncovered(thread.Texts(c.asked), r.ReplyText)
+		if r.Outcome == outbox.Posted && slices.Contains(left, i) {
 			return Open, fmt.Sprintf("not answered: %s was posted for %d messages together, and names nothing of what this one asks", r.PostedMessageID, len(c.asked))
 		}
 		if r.Outcome == outbox.Posted {

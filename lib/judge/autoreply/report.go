@@ -11,8 +11,8 @@ import (
 )
 
 // The maturity gate: in each of four weeks at most two in a hundred judged drafts are wrong and at most two
-// in a hundred planted faults pass the validator, and nothing wrong touches production. A week with fewer than MinWeek
-// judged drafts proves nothing, and it is not skipped.
+// in a hundred planted faults pass the validator, and nothing wrong touches production. A week with fewer
+// than MinWeek judged drafts proves nothing, and it is not skipped.
 const (
 	Weeks   = 4
 	MaxRate = 0.02
@@ -99,7 +99,8 @@ func (b *Book) Report(now time.Time) *Report {
 			continue
 		}
 		s := d.Missed()
-		r.Weeks[i].Planted.Hits, r.Weeks[i].Planted.N = r.Weeks[i].Planted.Hits+s.Hits, r.Weeks[i].Planted.N+s.N
+		p := &r.Weeks[i].Planted
+		p.Hits, p.N = p.Hits+s.Hits, p.N+s.N
 		for _, f := range d.Faults {
 			if f.Decidable && f.Missed > 0 {
 				r.Missed = append(r.Missed, Missed{d.At, f})
