@@ -155,7 +155,7 @@ func TestQuestions(t *testing.T) {
 		"Key made safe":  "lib/record/event/key.go",
 		"Fence":          "lib/base/prompt/fence.go",
 		"MaxDraftWords":  "lib/record/draft/return.go",
-		"investigations": "lib/base/config/budget.go",
+		"investigations": "lib/base/config/config.go",
 	}
 	text, err := examples.Files.ReadFile("demo/dev.ndjson")
 	if err != nil {
