@@ -1,9 +1,7 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -18,22 +16,24 @@ func init() {
 	parts = append(parts, part{"composed", "composed: is the sentence of a draft right?", composedPart})
 }
 
-var (
-	otherQuestions = flag.String("questions", "", "composed: ask the questions of `FILE`, in the form of data/composed")
-	otherSources   = flag.String("sources", "", "composed: the codebases are in `DIR`, by name")
-)
-
-// trixie fetches the sources of a package of Debian 13.
-func trixie(name string) string {
-	return strings.Replace(fmt.Sprintf(debian, name), "bookworm", "trixie", 1)
+// trixie fetches a folder of a binary package of Debian 13, whose sources are not always kept.
+func trixie(name, folder string) string {
+	return fmt.Sprintf(lists+binary, "", "trixie", name, folder)
 }
 
+// composedCodebases are those of data/composed. Debian has paramiko 3.5.1, hyper 1.5.2, commons-pool2 2.12.0,
+// aiohttp 3.11.16, tower-http 0.6.2 and caffeine 2.6.2.
 var composedCodebases = []codebase{
 	{name: "asynq", module: "github.com/hibiken/asynq@v0.25.1"},
 	{name: "grpc-js", fetch: fmt.Sprintf(npm, "@grpc/grpc-js@1.13.4")},
-	{name: "paramiko", fetch: trixie("paramiko")},           // 3.5.1
-	{name: "hyper", fetch: trixie("rust-hyper")},            // 1.5.2
-	{name: "commons-pool2", fetch: trixie("commons-pool2")}, // 2.12.0
+	{name: "paramiko", fetch: trixie("python3-paramiko", "usr/lib/python3/dist-packages")},
+	{name: "hyper", fetch: trixie("librust-hyper-dev", "usr/share/cargo/registry/hyper-*")},
+	{name: "commons-pool2", fetch: debian("trixie", "commons-pool2")},
+	{name: "go-redis", module: "github.com/redis/go-redis/v9@v9.7.3"},
+	{name: "undici", fetch: fmt.Sprintf(npm, "undici@7.8.0")},
+	{name: "aiohttp", fetch: trixie("python3-aiohttp", "usr/lib/python3/dist-packages/aiohttp")},
+	{name: "tower-http", fetch: trixie("librust-tower-http-dev", "usr/share/cargo/registry/tower-http-*")},
+	{name: "caffeine", fetch: debian("bookworm", "caffeine-cache")},
 }
 
 // asking is a question of a common kind, and what an answer says.
@@ -62,7 +62,9 @@ func (a asking) judge(finder *search.Client, dir string) (result int, confidence
 	has := 0
 	say := strings.ToLower(ret.DraftReply)
 	for _, m := range a.Must {
-		if strings.Contains(say, strings.ToLower(m)) {
+		if slices.ContainsFunc(strings.Split(strings.ToLower(m), "|"), func(one string) bool {
+			return strings.Contains(say, one)
+		}) {
 			has++
 		}
 	}
@@ -80,8 +82,18 @@ func (a asking) judge(finder *search.Client, dir string) (result int, confidence
 }
 
 func composedPart(out io.Writer, in inputs) error {
+	for _, set := range []string{"tuned", "second"} {
+		fmt.Fprintf(out, "%s:\n", set)
+		if err := composedOf(out, filepath.Join(in.data, "composed", set+".ndjson")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// composedOf prints how right the sentences are that the questions of a file get.
+func composedOf(out io.Writer, file string) error {
 	all := map[string][]asking{}
-	file := cmp.Or(*otherQuestions, filepath.Join(in.data, "composed", "tuned.ndjson"))
 	if err := eachLine(file, func(line []byte) error {
 		var a asking
 		err := json.Unmarshal(line, &a)
@@ -92,13 +104,11 @@ func composedPart(out io.Writer, in inputs) error {
 	}
 	rows := map[string]*[4]int{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		c := codebase{dir: filepath.Join(*otherSources, name)}
-		if i := slices.IndexFunc(composedCodebases, func(c codebase) bool {
-			return c.name == name
-		}); *otherSources == "" && i >= 0 {
-			c = composedCodebases[i]
+		i := slices.IndexFunc(composedCodebases, func(c codebase) bool { return c.name == name })
+		if i < 0 {
+			return fmt.Errorf("%s: codebase %q is not known", file, name)
 		}
-		dir, cleanup, err := c.locate()
+		dir, cleanup, err := composedCodebases[i].locate()
 		defer cleanup()
 		if err != nil {
 			fmt.Fprintf(out, "left out: %s is not on this machine (%v)\n", name, err)
@@ -110,7 +120,7 @@ func composedPart(out io.Writer, in inputs) error {
 			if err != nil {
 				return err
 			}
-			if *misses && *otherQuestions == "" && result != isRight {
+			if *misses && result != isRight {
 				fmt.Fprintf(out, "%s %s: %q must have %q\n%s\n\n", name, a.Kind, a.Question, a.Must, text)
 			}
 			for _, key := range []string{"all", "kind " + a.Kind, "confidence " + confidence} {

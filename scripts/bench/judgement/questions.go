@@ -27,9 +27,15 @@ type codebase struct {
 const (
 	npm    = "npm pack -s %s >/dev/null && tar xzf *.tgz --strip-components=1"
 	deb    = "apt-get download -qq %s && dpkg-deb -x *.deb x && mv x/%s/* . && rm -r x *.deb"
-	debian = `mkdir -p l/partial && echo "deb-src http://deb.debian.org/debian bookworm main" >s && o="-o Dir::Etc::sourcelist=$PWD/s -o Dir::Etc::sourceparts=- -o Dir::State::lists=$PWD/l -o APT::Sandbox::User=root" &&
-apt-get -qq $o update && apt-get -qq $o source --download-only %s && tar xf *.orig.tar.* --strip-components=1 && rm -r l s *.orig.tar.*`
+	lists  = `mkdir -p l/partial && echo "deb%s http://deb.debian.org/debian %s main" >s && o="-o Dir::Etc::sourcelist=$PWD/s -o Dir::Etc::sourceparts=- -o Dir::State::lists=$PWD/l -o APT::Sandbox::User=root" && apt-get -qq $o update && `
+	source = `apt-get -qq $o source --download-only %s && tar xf *.orig.tar.* --strip-components=1 && rm -r l s *.orig.tar.*`
+	binary = `apt-get -qq $o download %s && dpkg-deb -x *.deb x && mv x/%s/* . && rm -r l s x *.deb`
 )
+
+// debian fetches the sources of a package of a release of Debian.
+func debian(release, name string) string {
+	return fmt.Sprintf(lists+source, "-src", release, name)
+}
 
 var codebases = []codebase{
 	{name: "cli", lang: "Go", module: "github.com/urfave/cli/v2@v2.27.7"},
@@ -66,9 +72,9 @@ var codebases = []codebase{
 	{name: "ignore", lang: "Rust", fetch: fmt.Sprintf(deb, "librust-ignore-dev",
 		"usr/share/cargo/registry/*"), alone: true},
 	// 2.7.9
-	{name: "hikari", lang: "Java", fetch: fmt.Sprintf(debian, "hikaricp"), alone: true},
+	{name: "hikari", lang: "Java", fetch: debian("bookworm", "hikaricp"), alone: true},
 	// 1.15.3
-	{name: "jsoup", lang: "Java", fetch: fmt.Sprintf(debian, "jsoup"), alone: true},
+	{name: "jsoup", lang: "Java", fetch: debian("bookworm", "jsoup"), alone: true},
 	// 3.9.1
 	{name: "apscheduler", lang: "Python",
 		fetch: fmt.Sprintf(deb, "python3-apscheduler", "usr/lib/python3/dist-packages/apscheduler"),
