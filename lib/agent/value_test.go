@@ -48,7 +48,7 @@ func FuzzObject(f *testing.F) {
 	f.Add([]byte("{{}"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		if v, err := Object(text); err == nil && (len(v) == 0 || v[0] != '{') {
-			t.Errorf("%q is no object", v)
+			t.Errorf("%q is not an object", v)
 		}
 	})
 }

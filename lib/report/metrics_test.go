@@ -42,7 +42,7 @@ func parsed(t *testing.T, text string) map[string]float64 {
 		}
 		m := sampleLine.FindStringSubmatch(line)
 		if m == nil || m[1] != family {
-			t.Errorf("%q is no sample of %s", line, family)
+			t.Errorf("%q is not a sample of %s", line, family)
 			continue
 		}
 		v, err := strconv.ParseFloat(m[3], 64)

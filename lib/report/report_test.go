@@ -210,7 +210,7 @@ func TestMorning(t *testing.T) {
 		t.Fatal(err)
 	}
 	validation := `{"at":"2026-03-02T10:00:00Z","kind":"reserve","day":"2026-03-02","run_id":"v-1","work":"validate"}`
-	if err := h.Replace(spendLog, append(spent, validation+"\n"...)); err != nil { // it is no investigation
+	if err := h.Replace(spendLog, append(spent, validation+"\n"...)); err != nil { // it is not an investigation
 		t.Fatal(err)
 	}
 	b := Morning(h, team(), noon, noon.Add(-24*time.Hour))

@@ -85,7 +85,7 @@ func (p *plan) isBool(n ast.Expr) bool {
 	return ok && b.Info()&types.IsBoolean != 0 && t.Value == nil && t.IsValue()
 }
 
-// truth mutates a condition that is no operation.
+// truth mutates a condition that is not an operation.
 func (p *plan) truth(n ast.Expr) {
 	if p.isBool(n) {
 		p.offer(n, p.decided(n))

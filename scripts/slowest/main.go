@@ -29,7 +29,7 @@ type entry struct {
 	Elapsed                       float64 // seconds
 }
 
-// summarize copies lines that are no entries, what the packages say, and what a
+// summarize copies lines that are not entries, what the packages say, and what a
 // test that failed said; then it tells what took longest.
 func summarize(in io.Reader, out io.Writer) error {
 	said := map[string]string{} // by test that runs

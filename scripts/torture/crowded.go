@@ -92,7 +92,7 @@ func crowded(o options) error {
 			}
 			living = false
 			_ = cmd.Wait() // the files say what became of it
-			// That a child of the one before still has its lock is no end.
+			// That a child of the one before still has its lock is not an end.
 			ended = ended && cmd.ProcessState.ExitCode() != sysexit.TempFail
 		}
 	}

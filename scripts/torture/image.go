@@ -209,7 +209,7 @@ func (m *image) copyTo(file string) (*image, error) {
 	return nil, fmt.Errorf("copy %s: it never was at rest", m.file)
 }
 
-// pieces calls fn with each piece of a file that is no hole.
+// pieces calls fn with each piece of a file that is not a hole.
 func pieces(f *os.File, fn func(at int64, b []byte) error) error {
 	buf := make([]byte, 1<<20)
 	for at := int64(0); ; {

@@ -78,7 +78,7 @@ func (p *program) endsWithin(d time.Duration) bool {
 	}
 }
 
-// signal sends one; a program that has just ended is no error.
+// signal sends one; a program that has just ended is not an error.
 func (p *program) signal(s os.Signal) { _ = p.Process.Signal(s) }
 
 // kill9 ends it at once.

@@ -84,7 +84,7 @@ func (anthropic) message(m message, last bool) anthropicMessage {
 	if m.Text != "" || len(blocks)+len(m.Calls) == 0 {
 		blocks = append(blocks, block{Type: "text", Text: cmp.Or(m.Text, "(nothing)")})
 	}
-	for _, c := range m.Calls { // another endpoint's, perhaps with an input that is no object
+	for _, c := range m.Calls { // another endpoint's, perhaps with an input that is not an object
 		if !bytes.HasPrefix(c.Input, []byte("{")) {
 			c.Input = json.RawMessage("{}")
 		}

@@ -198,7 +198,7 @@ func (r *run) take(value json.RawMessage) error {
 	}
 	var plain bytes.Buffer
 	if err := json.Compact(&plain, value); err != nil || plain.Len() == 0 || plain.Bytes()[0] != '{' {
-		return errors.New("the value is no JSON object")
+		return errors.New("the value is not a JSON object")
 	}
 	if r.task.Check != nil {
 		if err := r.task.Check(plain.Bytes()); err != nil {

@@ -87,7 +87,7 @@ func TestResultDecides(t *testing.T) {
 	}
 }
 
-// TestNoValidValue: a value that the program could not make valid is no limit that was reached.
+// TestNoValidValue: a value that the program could not make valid is not a limit that was reached.
 func TestNoValidValue(t *testing.T) {
 	c, _ := scripted(t, `echo '{"type":"result","subtype":"error_max_structured_output_retries","is_error":true}'; exit 1`)
 	if _, err := run(t, c, nil); agent.FailureKind(err) != agent.Abort {

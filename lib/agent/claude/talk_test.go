@@ -75,7 +75,7 @@ func TestTwoResults(t *testing.T) {
 	}
 }
 
-// TestCorrection: the call in hand is interrupted, which is no failure.
+// TestCorrection: the call in hand is interrupted, which is not a failure.
 func TestCorrection(t *testing.T) {
 	res, said, heard, err := talking(t, `take; say redirect; take; take
 echo '{"type":"result","subtype":"error_during_execution","is_error":true,"terminal_reason":"aborted_streaming"}'; life started; result done 0.5; cat >/dev/null`)

@@ -144,7 +144,7 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// TestNonsense: what is no typed answer about the draft's own words and a file that is there objects to
+// TestNonsense: what is not a typed answer about the draft's own words and a file that is there objects to
 // nothing.
 func TestNonsense(t *testing.T) {
 	other := func(change func(*verdict.Objection)) string {

@@ -119,12 +119,12 @@ func remoteTool(tools any, gemini bool) string {
 	}
 	list, ok := tools.([]any)
 	if !ok {
-		return "tools that are no list"
+		return "tools that are not a list"
 	}
 	for _, t := range list {
 		tool, ok := t.(map[string]any)
 		if !ok {
-			return "a tool that is no object"
+			return "a tool that is not an object"
 		}
 		if gemini {
 			for name, v := range tool {

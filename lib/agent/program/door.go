@@ -84,7 +84,7 @@ func (r *running) openDoors() error {
 		}
 		to, err := url.Parse(cmp.Or(r.program.Variable(m.Base), m.Usual))
 		if err != nil || to.Host == "" || to.Scheme != "http" && to.Scheme != "https" {
-			return sysexit.Errorf(sysexit.Config, "$%s is no address of a model", m.Base)
+			return sysexit.Errorf(sysexit.Config, "$%s is not an address of a model", m.Base)
 		}
 		d := &door{Model: m, key: key, word: "tri-" + rand.Text(), to: to, conns: make(chan net.Conn),
 			ended: make(chan struct{})}

@@ -199,7 +199,7 @@ func TestDoorStaysWithin(t *testing.T) {
 		{messages, `{"tools":[{"type":"mcp_toolset"}]}`, "mcp_toolset"},
 		{messages, `{"tools":[{"type":"web_search_20250305"}],"tools":[]}`, "two members"},
 		{messages, `{"tools":[{"type":"web_search_20250305","type":"custom"}]}`, "two members"},
-		{messages, `{"tools":{"type":"web_search_20250305"}}`, "no list"},
+		{messages, `{"tools":{"type":"web_search_20250305"}}`, "not a list"},
 		{messages, `{"messages":[{"content":[{"type":"tool_result","content":[{"source":{"type":"url",
 			"url":"https://a.example/?secret"}}]}]}]}`, "an address"},
 		{messages, `{"tools":[]} {"tools":[{"type":"web_search_20250305"}]}`, "its body"},

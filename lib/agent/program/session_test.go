@@ -49,7 +49,7 @@ func TestKinds(t *testing.T) {
 	for _, tt := range []struct {
 		name, line string
 		exit       proc.Exit
-		want       string // "" is no failure
+		want       string // "" is not a failure
 	}{
 		{"the kernel took its memory", "", proc.Exit{Status: 137, OOM: true}, agent.OOM},
 		{"the kernel took a child's", "", proc.Exit{Status: 1, OOM: true}, agent.OOM},

@@ -148,7 +148,7 @@ func (l *legs) begin() (t agent.Task, err error) {
 			t.MaxTurns = max(1, t.MaxTurns-s.Turns)
 		}
 		if t.MaxCostUSD > 0 && s.CostUSD != nil {
-			t.MaxCostUSD = max(0.0001, t.MaxCostUSD-*s.CostUSD) // 0 is no limit
+			t.MaxCostUSD = max(0.0001, t.MaxCostUSD-*s.CostUSD) // 0 means no limit
 		}
 	}
 	if can.Rejoins {

@@ -158,7 +158,7 @@ func TestRejoins(t *testing.T) {
 	}
 }
 
-// TestNotKept: a checkpoint that cannot be written is no failure of the agent.
+// TestNotKept: a checkpoint that cannot be written is not a failure of the agent.
 func TestNotKept(t *testing.T) {
 	s := newStory(t)
 	_, err := s.run(&scripted{legs: []func(context.Context, agent.Task) (agent.Result, error){

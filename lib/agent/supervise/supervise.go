@@ -186,7 +186,7 @@ func (w *watch) event(e agent.Event) {
 	now := w.options.Now()
 	w.fail(w.keep.note(e, now))
 	s, changed := &w.state, false
-	if w.limit == nil { // events of a run that is being stopped are no sign of life
+	if w.limit == nil { // events of a run that is being stopped are not a sign of life
 		w.beat, s.LastHeartbeat = now, new(text.Timestamp(now))
 		if doing := describe(e); doing != "" {
 			s.Doing = doing

@@ -185,7 +185,7 @@ func suits(nc *nats.Conn) error {
 
 var numbers = regexp.MustCompile(`^(\d+)\.(\d+)\.(\d+)`)
 
-// older reports whether version a is before b; what is no version is.
+// older reports whether version a is before b; what is not a version is.
 func older(a, b string) bool {
 	x, y := numbers.FindStringSubmatch(a), numbers.FindStringSubmatch(b)
 	if x == nil || y == nil {
@@ -282,7 +282,7 @@ func logConfig(name string) jetstream.StreamConfig {
 	}
 }
 
-// known refuses a name that is no log's: names are parts of subjects.
+// known refuses a name that is not a log's: names are parts of subjects.
 func known(name string) error {
 	if !slices.Contains(logs, name) {
 		return sysexit.Hint(sysexit.Errorf(sysexit.Usage, "no log is called %q", name),

@@ -76,7 +76,7 @@ func (c *Conn) Hub(ctx context.Context) (*Hub, error) {
 // Submit queues a job; one that is queued or runs already is left as it is.
 func (h *Hub) Submit(ctx context.Context, id string, data []byte) error {
 	if !jobID.MatchString(id) {
-		return sysexit.Errorf(sysexit.Data, "submit job: %q is no id", id)
+		return sysexit.Errorf(sysexit.Data, "submit job: %q is not an id", id)
 	}
 	_, err := h.c.js.Publish(ctx, workSubject(id), data, jetstream.WithExpectLastSequencePerSubject(0))
 	if isWrongSequence(err) {
@@ -199,7 +199,7 @@ func (j *Job) Begin(ctx context.Context) error {
 		if isWrongSequence(err) {
 			return false, nil
 		}
-		if err != nil { // it may count as begun: that is no death, and the next try has another number
+		if err != nil { // it may count as begun: that is not a death, and the next try has another number
 			ctx, cancel := context.WithTimeout(ctx, time.Minute)
 			defer cancel()
 			if lost := j.store(ctx, startSubject(j.ID, n)+canceled, nil); !errors.Is(lost, ErrDone) {

@@ -55,7 +55,7 @@ func Publish(ctx context.Context, c *Conn, names []string, file func(name string
 	})
 }
 
-// Run sends what the log has and gets until ctx ends, which is no error. done, if not nil, is closed when
+// Run sends what the log has and gets until ctx ends, which is not an error. done, if not nil, is closed when
 // no more is appended: Run then returns once everything is acknowledged.
 func (p *Publisher) Run(ctx context.Context, done <-chan struct{}) error {
 	if err := known(p.Name); err != nil {

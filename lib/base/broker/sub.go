@@ -49,7 +49,7 @@ type line struct {
 	data   []byte
 }
 
-// Run appends until ctx ends, which is no error.
+// Run appends until ctx ends, which is not an error.
 func (s *Subscriber) Run(ctx context.Context) error {
 	if err := known(s.Name); err != nil {
 		return err

@@ -54,7 +54,7 @@ type Agent struct {
 	// Load sets the rest. Codebases are those of the configuration, by whose names another machine knows
 	// them.
 	Codebases []Codebase `yaml:"-"`
-	WaitMin   float64    `yaml:"-"` // Nats.WaitMin; 0 is no bound
+	WaitMin   float64    `yaml:"-"` // Nats.WaitMin; 0 means no bound
 
 	// Fallback are endpoints of api that are asked in turn, from one turn of a run on, if the one before
 	// is busy, fails or does not answer. A refused key or a refusal of the model asks none of them.
@@ -138,7 +138,7 @@ func (a Agent) compileOn() error {
 	hosts := a.Hosts()
 	for _, h := range hosts {
 		if !hostName.MatchString(h) {
-			return fmt.Errorf("%q is no host", h)
+			return fmt.Errorf("%q is not a host", h)
 		}
 	}
 	if a.On != "" && a.On != Queue && hosts == nil {

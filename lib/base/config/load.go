@@ -217,7 +217,7 @@ func ForHome(home, file string) (*Config, error) {
 			return Default(), nil
 		}
 		if err == nil && !info.Mode().IsRegular() { // a pipe would be waited for
-			return nil, sysexit.Errorf(sysexit.Config, "%q is no file", file)
+			return nil, sysexit.Errorf(sysexit.Config, "%q is not a file", file)
 		}
 	}
 	return Load(file)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// PlatformSweep is the platform of the findings of sweeps. It is no chat: nothing is posted to it.
+// PlatformSweep is the platform of the findings of sweeps. It is not a chat: nothing is posted to it.
 const PlatformSweep = "sweep"
 
 // Sweep is what the operator has looked at in a codebase at intervals: by a command in the sandbox, of whose

@@ -80,7 +80,7 @@ func (h *Home) trusted() error {
 			name := path.Join(dir, e.Name())
 			if special := e.Type() & (fs.ModeNamedPipe | fs.ModeDevice | fs.ModeSocket); special != 0 &&
 				(special != fs.ModeSocket || path.Ext(name) != ".sock") {
-				return sysexit.Errorf(sysexit.Data, "%q is no file but a %s", h.Path(name), kinds[special])
+				return sysexit.Errorf(sysexit.Data, "%q is not a file but a %s", h.Path(name), kinds[special])
 			}
 		}
 	}

@@ -26,7 +26,7 @@ func TestSeal(t *testing.T) {
 		}
 		file, err := h.ReadFile("f.json")
 		if err != nil || !json.Valid(file) {
-			t.Errorf("%s is no JSON: %v", file, err)
+			t.Errorf("%s is not JSON: %v", file, err)
 		}
 		if object == "{}" {
 			continue

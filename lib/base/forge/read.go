@@ -84,7 +84,7 @@ func (c *Client) Failing(ctx context.Context) (commit string, all []Check, err e
 		get(at+"/status", many, &s)
 	}
 	if err == nil && !fullCommit.MatchString(s.SHA) {
-		err = fmt.Errorf("checks of %s: %q is no commit", branch, s.SHA)
+		err = fmt.Errorf("checks of %s: %q is not a commit", branch, s.SHA)
 	}
 	switch c.Kind {
 	case GitLab:

@@ -115,7 +115,7 @@ func TestCheckModes(t *testing.T) {
 	}
 }
 
-// TestParseIsStrict: what git would pass over, or read in another way, is no patch.
+// TestParseIsStrict: what git would pass over, or read in another way, is not a patch.
 func TestParseIsStrict(t *testing.T) {
 	good := file("x", "100644")
 	for _, bad := range []string{

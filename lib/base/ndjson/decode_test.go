@@ -43,7 +43,7 @@ type every struct {
 	Fixed    [2]string        `json:"fixed"`
 	Quoted   struct{ A int }  `json:"quoted"`
 	Hidden   string           `json:"-"`
-	//lint:ignore U1000 it is no member
+	//lint:ignore U1000 it is not a member
 	own    string
 	Labels map[string]string `json:"labels"`
 }
@@ -139,7 +139,7 @@ func TestUnmarshal(t *testing.T) {
 		t.Errorf("%+v, %v", full, err)
 	}
 	if Unmarshal([]byte(`{}`), nil) == nil || Unmarshal([]byte(`{}`), flat{}) == nil {
-		t.Error("took what is no place")
+		t.Error("took what is not a place")
 	}
 }
 

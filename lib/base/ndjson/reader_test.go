@@ -83,7 +83,7 @@ func TestReaderByteByByte(t *testing.T) {
 }
 
 // TestReaderKeepsTheErrorForLast: whole lines come before the error, and half a
-// line is no record when its source failed.
+// line is not a record when its source failed.
 func TestReaderKeepsTheErrorForLast(t *testing.T) {
 	boom := errors.New("boom")
 	r := NewReader(io.MultiReader(strings.NewReader("a\nhalf"), iotest.ErrReader(boom)), "test", 0, 0)

@@ -64,7 +64,7 @@ func makeGroup(parent, name string, magic int64, set map[string]string) (dir str
 		return "", err
 	}
 	if int64(fs.Type) != magic {
-		return "", fmt.Errorf("%s is no control group", parent)
+		return "", fmt.Errorf("%s is not a control group", parent)
 	}
 	clean(parent)
 	dir = filepath.Join(parent, name)

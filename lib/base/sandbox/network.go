@@ -24,11 +24,11 @@ func (t target) String() string { return net.JoinHostPort(t.host, strconv.Itoa(i
 func parseTarget(s string) (target, error) {
 	host, port, err := net.SplitHostPort(s)
 	if err != nil {
-		return target{}, fmt.Errorf("%q is no host:port", s)
+		return target{}, fmt.Errorf("%q is not a host:port", s)
 	}
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil || n == 0 || host == "" || len(host) > 253 {
-		return target{}, fmt.Errorf("%q is no host:port", s)
+		return target{}, fmt.Errorf("%q is not a host:port", s)
 	}
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	if addr, err := netip.ParseAddr(host); err == nil {
@@ -39,12 +39,12 @@ func parseTarget(s string) (target, error) {
 	}
 	for _, r := range host {
 		if (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '.' && r != '_' {
-			return target{}, fmt.Errorf("%q is no host:port", s)
+			return target{}, fmt.Errorf("%q is not a host:port", s)
 		}
 	}
 	// Some resolvers take digits and dots for an address, in forms like 127.1.
 	if strings.Trim(host, "0123456789.") == "" || strings.HasPrefix(host, "0x") {
-		return target{}, fmt.Errorf("%q is no address in its usual form", s)
+		return target{}, fmt.Errorf("%q is not an address in its usual form", s)
 	}
 	return target{host, uint16(n)}, nil
 }

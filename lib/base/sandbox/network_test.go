@@ -99,7 +99,7 @@ func TestReach(t *testing.T) {
 			t.Errorf("%s: dialled %q, want %q (%v)", to, got, want, err)
 		}
 		if why := refusal(""); want == "" && !errors.As(err, &why) {
-			t.Errorf("%s: %v is no refusal", to, err)
+			t.Errorf("%s: %v is not a refusal", to, err)
 		}
 	}
 }

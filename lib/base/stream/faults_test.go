@@ -304,7 +304,7 @@ func TestFollowBehindTheCursor(t *testing.T) {
 	}
 }
 
-// TestTailIsPatient: a file in which nothing happens for an hour is no error, and what
+// TestTailIsPatient: a file in which nothing happens for an hour is not an error, and what
 // comes then is read.
 func TestTailIsPatient(t *testing.T) {
 	name := file(t, []byte("one\n"))

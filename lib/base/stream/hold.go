@@ -110,7 +110,7 @@ func (p *pipeline[T]) flush(now time.Time, all bool) error {
 		line, rest, whole := bytes.Cut(lines, []byte("\n"))
 		body, closed := bytes.CutSuffix(line, []byte("}"))
 		if !whole || !closed {
-			return errors.New("a held record is no line of JSON")
+			return errors.New("a held record is not a line of JSON")
 		}
 		mark := before
 		if len(rest) == 0 {

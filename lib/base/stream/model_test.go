@@ -196,7 +196,7 @@ func (w *world) goOn(n uint64) {
 	w.held = w.held[at:]
 }
 
-// junk writes a line that is no record.
+// junk writes a line that is not a record.
 func (w *world) junk(n uint64) {
 	w.mend()
 	w.made++

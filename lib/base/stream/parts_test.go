@@ -357,7 +357,7 @@ func TestSinkSyncs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if again.close() == nil {
-		t.Error("a log that cannot be closed is no error")
+		t.Error("a log that cannot be closed is not an error")
 	}
 	noLock := filepath.Join(t.TempDir(), "out")
 	if err := os.Mkdir(filepath.Join(filepath.Dir(noLock), ".out.lock"), 0o700); err != nil {

@@ -121,7 +121,7 @@ func Cut(s string, width int) string {
 
 // Lines returns a writer that shows each record written to out, which is a terminal, as the line that show
 // makes of it, cut to the terminal's width; a record for which show returns nothing is left out. Where out
-// is no terminal, it returns out.
+// is not a terminal, it returns out.
 func Lines(out io.Writer, show func(record []byte) string) io.Writer {
 	if !Is(out) {
 		return out

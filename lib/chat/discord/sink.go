@@ -120,7 +120,7 @@ func (c *Sink) thread(ctx context.Context, p chat.Post, begin bool) (string, err
 	case err == nil && t.isThread() && t.Parent == p.ChatID:
 		return t.ID, nil
 	case err == nil && t.ID == p.ThreadID:
-		return "", fmt.Errorf("it is no thread of the chat: %w", errElsewhere)
+		return "", fmt.Errorf("it is not a thread of the chat: %w", errElsewhere)
 	case err != nil && !httpapi.IsUnreadable(err):
 		return "", err
 	case !begin:

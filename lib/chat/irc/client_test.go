@@ -190,7 +190,7 @@ func TestOldServer(t *testing.T) {
 	}
 }
 
-// TestCutLine: a server that falls silent within a line is no idle one; the line's rest would be one of
+// TestCutLine: a server that falls silent within a line is not an idle one; the line's rest would be one of
 // another's words.
 func TestCutLine(t *testing.T) {
 	here, there := net.Pipe()

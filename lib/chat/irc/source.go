@@ -242,7 +242,7 @@ func (l *listening) page(ctx context.Context, k *conn, channel string,
 }
 
 // batch collects the messages of the next chathistory batch of a channel. next is where the following
-// batch begins, "" after an empty one: a full one may hold lines that are no messages. Other messages in
+// batch begins, "" after an empty one: a full one may hold lines that are not messages. Other messages in
 // between are new and are queued: they may be of a channel whose history has been read.
 func (l *listening) batch(k *conn, channel string) (got []event.Event, next string, err error) {
 	name := ""

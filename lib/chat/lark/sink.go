@@ -50,7 +50,7 @@ const maxContent = 30 << 10
 func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 	content, err := sent(p.Text)
 	if err == nil && !messageID.MatchString(p.ThreadID) {
-		err = fmt.Errorf("thread %q: is no message", p.ThreadID)
+		err = fmt.Errorf("thread %q: is not a message", p.ThreadID)
 	}
 	if err := c.check(p.ChatID, p.Text, content, err); err != nil {
 		return chat.Posted{}, err
@@ -252,7 +252,7 @@ func (c *Sink) UpdateCard(ctx context.Context, id string, card chat.Card) error 
 		return err
 	}
 	if !messageID.MatchString(id) {
-		return fmt.Errorf("lark: card %q: is no message: %w", id, chat.ErrRefused)
+		return fmt.Errorf("lark: card %q: is not a message: %w", id, chat.ErrRefused)
 	}
 	_, err = c.once(ctx, httpapi.Request{Method: http.MethodPatch,
 		Path: "open-apis/im/v1/messages/" + url.PathEscape(id), JSON: map[string]string{"content": content}})

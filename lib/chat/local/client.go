@@ -161,7 +161,8 @@ func (c *Client) open(name string, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// Check implements chat.Checker: it names the files of the folder that are not read, since they are no rooms.
+// Check implements chat.Checker: it names the files of the folder that are not read, since they are not
+// rooms.
 func (c *Client) Check(context.Context) (self event.Sender, findings []chat.Finding) {
 	findings = []chat.Finding{chat.Good("folder", "%s", c.dir)}
 	names, err := c.names()

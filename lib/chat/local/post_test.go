@@ -110,7 +110,7 @@ func TestRefusedPosts(t *testing.T) {
 	}
 	if _, _, err := w.Sink().Message(context.Background(), ".dev", "0"); !strings.Contains(fmt.Sprint(err),
 		"begins with a dot") {
-		t.Errorf("a message of a file that is no room: %v", err)
+		t.Errorf("a message of a file that is not a room: %v", err)
 	}
 	if after := w.read("dev"); after != before {
 		t.Errorf("written all the same: %q", after[len(before):])

@@ -61,7 +61,7 @@ func (c *Sink) check(p chat.Post) (thread int64, err error) {
 	thread, err = strconv.ParseInt(p.ThreadID, 10, 64)
 	switch {
 	case err != nil || thread < 0:
-		return 0, refuse("post %s: %q is no message id", p.Key, p.ThreadID)
+		return 0, refuse("post %s: %q is not a message id", p.Key, p.ThreadID)
 	case strings.TrimSpace(p.Text) == "":
 		return 0, refuse("post %s: no text", p.Key)
 	case utf8.RuneCountInString(p.Text) > maxText:

@@ -175,7 +175,7 @@ func (c *Client) me(ctx context.Context) (string, error) {
 			return "", err
 		}
 		if !strings.HasPrefix(who.UserID, "@") {
-			return "", sysexit.Errorf(sysexit.Unavailable, "%s: is no Matrix homeserver", c.url)
+			return "", sysexit.Errorf(sysexit.Unavailable, "%s: is not a Matrix homeserver", c.url)
 		}
 		return who.UserID, nil
 	})

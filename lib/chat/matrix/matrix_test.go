@@ -87,7 +87,7 @@ func TestEvents(t *testing.T) {
 		{"state", `{"type":"m.room.message","state_key":"","content":{"body":"hi"}}`, nil},
 		{"deleted before", `{"type":"m.room.message","content":{}}`, nil},
 		{"no sense", `{"type":"m.room.message","content":{"body":[1]}}`, func(*event.Event) {}},
-		{"content is no object", `{"type":"m.room.message","content":"x"}`, func(*event.Event) {}},
+		{"content is not an object", `{"type":"m.room.message","content":"x"}`, func(*event.Event) {}},
 	} {
 		x := roomEvent{}
 		in := strings.Replace(tt.in, `{`, `{"event_id":"$9","origin_server_ts":1700000001000,`, 1)

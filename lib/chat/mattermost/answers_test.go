@@ -122,7 +122,7 @@ func TestNobodyThere(t *testing.T) {
 	w.server.Close()
 	_, err := c.Post(t.Context(), chat.Post{ChatID: w.chats[0], ThreadID: root, Text: "x", Key: "k"})
 	if again := (*chat.RetryError)(nil); !errors.As(err, &again) {
-		t.Errorf("%v is no RetryError", err)
+		t.Errorf("%v is not a RetryError", err)
 	}
 }
 

@@ -138,7 +138,7 @@ func (c *Client) me(ctx context.Context) (user, error) {
 			return user{}, c.explain(err)
 		}
 		if !validID(self.ID) || self.Username == "" {
-			return user{}, sysexit.Errorf(sysexit.Unavailable, "%s: is no Mattermost server", c.base)
+			return user{}, sysexit.Errorf(sysexit.Unavailable, "%s: is not a Mattermost server", c.base)
 		}
 		return c.learn(self), nil
 	})

@@ -71,7 +71,7 @@ func (l *listening) called(ctx context.Context, id string) error {
 	case err != nil:
 		return err
 	case !validID(p.ID) || !validID(p.ChannelID):
-		return fmt.Errorf("post %s: the answer is no post", id)
+		return fmt.Errorf("post %s: the answer is not a post", id)
 	}
 	b := new(session.Batch)
 	if err := l.add(ctx, p, b); err != nil || len(b.Events) == 0 {

@@ -85,9 +85,9 @@ func (s *Sink) postable(chatID, id, text string) error {
 	var invalid error
 	switch {
 	case !chatWord.MatchString(chatID) || !strings.Contains(chatID, ":"):
-		invalid = errors.New("that is no chat's id")
+		invalid = errors.New("that is not a chat's id")
 	case id != "" && !messageWord.MatchString(id):
-		invalid = fmt.Errorf("%q is no message's id", id)
+		invalid = fmt.Errorf("%q is not a message's id", id)
 	}
 	return s.Frame.Check(chatID, text, invalid)
 }

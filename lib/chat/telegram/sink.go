@@ -52,7 +52,7 @@ func outcome(e *httpapi.Error) sink.Outcome {
 func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {
 	answered, err := strconv.ParseInt(p.ReplyToID, 10, 64)
 	if err != nil {
-		return chat.Posted{}, c.Frame.Refuse(p.ChatID, fmt.Errorf("message %q is no number", p.ReplyToID))
+		return chat.Posted{}, c.Frame.Refuse(p.ChatID, fmt.Errorf("message %q is not a number", p.ReplyToID))
 	}
 	return c.send(ctx, p.ChatID, p.Text, map[string]any{
 		"reply_parameters": map[string]any{"message_id": answered},
@@ -119,7 +119,7 @@ var nearest = map[string]string{"✅": "👍", "❌": "😢", "🔔": "🙏", "�
 func (c *Sink) React(ctx context.Context, chatID, messageID, emoji string, on bool) error {
 	n, err := strconv.ParseInt(messageID, 10, 64)
 	if err != nil {
-		return fmt.Errorf("telegram: react: message %q is no number: %w", messageID, chat.ErrRefused)
+		return fmt.Errorf("telegram: react: message %q is not a number: %w", messageID, chat.ErrRefused)
 	}
 	set := []map[string]any{}
 	if on {
@@ -143,7 +143,7 @@ func (c *Sink) Edit(ctx context.Context, chatID, messageID, text string) error {
 func (c *Sink) edit(ctx context.Context, chatID, messageID, text string, markup any) error {
 	n, err := strconv.ParseInt(messageID, 10, 64)
 	if err != nil {
-		return fmt.Errorf("telegram: edit: message %q is no number: %w", messageID, chat.ErrRefused)
+		return fmt.Errorf("telegram: edit: message %q is not a number: %w", messageID, chat.ErrRefused)
 	}
 	in := map[string]any{"chat_id": chatID, "message_id": n, "text": text,
 		"link_preview_options": map[string]any{"is_disabled": true}}

@@ -45,7 +45,7 @@ func TestEvents(t *testing.T) {
 				e.MessageID, e.Permalink, e.ThreadID, e.ReplyToID, e.MsgType, e.Content = "9",
 					"https://t.me/c/1234/9", &root, "8", "thread_reply", "x"
 			}},
-		{"a topic is no thread", `{"message":{"message_id":9,"message_thread_id":3,"is_topic_message":true,` +
+		{"a topic is not a thread", `{"message":{"message_id":9,"message_thread_id":3,"is_topic_message":true,` +
 			ana + `,` + group + `,"text":"x","reply_to_message":{"message_id":3,` + group + `}}}`,
 			func(e *event.Event) {
 				e.MessageID, e.Permalink, e.Content = "9", "https://t.me/c/1234/9", "x"

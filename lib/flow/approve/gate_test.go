@@ -219,7 +219,7 @@ func TestEditorAtTerminal(t *testing.T) {
 }
 
 // TestEditorThatChangesNothing: an editor that is left without a change, fails or empties
-// the text is no decision, in the terminal and for every other caller of Edit.
+// the text is not a decision, in the terminal and for every other caller of Edit.
 func TestEditorThatChangesNothing(t *testing.T) {
 	for editor, status := range map[string]int{"true": sysexit.No, "false": sysexit.Unavailable,
 		"truncate -s 0": sysexit.No} {

@@ -219,7 +219,7 @@ func TestEnvTest(t *testing.T) {
 	}
 }
 
-// TestBare: a repository without files is no checkout, and nothing is made in it.
+// TestBare: a repository without files is not a checkout, and nothing is made in it.
 func TestBare(t *testing.T) {
 	b := newBench(t)
 	bare := filepath.Join(t.TempDir(), "x.git")

@@ -58,7 +58,7 @@ func Run(ctx context.Context, o Options) error {
 		return machines(ctx, o)
 	default:
 		return sysexit.With(sysexit.Usage,
-			fmt.Errorf("demo: %q is no part; there are: turns, inbox, machines", o.Part))
+			fmt.Errorf("demo: %q is not part; there are: turns, inbox, machines", o.Part))
 	}
 	if o.Dir == "" {
 		o.Dir = "demo"

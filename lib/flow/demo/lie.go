@@ -30,7 +30,7 @@ func (d *demo) lie(ctx context.Context) error {
 	d.say("The first draft is honest. Now its first reference is made to say what it does not:")
 	lying := plant(good)
 	ref := lying.EvidenceRefs[0]
-	d.say("    %s is said to read", d.paint(bold, text.Line(ref.Ref, 80)))
+	d.say("    %s is now said to read", d.paint(bold, text.Line(ref.Ref, 80)))
 	d.block(red, ref.Quote)
 	if err := d.record("lie/planted.ndjson", lying); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (d *demo) lie(ctx context.Context) error {
 
 // drill has tri-drill plant its own faults, and counts which are caught.
 func (d *demo) drill(ctx context.Context) error {
-	d.say("And so that nobody has to take our lie for it, three more, planted by a program:")
+	d.say("Three more false citations, planted by a program:")
 	out, err := d.run(ctx, pipe{steps: [][]string{
 		{"tri-drill", "--codebase", d.Codebase, "--faults", "bad_path,bad_line,bad_content",
 			d.path("lie/good.ndjson")},
@@ -111,11 +111,11 @@ func (d *demo) judge(file string, pass bool) error {
 	}
 	v := verdicts[0]
 	if pass {
-		d.say("  the honest one: %s", d.paint(green, v.Verdict))
+		d.say("  the honest draft: %s", d.paint(green, v.Verdict))
 		return nil
 	}
-	d.say("  the other one: %s", d.paint(red, v.Verdict))
-	d.say("  the reference that lied: %s, %s", d.paint(bold, text.Line(v.SpotCheckRef, 80)),
+	d.say("  the false draft: %s", d.paint(red, v.Verdict))
+	d.say("  its false reference: %s, %s", d.paint(bold, text.Line(v.SpotCheckRef, 80)),
 		d.paint(red, v.SpotCheckResult))
 	d.block(faint, v.SpotCheckNote)
 	return nil

@@ -67,7 +67,7 @@ func (d *demo) count(events []event.Classified) {
 		line(text.Line(name, 10), rooms[name])
 	}
 	line("together", total)
-	d.say("%s of %d people ask for something: %s need nobody, and it cost nothing to know.",
+	d.say("%s of %d people ask for something: %s need no answer; finding that out cost nothing.",
 		d.paint(bold, fmt.Sprintf("%d of %d messages", total.actionable, total.all)), len(people),
 		d.paint(green, fmt.Sprintf("%.0f%%", 100*float64(total.all-total.actionable)/float64(total.all))))
 }

@@ -32,7 +32,7 @@ type auto struct {
 	store  *store
 	gate   *gate
 	judged map[string]string // the latest offer considered, by key
-	worded map[string]int64  // the latest record that is no offer, by key
+	worded map[string]int64  // the latest record that is not an offer, by key
 	lapsed map[string]int64  // the automatic approval that was taken back, by key
 }
 

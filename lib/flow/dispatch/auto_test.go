@@ -180,7 +180,7 @@ func TestAuto(t *testing.T) {
 }
 
 // TestWhatPreventsAuto: each of the seven preconditions alone, the gate, and what
-// is no question of now, leave the draft to a person.
+// is not a question of now, leave the draft to a person.
 func TestWhatPreventsAuto(t *testing.T) {
 	for name, set := range map[string]func(*earned){
 		"mention":       func(e *earned) { e.bench.mention = false },

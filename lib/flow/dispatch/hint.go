@@ -24,7 +24,7 @@ import (
 const maxOthers = 20
 
 // audience is a group that may share findings: the people of one chat, about one codebase. A reply in one
-// chat is no hint in another, which other people read.
+// chat is not a hint in another, which other people read.
 type audience = recall.Readers
 
 func audienceOf(t *thread.Thread) audience {

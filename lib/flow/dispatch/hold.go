@@ -11,8 +11,8 @@ import (
 	"tri/lib/record/thread"
 )
 
-// hold delays investigations by seconds: a question is often not whole in its first message. It is no state
-// of a thread: a restart only begins it anew.
+// hold delays investigations by seconds: a question is often not whole in its first message. It is not a
+// state of a thread: a restart only begins it anew.
 type hold struct {
 	quiet
 	home         *durable.Home

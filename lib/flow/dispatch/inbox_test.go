@@ -402,8 +402,8 @@ func (b *bench) react(all ...event.Action) {
 	}
 }
 
-// TestForwarded: what a person forwards is no request, and withdraws nothing; the words behind it have it as
-// their beginning.
+// TestForwarded: what a person forwards is not a request, and withdraws nothing; the words behind it have it
+// as their beginning.
 func TestForwarded(t *testing.T) {
 	b := newInboxBench(t)
 	for i, said := range []string{"add milk to my list", "where is it set?", "build a new feature for exports"} {

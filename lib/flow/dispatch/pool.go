@@ -285,7 +285,7 @@ func passes(err error) bool {
 	return errors.Is(err, syscall.ENOMEM) || errors.Is(err, syscall.EAGAIN)
 }
 
-// short reports whether this machine has no more descriptors or disk space. That is no run's failure: the
+// short reports whether this machine has no more descriptors or disk space. That is not a run's failure: the
 // dispatcher ends, and the next one repeats the run.
 func short(err error) bool {
 	var errno syscall.Errno

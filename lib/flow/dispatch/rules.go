@@ -112,7 +112,7 @@ func (r *rules) facts(e *event.Classified, second string, o Options) (*thread.Fa
 	}
 	if f.Intent == thread.CodeChange {
 		f.Rubric, err = r.prompts.Rubric(f.QuestionType)
-		return f, err // a run of tri-box is no investigation, and has no longer one
+		return f, err // a run of tri-box is not an investigation, and has no longer one
 	}
 	if r.long > 0 && f.ExpectedMin >= r.long || slices.Contains(r.always, f.QuestionType) {
 		f.Tier = 2

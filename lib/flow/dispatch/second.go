@@ -47,8 +47,8 @@ func (s *second) close() error {
 	return s.book.Close()
 }
 
-// ask returns the intent that the model prefers, "" if it was not asked. What is no intent says why there is
-// none. The error is that of the spend log.
+// ask returns the intent that the model prefers, "" if it was not asked. What is not an intent says why there
+// is none. The error is that of the spend log.
 func (s *second) ask(ctx context.Context, e *event.Classified) (string, error) {
 	if s == nil || e.Sender.Type == "bot" || changes(e) || !s.Config.IsInbox(e.Platform, e.ChatID) ||
 		s.Now().Before(s.rest) {

@@ -25,8 +25,8 @@ func (c *chooser) Run(_ context.Context, t agent.Task) (agent.Result, error) {
 	return agent.Result{Text: c.says}, c.err
 }
 
-// TestSecond: a model chooses between the two best intents where it is configured; what fails or is no choice
-// leaves the word of the rules, and says so.
+// TestSecond: a model chooses between the two best intents where it is configured; what fails or is not a
+// choice leaves the word of the rules, and says so.
 func TestSecond(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

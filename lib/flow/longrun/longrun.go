@@ -64,7 +64,7 @@ func (m *Manager) Start(t *thread.Thread, hints []thread.Hint, runID string) (th
 func (m *Manager) Begin(r Request) (thread.Escalation, error) {
 	if !run.IsID(r.RunID) {
 		return thread.Escalation{}, sysexit.With(sysexit.Software,
-			fmt.Errorf("start long run: %q is no run id", r.RunID))
+			fmt.Errorf("start long run: %q is not a run id", r.RunID))
 	}
 	lock, err := m.lock(m.folder(r.RunID) + "/start")
 	if err != nil {

@@ -41,7 +41,7 @@ type Job struct {
 // no result, and the process waiting for the run starts it again.
 func (r *Runner) Run(ctx context.Context, id string) error {
 	if !run.IsID(id) {
-		return fmt.Errorf("%q is no run id", id)
+		return fmt.Errorf("%q is not a run id", id)
 	}
 	req, err := r.request(id)
 	if err != nil {

@@ -159,7 +159,7 @@ func (j *Judge) subject(line []byte) (lens.Subject, error) {
 	case r.Failure != nil:
 		one(persona.BuildFailure, r.Failure.Job, "failed build", r.Failure.Job+"\n"+r.Failure.Log)
 	default:
-		return s, errors.New("is no subject: want a return, or patch, issue, finding or failure")
+		return s, errors.New("is not a subject: want a return, or patch, issue, finding or failure")
 	}
 	return s, nil
 }

@@ -158,7 +158,7 @@ func TestIssueActions(t *testing.T) {
 	}
 }
 
-// An issue that was edited after it was judged is left alone, and so is a text that is no action.
+// An issue that was edited after it was judged is left alone, and so is a text that is not an action.
 func TestIssueRefused(t *testing.T) {
 	w := newWorld(t)
 	g := &tracker{title: "Retries", body: "Why?", state: "open"}

@@ -36,7 +36,7 @@ func (p *poster) typing(ctx context.Context, j *job) {
 	p.typed[in] = typed{p.Now(), last.since + 1}
 	ctx, cancel := context.WithTimeout(ctx, typingTimeout)
 	defer cancel()
-	_ = sink.Typing(ctx, t.ChatID, t.ThreadID) // a missing sign is no fault
+	_ = sink.Typing(ctx, t.ChatID, t.ThreadID) // a missing sign is not a fault
 }
 
 // paced reports whether part i has to wait for the pace between the parts of an answer, and until when the

@@ -216,7 +216,7 @@ func (s *signaler) noticed(sg *notify.Signal) (on outbox.Reply, said string, err
 		form, _ = s.state.Form(st.Offer.Form)
 	}
 	if form == "" || sg.Holes == nil {
-		return on, "", fmt.Errorf("%s is no notice of an approved form: %w", sg.Key, chat.ErrRefused)
+		return on, "", fmt.Errorf("%s is not a notice of an approved form: %w", sg.Key, chat.ErrRefused)
 	}
 	if said, err = notice.Render(form, *sg.Holes); err != nil {
 		return on, "", fmt.Errorf("%w: %w", err, chat.ErrRefused)

@@ -61,7 +61,7 @@ func TestScope(t *testing.T) {
 			ret("apa itu ini dan kenapa"), nil, false},
 		{"names in two languages", "kenapa `FooBar` dan `BazQux` gagal?",
 			ret("The invoice is printed at night."), nil, true},
-		{"one name is no ground", "kenapa `FooBar` gagal?", ret("The invoice is printed at night."),
+		{"one name is not enough", "kenapa `FooBar` gagal?", ret("The invoice is printed at night."),
 			nil, false},
 		{"a short question", "which ops do we use?", ret("The invoice is printed at night."), nil, false},
 		{"no language to tell", "cookie jar shelf bottle?", ret("weather south sunny"), nil, false},
@@ -77,7 +77,7 @@ func TestScope(t *testing.T) {
 		{"a third language", "¿quién aprueba los gastos de viaje del equipo de ventas?",
 			ret("El bloqueo se queda con el proceso que lo tomó."), nil, true},
 		{"a script without spaces", "新しいオフィスの駐車カードはどこで受け取れますか", ret("プロンプトは標準入力で渡されます。"), nil, true},
-		{"a number is no subject", "kenapa 42 dan 43 gagal?",
+		{"a number is not a subject", "kenapa 42 dan 43 gagal?",
 			ret("The invoice is printed at night."), nil, false},
 	} {
 		drift, note := scope(tt.question, tt.ret, tt.found)

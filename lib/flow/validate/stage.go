@@ -124,7 +124,7 @@ func parse(line []byte) (*draft.Return, judged, error) {
 		lacks = append(lacks, "evidence_refs")
 	}
 	if len(lacks) > 0 {
-		return nil, judged{}, fmt.Errorf("is no return: it has no %s", strings.Join(lacks, " and no "))
+		return nil, judged{}, fmt.Errorf("is not a return: it has no %s", strings.Join(lacks, " and no "))
 	}
 	ret := new(draft.Return)
 	if err := json.Unmarshal(line, ret); err != nil {

@@ -47,7 +47,7 @@ func TestEach(t *testing.T) {
 	}{
 		{"all pass", pass + pass, 0, "", "k/7:pass k/7:pass"},
 		{"one does not", pass + bounce, sysexit.No, "1 of 2 did not pass", "k/7:pass /:bounce"},
-		{"one is no return", pass + "{}\n" + bounce, sysexit.Data, "1 record refused", "k/7:pass /:bounce"},
+		{"one is not a return", pass + "{}\n" + bounce, sysexit.Data, "1 record refused", "k/7:pass /:bounce"},
 	} {
 		var out bytes.Buffer
 		var said string
@@ -63,7 +63,7 @@ func TestEach(t *testing.T) {
 		if status != tt.status || err != nil && err.Error() != tt.says {
 			t.Errorf("%s: %v, status %d", tt.name, err, status)
 		}
-		if refused := strings.Contains(said, "is no return"); refused != strings.Contains(tt.in, "{}\n") {
+		if refused := strings.Contains(said, "is not a return"); refused != strings.Contains(tt.in, "{}\n") {
 			t.Errorf("%s: said %s", tt.name, said)
 		}
 		var got []string

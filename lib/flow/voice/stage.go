@@ -27,7 +27,7 @@ type Stage struct {
 	Say  func(format string, args ...any)
 }
 
-// Each handles each return. A record that is no return is refused.
+// Each handles each return. A record that is not a return is refused.
 func (s *Stage) Each(ctx context.Context, in stream.Input) error {
 	_, err := stream.Each(ctx, in, func(rec ndjson.Record) error {
 		ret := new(draft.Return)
@@ -35,7 +35,7 @@ func (s *Stage) Each(ctx context.Context, in stream.Input) error {
 			return stream.Refuse("%w", err)
 		}
 		if ret.DraftLanguage == "" && ret.DraftReply == "" {
-			return stream.Refuse("is no return: it has no draft_reply")
+			return stream.Refuse("is not a return: it has no draft_reply")
 		}
 		if err := s.in(ctx, ret); err != nil {
 			return err

@@ -197,7 +197,7 @@ func checkRest(rec *ndjson.Record, e *event.Event) error {
 		return fmt.Errorf(`event lacks "mentions" ([] for none)`)
 	}
 	if _, ok := ndjson.Strings(nil, rec.Get("mentions")); !ok {
-		return fmt.Errorf("event: mentions is no list of texts")
+		return fmt.Errorf("event: mentions is not a list of texts")
 	}
 	for key, to := range map[string]*string{"edited_at": &e.EditedAt, "edit_id": &e.EditID} {
 		raw := rec.Get(key)

@@ -70,7 +70,7 @@ func Read(args, platforms []string, f Flags) (Plan, error) {
 	case slices.Contains(platforms, args[0]):
 		for _, name := range args {
 			if !slices.Contains(platforms, name) {
-				return p, sysexit.Hint(usage("%q is no platform", name),
+				return p, sysexit.Hint(usage("%q is not a platform", name),
 					"there are: "+strings.Join(platforms, ", "))
 			}
 		}
@@ -94,7 +94,7 @@ func checkMisspelt(arg string, platforms []string) error {
 		return nil
 	}
 	sources := append([]string{"export", "stdin"}, platforms...)
-	err := sysexit.With(sysexit.NoInput, fmt.Errorf("%q is no source and no file", arg))
+	err := sysexit.With(sysexit.NoInput, fmt.Errorf("%q is neither a source nor a file", arg))
 	if near := sysexit.Nearest(arg, sources); near != "" {
 		return sysexit.Hint(err, fmt.Sprintf("did you mean %q?", near))
 	}

@@ -90,7 +90,7 @@ func TestRecords(t *testing.T) {
 		`"thread_id":null|"x":0`:                  `lacks "thread_id"`,
 		`"type":"user"|"type":"dog"`:              `sender.type is "dog"`,
 		`{"id":"a","type":"user"}|"ana"`:          `sender.id`,
-		`"mentions":[]|"mentions":[1]`:            `no list of texts`,
+		`"mentions":[]|"mentions":[1]`:            `not a list of texts`,
 		`"mentions":[]|"mentions":[],"deleted":1`: `deleted is 1`,
 		`"mentions":[]|"mentions":[],"edit_id":1`: `"edit_id" is 1`,
 	} {

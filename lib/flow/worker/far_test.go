@@ -261,7 +261,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestWaits: the time that a job waits for a worker is no part of the run's limit.
+// TestWaits: the time that a job waits for a worker is not part of the run's limit.
 func TestWaits(t *testing.T) {
 	dir := t.TempDir()
 	gate := filepath.Join(dir, "gate")

@@ -91,7 +91,7 @@ func (q *Queue) slot(ctx context.Context) {
 func (q *Queue) do(ctx context.Context, j *broker.Job) error {
 	var o remote.Order
 	if err := json.Unmarshal(j.Data, &o); err != nil || o.ID != j.ID {
-		return errors.Join(fmt.Errorf("job %s is no order", j.ID), j.Done(ctx))
+		return errors.Join(fmt.Errorf("job %s is not an order", j.ID), j.Done(ctx))
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

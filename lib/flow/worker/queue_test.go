@@ -55,7 +55,7 @@ func TestConformanceQueue(t *testing.T) {
 	})
 }
 
-// TestAskedAgain: a failure that passes is no result: asked again, the job runs again. Any other is.
+// TestAskedAgain: a failure that passes is not a result: asked again, the job runs again. Any other is.
 func TestAskedAgain(t *testing.T) {
 	for status, want := range map[int]int{sysexit.TempFail: 2, sysexit.Data: 1} {
 		dir, url := brokertest.Serve(t, nil)

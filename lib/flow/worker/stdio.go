@@ -39,7 +39,7 @@ func (l *lines) order() (*remote.Order, error) {
 		return nil, nil
 	}
 	if err == nil && m.Order == nil {
-		err = errors.New("the first line is no order")
+		err = errors.New("the first line is not an order")
 	}
 	if err != nil {
 		return nil, sysexit.With(sysexit.Data, fmt.Errorf("read the order: %w", err))

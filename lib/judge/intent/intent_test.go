@@ -116,7 +116,7 @@ func TestSafer(t *testing.T) {
 		{Message{Text: "is the exporter broken", Asks: true}, Question},
 		// said to another person
 		{Message{Text: "anna: fix the bug in the exporter", Elsewhere: true}, Other},
-		// a time is no reminder
+		// a time is not a reminder
 		{Message{Text: "tomorrow at 9 there is a meeting"}, Other},
 		{Message{Text: "maybe fix the exporter some day"}, Other}, // a wish
 		// asked of another person

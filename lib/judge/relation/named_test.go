@@ -44,7 +44,7 @@ func TestNamed(t *testing.T) {
 	}
 	for _, form := range phrases()[naming].lines { // each form is one
 		if _, ok := Named(strings.Replace(form, "*", "billing", 1), open, Names{}); !ok {
-			t.Errorf("%q is no form", form)
+			t.Errorf("%q is not a form", form)
 		}
 	}
 }

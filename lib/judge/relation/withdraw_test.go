@@ -141,7 +141,7 @@ func TestQuoted(t *testing.T) {
 	}
 }
 
-// TestOpens: a greeting is no request, and what follows one in the same message is.
+// TestOpens: a greeting is not a request, and what follows one in the same message is.
 func TestOpens(t *testing.T) {
 	for text, want := range map[string]bool{
 		"hi": true, "Hello!": true, "hey, good morning all": true, "so...": true, "@tri hi": true, "你好": true,

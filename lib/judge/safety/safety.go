@@ -64,7 +64,7 @@ func Check(body string, s Sources) []draft.Problem {
 }
 
 // massMentions matches mentions of a group, or of a person by id, on the supported platforms: Slack,
-// Discord, Mattermost, Rocket.Chat, Matrix, Lark, Teams, Zulip. Code spans are no exception, since not
+// Discord, Mattermost, Rocket.Chat, Matrix, Lark, Teams, Zulip. Code spans are not exception, since not
 // every platform honours them.
 var massMentions = lazyregexp.New(`(?i)` + strings.Join([]string{
 	`(?:^|[^A-Za-z0-9])@(?:channel|here|all|everyone|room|group|team|online|semua)(?:[^A-Za-z0-9]|$)`,

@@ -36,7 +36,7 @@ func TestLimitsHoldAcrossRestarts(t *testing.T) {
 		spent       bool
 	}{
 		{"r1", "ana", noon, false},
-		{"r1", "ana", noon, false}, // a restart of the same run is no second one
+		{"r1", "ana", noon, false}, // a restart of the same run is not a second one
 		{"r2", "ana", noon, false},
 		{"r3", "ana", noon, true}, // her limit
 		{"r4", "ben", noon, false},

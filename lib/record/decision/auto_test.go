@@ -96,7 +96,7 @@ func TestAutoLapses(t *testing.T) {
 	}
 }
 
-// TestAutoAlone: the policy's yes needs no second one, and is no vote.
+// TestAutoAlone: the policy's yes needs no second one, and is not a vote.
 func TestAutoAlone(t *testing.T) {
 	s := NewState(Policy{Approvers: []string{"ana", "ben"}, Quorum: 2, Auto: true})
 	for _, r := range script("d offer 1 x", "d auto 1 x") {
@@ -237,7 +237,7 @@ func TestStandings(t *testing.T) {
 	}
 	redo := fold("ana redo 5")
 	if redo.Open(noon) || redo.Offer != nil {
-		t.Error("a redo is no offer")
+		t.Error("a redo is not an offer")
 	}
 	keys := 0
 	s.Keys(func(st *Standing) {

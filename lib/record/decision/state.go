@@ -245,7 +245,7 @@ func (s *State) offer(r *Record) string {
 	case r.Text == "" || Sum(r.Text) != r.DraftSHA256:
 		return "its hash is not that of its text"
 	case !cuttable(r):
-		return "its cuts are no places in its text"
+		return "its cuts are not places in its text"
 	case s.claims[r.ID()] != nil:
 		return "this draft is being posted, or has been"
 	case st != nil && st.Offer != nil && st.Void == "" && st.Offer.ID() == r.ID():

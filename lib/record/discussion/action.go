@@ -18,7 +18,7 @@ const ReadyLabel = "ready"
 const maxAction = 4000
 
 // Action is a proposal as the text that a person approves. Its first line says what is done, the rest is
-// the comment. Refine has none: a patch is no issue.
+// the comment. Refine has none: a patch is not an issue.
 func (p *Proposal) Action() string {
 	first := ""
 	switch p.Kind {
@@ -50,7 +50,7 @@ func ParseAction(body string) (*Proposal, error) {
 	}
 	m := numbered.FindStringSubmatch(first)
 	if m == nil {
-		return nil, errors.New(`the first line is no action: want "Close issue N.", "Label issue N: ` +
+		return nil, errors.New(`the first line is not an action: want "Close issue N.", "Label issue N: ` +
 			ReadyLabel + `" or "File issue: TITLE"`)
 	}
 	p.Kind = MoveReady

@@ -81,7 +81,7 @@ type Contribution struct {
 	RunID   string              `json:"run_id"`
 	Persona string              `json:"persona"`
 	Name    string              `json:"name"`
-	Lens    string              `json:"lens"` // of the persona; for what is no draft, the mode
+	Lens    string              `json:"lens"` // of the persona; for what is not a draft, the mode
 	Round   int                 `json:"round"`
 	Model   string              `json:"model"`
 	Says    []verdict.Objection `json:"says"`

@@ -74,7 +74,7 @@ func Cut(text string, cuts []int) ([]string, error) {
 	for _, at := range append(slices.Clone(cuts), len(text)) {
 		if at < last || at > len(text) || at < len(text) && !utf8.RuneStart(text[at]) ||
 			len(cuts) > 0 && strings.TrimSpace(text[last:at]) == "" {
-			return nil, fmt.Errorf("cuts: %d is no place to cut a text of %d bytes", at, len(text))
+			return nil, fmt.Errorf("cuts: %d is not a place to cut a text of %d bytes", at, len(text))
 		}
 		parts = append(parts, text[last:at])
 		last = at

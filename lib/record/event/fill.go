@@ -18,7 +18,7 @@ import (
 // Filler says all that is wrong with a record that a filter refused, and completes records that a
 // person wrote by hand. Its methods may be called from any goroutine.
 type Filler struct {
-	// Fill completes records. Set it where the output is no log: ids that are filled in are
+	// Fill completes records. Set it where the output is not a log: ids that are filled in are
 	// unique in one input only.
 	Fill bool
 	Now  func() time.Time                 // the create_time of a record without one
@@ -147,7 +147,7 @@ func (f *Filler) report(lacks []lack) {
 	if len(made) > 0 {
 		taken = append(taken, "filled in: "+strings.Join(made, ", "))
 	}
-	f.Say("the records are no events of tri-watch: %s (said once)", strings.Join(taken, "; "))
+	f.Say("the records are not events of tri-watch: %s (said once)", strings.Join(taken, "; "))
 }
 
 // faultOf says what is wrong with the value of a needed field; "" if nothing is.

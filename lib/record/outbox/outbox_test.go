@@ -60,7 +60,7 @@ func TestPlan(t *testing.T) {
 	}{{false, true, nil}, {false, false, []*Entry{fresh}}, {true, false, []*Entry{{State: "sent", Tries: 1}}},
 		{true, false, []*Entry{{State: "sent"}}}} {
 		if step, _, err := Plan(bad.claimed, bad.line, bad.entries); err == nil {
-			t.Errorf("%+v is no legal state, and planned as %v", bad, step)
+			t.Errorf("%+v is not a legal state, and planned as %v", bad, step)
 		}
 	}
 }
@@ -181,7 +181,7 @@ func TestStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := Open(h); err != nil || len(got) != 1 {
-		t.Fatalf("beside a file that is no entry: %+v, %v", got, err)
+		t.Fatalf("beside a file that is not an entry: %+v, %v", got, err)
 	}
 	if err := e.Finish(h); err != nil {
 		t.Fatal(err)
@@ -275,7 +275,7 @@ func TestOpenRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Open(h); err == nil {
-		t.Error("a file in the folder's place was no error")
+		t.Error("a file in the folder's place was not an error")
 	}
 }
 

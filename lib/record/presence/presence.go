@@ -1,5 +1,5 @@
 // Package presence says who is typing: a file for each writer below typing/, replaced at most once
-// a second and not durable. It is no log, and no record depends on it: if a file is lost or cannot
+// a second and not durable. It is not a log, and no record depends on it: if a file is lost or cannot
 // be read, tri-dispatch begins a run a few seconds earlier.
 package presence
 

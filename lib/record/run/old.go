@@ -53,7 +53,7 @@ func oldResult(h *durable.Home, id string) (*Result, error) {
 	}
 	res.Value, err = h.ReadFile(oldHome + "/" + id + "/return.json")
 	if err == nil && !json.Valid(res.Value) {
-		err = errors.New("return.json is no JSON")
+		err = errors.New("return.json is not JSON")
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil

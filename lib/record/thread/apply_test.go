@@ -263,7 +263,7 @@ func TestLongerLook(t *testing.T) {
 		{"no budget, with a draft before", "asks why?;asksmore;spent;pass", PendingUser, "quotes checked"},
 		{"no budget, without", "asks why?;late x;spent", PendingUser, "budget spent"},
 		{"in round 2", "asks why?;found;bounce;asksmore;fails x;pass", PendingUser, "quotes checked"},
-		{"late in round 2: the bounced draft is no draft", "asks why?;found;bounce;late x;fails x",
+		{"late in round 2: the bounced draft is not a draft", "asks why?;found;bounce;late x;fails x",
 			PendingUser, "failed"},
 		{"bounced after it", "asks why?;asksmore;found;bounce", BouncedRound1, ""},
 		{"the next cycle is short again", "asks why?;asksmore;edit 1 b", Investigating, ""},
@@ -445,7 +445,7 @@ func TestApply(t *testing.T) {
 			func(t Thread) bool {
 				return len(t.Messages) == 2 && t.Messages[1].Content == "but how?" && len(t.Context) == 0
 			}},
-		{"what waited when it was withdrawn is no part of the next question",
+		{"what waited when it was withdrawn is not part of the next question",
 			"asks why?;adds more;nevermind nvm;asks and now?", Investigating, 2, func(t Thread) bool {
 				_, _, replyTo := t.Target()
 				return replyTo == "4" && len(t.Messages) == 1 && len(t.Context) == 3

@@ -128,7 +128,7 @@ func TestOpen(t *testing.T) {
 	seen = 0
 	for _, err := range Open(none) {
 		if seen++; err == nil {
-			t.Error("a file in the folder's place is no error")
+			t.Error("a file in the folder's place is not an error")
 		}
 	}
 	if seen != 1 {

@@ -13,7 +13,7 @@ import (
 )
 
 // TestSweepIsSilent: of the finding of a sweep nothing is said without a verdict "pass" and two different
-// references that support their claims, and a failure is no silence.
+// references that support their claims, and a failure is not a silence.
 func TestSweepIsSilent(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -73,7 +73,7 @@ func TestNoEffect(t *testing.T) {
 	}
 }
 
-// TestTorn: half a line was never acknowledged; a line that is no record is refused.
+// TestTorn: half a line was never acknowledged; a line that is not a record is refused.
 func TestTorn(t *testing.T) {
 	h := home(t)
 	add(t, h, Line{ID: "t-1", Kind: Add, By: "a", Text: "x"})
@@ -89,7 +89,7 @@ func TestTorn(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Read(h); err == nil {
-		t.Error("a line that is no record was read")
+		t.Error("a line that is not a record was read")
 	}
 }
 

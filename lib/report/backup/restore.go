@@ -105,7 +105,7 @@ func unpack(h *durable.Home, r io.Reader) (n int, err error) {
 			return n, bad(err)
 		}
 		if head.Typeflag != tar.TypeReg || !fs.ValidPath(head.Name) || head.Size > maxFile || told != nil {
-			return n, bad(fmt.Errorf("%q is no file of a home", head.Name))
+			return n, bad(fmt.Errorf("%q is not a file of a home", head.Name))
 		}
 		if head.Name == manifestName {
 			told = new(manifest)

@@ -65,7 +65,7 @@ func (d *Drill) Each(ctx context.Context, in stream.Input) error {
 			return stream.Refuse("%w", err)
 		}
 		if good.Return == nil || good.DraftReply == "" {
-			return stream.Refuse("is no return: it has no draft_reply")
+			return stream.Refuse("is not a return: it has no draft_reply")
 		}
 		return d.one(good, fmt.Sprintf("%s:%d", rec.Source, rec.Line), rec.Line)
 	})

@@ -100,7 +100,7 @@ type tally struct {
 func (t *tally) Add(m Marked) error {
 	if m.Drill == nil || m.Drill.Fault != None && !slices.Contains(Faults, m.Drill.Fault) ||
 		m.Verdict == "" || m.Drill.Of == "" {
-		return fmt.Errorf("is no verdict of a drill")
+		return fmt.Errorf("is not a verdict of a drill")
 	}
 	if t.worst == nil {
 		t.worst = map[plantID]Marked{}

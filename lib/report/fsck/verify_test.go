@@ -217,7 +217,7 @@ func TestBroken(t *testing.T) {
 		"a name twice, deep down": {func(t *testing.T, h *durable.Home) {
 			change(t, h, journal.Name, swap(`"type":"user"`, `"type":"user","id":"ben"`))
 		}, journal.Name, "duplicate name"},
-		"what is no text": {func(t *testing.T, h *durable.Home) {
+		"what is not a text": {func(t *testing.T, h *durable.Home) {
 			change(t, h, "events-classified.ndjson", swap("why", "wh\xff"))
 		}, "events-classified.ndjson", "invalid UTF-8"},
 		"a time": {func(t *testing.T, h *durable.Home) {

@@ -150,7 +150,7 @@ func (x *checker) openHome() {
 		return
 	}
 	if err == nil && !info.IsDir() {
-		err = fmt.Errorf("%s is no folder", x.Dir)
+		err = fmt.Errorf("%s is not a folder", x.Dir)
 	}
 	if err == nil {
 		x.home, err = durable.OpenHome(x.Dir)

@@ -97,7 +97,7 @@ func TestConfiguration(t *testing.T) {
 		{"team: {approvers: [ana]}\ngate: {quorum: 2}\n", "approvers", Fail,
 			"gate.quorum requires 2 approvals, and team.approvers has 1"},
 		{"codebases: [{name: a, path: /nowhere/at/all}]\n", "codebase a", Fail, "no such file"},
-		{"codebases: [{name: a, path: " + plain + "}]\n", "codebase a", Warn, "no git repository"},
+		{"codebases: [{name: a, path: " + plain + "}]\n", "codebase a", Warn, "not a git repository"},
 		{"codebases: [{name: a, path: " + repo + "}]\n", "codebase a", OK, repo},
 		{"codebases: [{name: a, path: " + repo + "}]\n", "git", OK, "git version"},
 		{"codebases: [{name: a, path: ..}]\n", "codebase a", Warn, "contains the home"},
@@ -129,7 +129,7 @@ func TestConfiguration(t *testing.T) {
 	}
 }
 
-// TestRefusedRooms: a file of the local chat that is not read, since its name is no room's, is reported as
+// TestRefusedRooms: a file of the local chat that is not read, since its name is not a room's, is reported as
 // that, and not as a watcher that hears nothing.
 func TestRefusedRooms(t *testing.T) {
 	chat := t.TempDir()

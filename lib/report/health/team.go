@@ -64,7 +64,7 @@ func (x *checker) codebases(ctx context.Context) {
 			x.failed(name, "correct its path in the configuration", err)
 			continue
 		case !info.IsDir():
-			x.fail(name, "correct its path in the configuration", "%s is no folder", b.Path)
+			x.fail(name, "correct its path in the configuration", "%s is not a folder", b.Path)
 			continue
 		}
 		if within(b.Path, x.Dir) {
@@ -73,7 +73,7 @@ func (x *checker) codebases(ctx context.Context) {
 			continue
 		}
 		if !isRepository(b.Path) {
-			x.warn(name, "git init, so that citations name a commit", "%s is no git repository", b.Path)
+			x.warn(name, "git init, so that citations name a commit", "%s is not a git repository", b.Path)
 			continue
 		}
 		git = true

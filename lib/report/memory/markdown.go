@@ -69,7 +69,7 @@ var (
 const maxImport = 1 << 20
 
 // Import reads entries in the form of Export and returns them as proposals by a person, each with receipts of
-// the lines that it cites in the codebase now. Lines that are no entries, or whose lines cannot be read, are
+// the lines that it cites in the codebase now. Lines that are not entries, or whose lines cannot be read, are
 // left out and named in problems.
 func Import(r io.Reader, folder, by string,
 	now time.Time) (words []memory.Word, problems []string, err error) {

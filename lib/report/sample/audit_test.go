@@ -150,7 +150,7 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// TestAuditActionable: what was taken for actionable is sampled by itself, and its labels are no misses of
+// TestAuditActionable: what was taken for actionable is sampled by itself, and its labels are not misses of
 // the dropped messages.
 func TestAuditActionable(t *testing.T) {
 	h := home(t, 20)

@@ -67,7 +67,7 @@ func intentsOf(out io.Writer, file, half string) error {
 	for line := range strings.Lines(string(b)) {
 		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 3)
 		if len(fields) < 3 || !slices.Contains(intent.Names, fields[1]) {
-			return fmt.Errorf("%s: %q is no language, intent and text", file, line)
+			return fmt.Errorf("%s: %q is not a language, intent and text", file, line)
 		}
 		want = append(want, fields)
 		fmt.Fprintf(&events,
@@ -101,7 +101,7 @@ func intentsOf(out io.Writer, file, half string) error {
 	return nil
 }
 
-// intentsInChat judges messages of people in rooms that are no inbox, every k-th of each file.
+// intentsInChat judges messages of people in rooms that are not inbox, every k-th of each file.
 func intentsInChat(out io.Writer, folder string) error {
 	files, err := filepath.Glob(filepath.Join(folder, "*.ndjson"))
 	if err != nil || len(files) == 0 {

@@ -78,7 +78,7 @@ func parseLabel(line string) (label, error) {
 	}
 	if kind := fields[4]; kind != "-" {
 		if !slices.Contains(kinds, kind) {
-			return label{}, fmt.Errorf("%q is no question type", kind)
+			return label{}, fmt.Errorf("%q is not a question type", kind)
 		}
 		l.kind = kind
 	}

@@ -17,11 +17,11 @@ func TestReadLabels(t *testing.T) {
 		"long":         {"a\t1\t0\t1\t-\textra\n", "room.tuned.tsv:1: 6 fields, want 5"},
 		"empty line":   {"a\t1\t0\t1\t-\n\n", "room.tuned.tsv:2: 1 fields, want 5"},
 		"not a bit":    {"a\tyes\t0\t1\t-\n", `room.tuned.tsv:1: "yes" is neither 0 nor 1`},
-		"unknown type": {"a\t1\t0\t1\triddle\n", `room.tuned.tsv:1: "riddle" is no question type`},
+		"unknown type": {"a\t1\t0\t1\triddle\n", `room.tuned.tsv:1: "riddle" is not a question type`},
 		"no id":        {"\t1\t0\t1\t-\n", "room.tuned.tsv:1: the message has no id"},
 		"twice": {"a\t1\t0\t1\t-\na\t0\t0\t1\t-\n",
 			`room.tuned.tsv:2: message "a" is labelled twice`},
-		"type is empty": {"a\t1\t0\t1\t\n", `room.tuned.tsv:1: "" is no question type`},
+		"type is empty": {"a\t1\t0\t1\t\n", `room.tuned.tsv:1: "" is not a question type`},
 	} {
 		path := filepath.Join(t.TempDir(), "room.tuned.tsv")
 		if err := os.WriteFile(path, []byte(c.text), 0o666); err != nil {

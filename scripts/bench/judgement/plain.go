@@ -9,7 +9,7 @@ import (
 )
 
 // plain is what a search is measured against: BM25 (k1 1.2, b 0.75) over the words
-// of chunks of 40 lines, lower case, cut at what is no letter, digit or '_'. Its
+// of chunks of 40 lines, lower case, cut at what is not a letter, digit or '_'. Its
 // only help is a list of English stop words.
 type plain struct {
 	chunks []chunk

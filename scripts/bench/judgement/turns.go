@@ -212,7 +212,7 @@ func annotated(out io.Writer, in inputs) error {
 }
 
 // grouping compares links with a reader's, and, of stretches whose every message is there, whole turns. A
-// message whose author said nothing shortly before has a line with itself, which is no link.
+// message whose author said nothing shortly before has a line with itself, which is not a link.
 type grouping struct {
 	yesNo
 	truth, said map[string]string // the turn of a message

@@ -25,7 +25,7 @@ func TestJudge(t *testing.T) {
 		{x[:3], tally{lost: 1}},
 		{append(x[1:3:3], x...), tally{twice: 2}},
 		{[]string{x[0], x[1], x[2], x[3][:9]}, tally{lost: 1, torn: 1}},
-		{append(x[:4:4], "] this is no record ["), tally{passed: 1}},
+		{append(x[:4:4], "] this is not a record ["), tally{passed: 1}},
 	} {
 		if got := w.judge(c.texts); got != c.want {
 			t.Errorf("%.30q: %+v, want %+v", c.texts, got, c.want)

@@ -82,10 +82,10 @@ func (w *world) raw(s string) error {
 	return err
 }
 
-// spoil appends lines that are no record: a torn one, and one that never was.
+// spoil appends lines that are not record: a torn one, and one that never was.
 func (w *world) spoil() error {
 	for _, line := range []string{`{"seq":1,"platform":"bench","content":"torn by a cras`,
-		`] this is no record [`} {
+		`] this is not a record [`} {
 		w.bad[line] = true
 		if err := w.raw(line + "\n"); err != nil {
 			return err

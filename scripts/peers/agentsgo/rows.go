@@ -29,7 +29,7 @@ type row struct {
 	change  func(c *config.Agent) // what else stands there; may be nil
 	forgets bool                  // it has no sessions
 	trusts  bool                  // it goes on with a session that it does not have
-	inside  bool                  // it is no program, and only reads
+	inside  bool                  // it is not a program, and only reads
 }
 
 func (r row) model() string {

@@ -357,7 +357,7 @@ func (c *conn) history(args []string) bool {
 	}
 	c.send(":fake BATCH +h1 chathistory %s", channel)
 	n := 0
-	for i := range c.s.Joins[channel] { // lines that are no messages, before all others
+	for i := range c.s.Joins[channel] { // lines that are not messages, before all others
 		id := fmt.Sprintf("0join%04d", i)
 		if n < 200 && (strings.HasPrefix(from, "timestamp=") || from < "msgid="+id) {
 			n++

@@ -98,7 +98,7 @@ func open(ctx context.Context, o Options) (*channel, error) {
 		people: map[string]string{}}
 	if d.chat.ChatID == "" || !slices.Contains(cfg.On(), d.chat.Platform) {
 		err := sysexit.With(sysexit.Config,
-			fmt.Errorf("gate.chat: %q on %q is no channel of a chat that is configured", d.chat.ChatID,
+			fmt.Errorf("gate.chat: %q on %q is not a channel of a chat that is configured", d.chat.ChatID,
 				d.chat.Platform))
 		return nil, sysexit.Hint(err,
 			"name the operators' channel: gate: {chat: {platform: slack, chat_id: C0OPS}}")

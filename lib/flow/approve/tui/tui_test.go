@@ -178,7 +178,7 @@ func TestKeys(t *testing.T) {
 		{"dismiss", []string{"d", "asked twice", "enter"}, "dismiss 0 asked twice"},
 		{"changed their mind", []string{"d", "no", "esc", "q"}, ""},
 		{"longer", []string{"l", "enter"}, "escalate 0 "},
-		{"keys of a note are no words", []string{"d", "aq", "enter"}, "dismiss 0 aq"},
+		{"keys of a note are not words", []string{"d", "aq", "enter"}, "dismiss 0 aq"},
 		{"nothing is parked", []string{"s", "posted", "enter"}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -451,7 +451,7 @@ func (d *desk) editing(text string, err error) {
 }
 
 // TestEditDecidesNothingByItself: an editor that is left without a change, fails or
-// leaves nothing is no decision; after a change the text is shown as it will be sent,
+// leaves nothing is not a decision; after a change the text is shown as it will be sent,
 // and only y sends it.
 func TestEditDecidesNothingByItself(t *testing.T) {
 	const draft = "It is 5."
