@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"reflect"
 	"runtime"
 	"strings"
 	"sync"
@@ -30,6 +31,7 @@ type reader struct {
 	gate    *Gate
 	tail    *decision.Tail
 	state   *decision.State
+	policy  decision.Policy   // of state
 	threads map[string]cached // by file name
 }
 
@@ -42,11 +44,20 @@ type cached struct {
 }
 
 func newReader(g *Gate) *reader {
-	return &reader{gate: g, tail: decision.NewTail(g.Home),
-		state: decision.NewState(decision.PolicyOf(g.Config)), threads: map[string]cached{}}
+	r := &reader{gate: g, threads: map[string]cached{}}
+	r.follow(decision.PolicyOf(g.Config))
+	return r
+}
+
+// follow has the log read from its beginning under a policy.
+func (r *reader) follow(p decision.Policy) {
+	r.policy, r.tail, r.state = p, decision.NewTail(r.gate.Home), decision.NewState(p)
 }
 
 func (r *reader) items() ([]*Item, error) {
+	if now, err := r.gate.Rules(); err == nil && !reflect.DeepEqual(now, r.policy) {
+		r.follow(now) // one that cannot be read is reported by the next decision
+	}
 	err := r.tail.Next(func(rec decision.Record) error {
 		r.state.Add(rec)
 		return nil

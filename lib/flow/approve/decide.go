@@ -19,8 +19,8 @@ import (
 
 // Decide takes a decision other than an edit or the outcome of a parked post: Approve, byte for byte as
 // offered; Dismiss, which closes the thread; Redo, Answer or Escalate, which have it investigated with the
-// note, Redo also if it is closed; Undo, of an approval that tri-reply has not begun to post, or of the end
-// of a draft that expired.
+// note, Redo also if it is closed; Undo, of an approval that tri-reply has not begun to post, of one's own
+// approval that another must follow, or of the end of a draft that expired.
 func (g *Gate) Decide(it *Item, kind, note string) (Said, error) {
 	r := decision.Record{Kind: kind, DraftSHA256: it.offered(), Note: note}
 	switch {
@@ -32,6 +32,8 @@ func (g *Gate) Decide(it *Item, kind, note string) (Said, error) {
 		r.DraftSHA256 = it.standing.Decision.DraftSHA256
 	case kind == decision.Undo && it.Kind == Expired:
 		r.DraftSHA256 = it.DraftSHA256
+	case kind == decision.Undo:
+		r.DraftSHA256 = "" // whichever text this person has approved
 	}
 	return g.decide(it, r)
 }
@@ -204,7 +206,7 @@ func (g *Gate) decide(it *Item, r decision.Record) (Said, error) {
 		return Said{}, sysexit.Hint(sysexit.With(sysexit.No, fmt.Errorf("%s: %s", it.Key, it.Note)),
 			it.next())
 	}
-	policy, err := g.policy()
+	policy, err := g.Rules()
 	if err == nil {
 		err = g.allowed(policy)
 	}

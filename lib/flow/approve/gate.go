@@ -126,8 +126,8 @@ func (g *Gate) inRoom(items []*Item) []*Item {
 	})
 }
 
-// policy returns the current policy.
-func (g *Gate) policy() (decision.Policy, error) {
+// Rules returns the current policy.
+func (g *Gate) Rules() (decision.Policy, error) {
 	if g.Policy != nil {
 		return g.Policy()
 	}

@@ -305,6 +305,32 @@ func TestFirstOfTwo(t *testing.T) {
 	}
 }
 
+// TestFirstOfTwoTakenBack: the one who gave the first of two approvals takes it back, and nobody else can.
+func TestFirstOfTwoTakenBack(t *testing.T) {
+	g := newGate(t, "ana")
+	g.Config.Team.Approvers, g.Config.Gate.Quorum = []string{"ana", "ben"}, 2
+	key := put(t, g, "1", "q", "It is 5.")
+	said := ""
+	term := Terminal{Gate: g, Out: io.Discard, Err: io.Discard, Yes: true, Say: func(f string, a ...any) {
+		said = fmt.Sprintf(f, a...)
+	}}
+	if err := term.Approve(key); err != nil {
+		t.Fatal(err)
+	}
+	term.By = "ben"
+	if err := term.Undo(key); err == nil || !strings.Contains(err.Error(), "no such decision") {
+		t.Errorf("ben has approved nothing: %v", err)
+	}
+	term.By = "ana"
+	if err := term.Undo(key); err != nil {
+		t.Fatal(err)
+	}
+	term.By = "ben"
+	if err := term.Approve(key); err != nil || !strings.Contains(said, "1 of 2") {
+		t.Errorf("ben approved alone: %q, %v", said, err)
+	}
+}
+
 // TestApproversAreReadAgain: the list counts as it is when a word is said.
 func TestApproversAreReadAgain(t *testing.T) {
 	g := newGate(t, "ana")
@@ -322,6 +348,40 @@ func TestApproversAreReadAgain(t *testing.T) {
 	g.By = "ben"
 	if _, err = g.Decide(it, decision.Approve, ""); err != nil {
 		t.Errorf("ben was put on it: %v", err)
+	}
+}
+
+// TestBoardFollowsApprovers: an approval by a person who was taken off the list does not count, and a screen
+// that was open before shows that the draft waits again. A list that cannot be read leaves the last one.
+func TestBoardFollowsApprovers(t *testing.T) {
+	g := newGate(t, "ana")
+	policy, broken := decision.Policy{Approvers: []string{"ana", "ben"}}, error(nil)
+	g.Policy = func() (decision.Policy, error) { return policy, broken }
+	it, err := g.Find(put(t, g, "1", "q", "It is 5."), Draft)
+	if err != nil {
+		t.Fatal(err)
+	}
+	board, err := g.Watch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind := func() string {
+		board.Refresh()
+		items, _, err := board.Items()
+		if err != nil || len(items) != 1 {
+			t.Fatalf("%d items, %v", len(items), err)
+		}
+		return items[0].Kind
+	}
+	if _, err = g.Decide(it, decision.Approve, ""); err != nil || kind() != Approved {
+		t.Fatalf("%s, %v", kind(), err)
+	}
+	policy.Approvers = policy.Approvers[1:]
+	if k := kind(); k != Draft {
+		t.Errorf("ana has left, and the draft is shown as %s", k)
+	}
+	if broken = errors.New("no configuration"); kind() != Draft {
+		t.Errorf("unreadable: %s", kind())
 	}
 }
 

@@ -177,7 +177,7 @@ func (t *Terminal) Word(kind, name, note string) error {
 
 // Undo takes an approval back.
 func (t *Terminal) Undo(name string) error {
-	it, err := t.find(name, []string{Approved, Expired})
+	it, err := t.find(name, []string{Approved, Expired, Draft})
 	if err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func (t *Terminal) Undo(name string) error {
 func (t *Terminal) Reopen(name, note string) error {
 	it, err := t.find(name, []string{Expired, Ended})
 	if err != nil {
-		policy, perr := t.policy()
+		policy, perr := t.Rules()
 		if perr != nil {
 			return perr
 		}

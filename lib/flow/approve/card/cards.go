@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"reflect"
 	"slices"
 	"time"
 
@@ -51,7 +52,7 @@ type mark struct {
 type channel struct {
 	Options
 	chat    config.GateChat
-	policy  decision.Policy
+	policy  decision.Policy   // of history
 	people  map[string]string // names by id on the platform
 	board   *approve.Board
 	store   *store
@@ -94,8 +95,7 @@ func Run(ctx context.Context, o Options) error {
 // open reads the existing cards and decisions.
 func open(ctx context.Context, o Options) (*channel, error) {
 	cfg := o.Gate.Config
-	d := &channel{Options: o, chat: cfg.Gate.Chat, policy: decision.PolicyOf(cfg),
-		people: map[string]string{}}
+	d := &channel{Options: o, chat: cfg.Gate.Chat, people: map[string]string{}}
 	if d.chat.ChatID == "" || !slices.Contains(cfg.On(), d.chat.Platform) {
 		err := sysexit.With(sysexit.Config,
 			fmt.Errorf("gate.chat: %q on %q is not a channel of a chat that is configured", d.chat.ChatID,
@@ -115,8 +115,7 @@ func open(ctx context.Context, o Options) (*channel, error) {
 	if d.store, err = readStore(d.Gate.Home, d.chat); err != nil {
 		return nil, err
 	}
-	d.history = newHistory(d.Gate.Home, d.policy)
-	if err := d.history.read(); err != nil {
+	if err := d.follow(decision.PolicyOf(cfg)); err != nil {
 		return nil, err
 	}
 	d.read = map[string]int64{
@@ -125,6 +124,21 @@ func open(ctx context.Context, o Options) (*channel, error) {
 	}
 	d.board, err = d.Gate.Watch(ctx)
 	return d, err
+}
+
+// follow reads what became of items under a policy.
+func (d *channel) follow(p decision.Policy) error {
+	d.policy, d.history = p, newHistory(d.Gate.Home, p)
+	return d.history.read()
+}
+
+// readWords reads the new decisions, and all of them if the policy has changed. One that cannot be read is
+// reported by the next decision.
+func (d *channel) readWords() error {
+	if now, err := d.Gate.Rules(); err == nil && !reflect.DeepEqual(now, d.policy) {
+		return d.follow(now)
+	}
+	return d.history.readWords()
 }
 
 // load reads the mark. If a log is shorter than the mark, because it was restored from a backup, reading

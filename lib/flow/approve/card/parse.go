@@ -132,7 +132,7 @@ type vote struct {
 // say applies a decision to the item in its current state. A decision that cannot count is reported to the
 // operator and changes nothing. An error ends the program.
 func (d *channel) say(c *card, w vote) error {
-	if err := d.history.readWords(); err != nil || d.history.refs[w.ref] {
+	if err := d.readWords(); err != nil || d.history.refs[w.ref] {
 		return err // already applied by an earlier process
 	}
 	person := d.people[w.by.ID]

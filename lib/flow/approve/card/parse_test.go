@@ -205,6 +205,53 @@ func TestQuorum(t *testing.T) {
 	}
 }
 
+// TestFirstOfTwoTakenAway: removing one's reaction takes back the first of two approvals.
+func TestFirstOfTwoTakenAway(t *testing.T) {
+	w := newWorld(t)
+	w.cfg.Gate.Quorum = 2
+	w.start()
+	key := w.put("1", 1, "It is 5.")
+	away := func(a *event.Action) { a.Removed = true }
+	for _, step := range []struct {
+		who    string
+		change func(*event.Action)
+	}{{"ben", nil}, {"U1", away}, {"ben", away}, {"U1", nil}} {
+		if err := w.act(key, step.who, "✅", step.change); err != nil {
+			t.Fatal(err)
+		}
+		w.look()
+	}
+	w.wants("taken away", "approve ben", "undo ben", "approve ana")
+	if s := w.last(key); !strings.Contains(s.Text, "ana approved; one more approval") {
+		t.Errorf("%q %q", s.Title, s.Text)
+	}
+}
+
+// TestApproversChange: the approval of one who was taken off the list no longer counts, and the card waits
+// again; the click of one who was added does.
+func TestApproversChange(t *testing.T) {
+	w := newWorld(t)
+	key := w.put("1", 1, "It is 5.")
+	if err := w.act(key, "ben", "✅", nil); err != nil {
+		t.Fatal(err)
+	}
+	w.look()
+	w.cfg.Team.Approvers = []string{"cy"}
+	w.channel.board.Refresh()
+	w.look()
+	if s := w.last(key); !strings.HasPrefix(s.Title, "Draft ") || len(s.Buttons) != 4 {
+		t.Errorf("ben has left, and the card shows %q", s.Title)
+	}
+	if err := w.act(key, "cy", "✅", nil); err != nil {
+		t.Fatal(err)
+	}
+	w.look()
+	w.wants("approved anew", "approve ben", "approve cy")
+	if s := w.last(key); s.Title != "Approved by cy" {
+		t.Errorf("%q", s.Title)
+	}
+}
+
 // TestRace: clicks of two people and a word at the terminal at once: one refusal counts, and a yes only
 // before it.
 func TestRace(t *testing.T) {

@@ -19,7 +19,7 @@ func (d *channel) sync() error {
 	if err := d.store.readAsked(d.Gate.Home); err != nil {
 		return err
 	}
-	if err := d.history.readWords(); err != nil { // after the items: it has why items left the list
+	if err := d.readWords(); err != nil { // after the items: it has why items left the list
 		return err
 	}
 	var ask []notify.Signal

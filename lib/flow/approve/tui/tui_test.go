@@ -636,6 +636,10 @@ func TestQuorumIsSaid(t *testing.T) {
 	if !strings.Contains(d.s.said, "approved, 1 of 2; waits for another approver") {
 		t.Errorf("said %q", d.s.said)
 	}
+	d.keys("u")
+	if it := d.s.item(); len(it.Votes) != 0 || !strings.Contains(d.s.said, "taken back") {
+		t.Errorf("after u: %q, %d approvals", d.s.said, len(it.Votes))
+	}
 }
 
 // TestResized: the terminal is cleared once the page for the new width is there: the renderer leaves

@@ -233,7 +233,14 @@ func TestFirstOfTwoWaits(t *testing.T) {
 	page := bodyOf(t, x.request("POST", "/decide", x.form(c, "approve"), func(r *http.Request) {
 		r.AddCookie(c)
 	}))
-	if !strings.Contains(page, "Approved: 1 of 2; waits for another approver.") {
+	if !strings.Contains(page, "Approved: 1 of 2; waits for another approver.") ||
+		!strings.Contains(page, "Take your approval back") {
+		t.Error(page)
+	}
+	page = bodyOf(t, x.request("POST", "/decide", x.form(c, "undo"), func(r *http.Request) {
+		r.AddCookie(c)
+	}))
+	if !strings.Contains(page, "Taken back") || strings.Contains(page, "said yes") {
 		t.Error(page)
 	}
 }
