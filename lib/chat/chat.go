@@ -113,7 +113,7 @@ type Sink interface {
 }
 
 // Signaler is a sink that can do more than post. A method that the platform lacks returns
-// ErrUnsupported. No answer depends on any of them, and none is retried.
+// ErrUnsupported. No answer depends on any of them; only a card that was not posted is tried for long.
 type Signaler interface {
 	// React adds (on) or removes a reaction of the bot. emoji is one Unicode emoji ("👀"); the adapter
 	// translates it to the platform's name.

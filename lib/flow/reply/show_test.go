@@ -234,8 +234,6 @@ func TestSignalsThatFail(t *testing.T) {
 		{"reaction again", notify.React, []error{lost}, 2, notify.Shown},
 		{"reaction in vain", notify.React, []error{lost, lost, lost}, 3, notify.Failed},
 		{"a card that may stand there", notify.Card, []error{lost}, 1, notify.Failed},
-		{"a card that does not", notify.Card, []error{&chat.RetryError{After: time.Second, Err: lost}}, 2,
-			notify.Shown},
 		{"refused", notify.Card, []error{fmt.Errorf("no: %w", chat.ErrRefused)}, 1, notify.Refused},
 		{"unsupported", notify.React, []error{chat.ErrUnsupported}, 1, notify.Unsupported},
 	} {
@@ -243,6 +241,50 @@ func TestSignalsThatFail(t *testing.T) {
 		done := w.show(b, notify.Signal{ID: "s", Kind: tt.kind, Emoji: "👀"})
 		if len(b.did) != tt.calls || done["s"].Outcome != tt.outcome {
 			t.Errorf("%s: %d calls, %+v", tt.name, len(b.did), done["s"])
+		}
+	}
+}
+
+// TestCardInAnOutage: a card that was provably not posted is tried until it is, and delays nothing else; what
+// replaces it waits for it, and one that is decided meanwhile is not posted.
+func TestCardInAnOutage(t *testing.T) {
+	for _, decided := range []bool{false, true} {
+		w, b := newWorld(t), &board{}
+		for range 20 {
+			b.fail = append(b.fail, &chat.RetryError{After: time.Second, Err: errors.New("no route")})
+		}
+		o := w.options(nil)
+		o.Sinks["fake"], o.Allowed = b, func(*notify.Signal) error { return nil }
+		s, err := newSignaler(&o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ask := func(sg notify.Signal) {
+			sg.Platform, sg.ChatID, sg.At = "fake", "ops", text.Timestamp(w.now)
+			if err := notify.Ask(w.home, sg); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ask(notify.Signal{ID: "c1", Kind: notify.Card, Text: "draft", Buttons: yes})
+		for tries := 1; tries <= 20; tries++ {
+			if err := s.all(t.Context()); err != nil || len(b.did) != tries || len(s.done) != 0 {
+				t.Fatalf("try %d: did %q, %+v, %v", tries, b.did, s.done, err)
+			}
+			if err := s.all(t.Context()); err != nil || len(b.did) != tries {
+				t.Fatalf("try %d again at once: %q, %v", tries, b.did, err)
+			}
+			w.now = w.now.Add(longestWait)
+		}
+		again := notify.Signal{ID: "c1-r-1", Kind: notify.Recard, Card: "c1", Text: "more", Buttons: yes}
+		want := []string{`deal c1 "draft" 1`, `redeal m-c1 "more" 1`}
+		if decided {
+			again.Text, again.Buttons, want = "dismissed", nil, nil
+		}
+		ask(again)
+		b.did = nil
+		if err := s.all(t.Context()); err != nil || !slices.Equal(b.did, want) || len(s.done) != 2 ||
+			len(s.held) > 0 {
+			t.Errorf("decided %v: did %q, %+v, %v", decided, b.did, s.done, err)
 		}
 	}
 }

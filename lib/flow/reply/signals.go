@@ -32,6 +32,7 @@ type signaler struct {
 	off   int64
 	done  map[string]notify.Done
 	queue []notify.Signal
+	held  map[string]held     // cards of the queue that could not be posted yet, by id
 	cards map[string][]string // ids of the signals that request a draft's card, by draft
 	wait  func(ctx context.Context, d time.Duration) error
 
@@ -40,8 +41,15 @@ type signaler struct {
 	policy decision.Policy
 }
 
+// held is a card of which it is known that it was not posted.
+type held struct {
+	tries int
+	until time.Time
+}
+
 func newSignaler(o *Options) (*signaler, error) {
-	s := &signaler{Options: o, done: map[string]notify.Done{}, cards: map[string][]string{}, wait: sleep}
+	s := &signaler{Options: o, done: map[string]notify.Done{}, held: map[string]held{},
+		cards: map[string][]string{}, wait: sleep}
 	_, err := notify.Told(o.Home, 0, func(d notify.Done) error {
 		s.done[d.ID] = d
 		return nil
@@ -72,8 +80,38 @@ func (s *signaler) run(ctx context.Context) error {
 		case err := <-failed:
 			return err
 		case <-wake:
+		case <-s.again():
 		}
 	}
+}
+
+// again returns when the next held card is tried again, nil if none is held.
+func (s *signaler) again() <-chan time.Time {
+	var next <-chan time.Time
+	least := longestWait
+	for _, h := range s.held {
+		least = min(least, h.until.Sub(s.Now()))
+		next = time.After(least)
+	}
+	return next
+}
+
+// waits reports whether a signal of the queue has to wait: a card that could not be posted yet, and what
+// replaces its content.
+func (s *signaler) waits(sg *notify.Signal) bool {
+	if h, ok := s.held[sg.ID]; ok {
+		return s.Now().Before(h.until)
+	}
+	_, ok := s.held[sg.Card]
+	return sg.Kind == notify.Recard && ok
+}
+
+// hold keeps a card in the queue until the chat takes it.
+func (s *signaler) hold(sg *notify.Signal, busy *chat.RetryError) {
+	h := s.held[sg.ID]
+	wait := max(busy.After, min(firstWait<<min(h.tries, 10), longestWait))
+	s.held[sg.ID] = held{h.tries + 1, s.Now().Add(wait)}
+	s.Say("signal %s: %v; again in %v", sg.ID, busy, wait)
 }
 
 // all shows the signals requested so far.
@@ -90,9 +128,13 @@ func (s *signaler) all(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	for len(s.queue) > 0 && ctx.Err() == nil {
-		sg := s.queue[0]
-		s.queue = s.queue[1:]
+	for i := 0; i < len(s.queue) && ctx.Err() == nil; {
+		sg := s.queue[i]
+		if s.waits(&sg) {
+			i++
+			continue
+		}
+		s.queue = slices.Delete(s.queue, i, i+1)
 		if _, ok := s.done[sg.ID]; ok {
 			continue // requested twice
 		}
@@ -100,6 +142,11 @@ func (s *signaler) all(ctx context.Context) (err error) {
 		if ctx.Err() != nil && d.Outcome == notify.Failed {
 			return nil // interrupted: the next process reads the request again
 		}
+		if d.Outcome == "" {
+			s.queue = slices.Insert(s.queue, i, sg)
+			continue
+		}
+		delete(s.held, sg.ID)
 		d.ID, d.At = sg.ID, text.Timestamp(s.Now())
 		if err := notify.Tell(s.Home, d); err != nil {
 			return err
@@ -109,7 +156,7 @@ func (s *signaler) all(ctx context.Context) (err error) {
 	return nil
 }
 
-// one shows one signal, or says why it was not shown.
+// one shows one signal, or says why it was not shown. Of a card that is held it returns no outcome.
 func (s *signaler) one(ctx context.Context, sg notify.Signal) notify.Done {
 	sink, ok := s.Sinks[sg.Platform].(chat.Signaler)
 	switch {
@@ -139,6 +186,9 @@ func (s *signaler) one(ctx context.Context, sg notify.Signal) notify.Done {
 			return notify.Done{Outcome: notify.Unsupported}
 		case chat.IsRefused(err):
 			return notify.Done{Outcome: notify.Refused, Why: err.Error()}
+		case errors.As(err, &again) && sg.Kind == notify.Card:
+			s.hold(&sg, again)
+			return notify.Done{}
 		case errors.As(err, &again):
 			err = errors.Join(err, s.wait(ctx, min(again.After, time.Minute)))
 		case sg.Kind == notify.Card && s.stands(&sg) == "":
@@ -266,6 +316,10 @@ func (s *signaler) late(sg *notify.Signal) bool {
 	if h := sg.Holes; sg.Kind == notify.Edit && h != nil && slices.Contains(notice.States[:2], h.State) &&
 		(err != nil || s.Now().Sub(at) > notice.Lifetime) {
 		return true
+	}
+	if sg.Kind == notify.Card && sg.By == decision.Dispatcher && sg.DraftSHA256 != "" &&
+		(err != nil || s.Now().Sub(at) > decision.AutoLasts) {
+		return true // it announces an automatic reply, which is not posted late
 	}
 	for _, next := range s.queue {
 		settled := next.Kind == notify.Recard && len(next.Buttons) == 0
