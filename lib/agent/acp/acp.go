@@ -16,7 +16,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -24,6 +23,7 @@ import (
 	"tri/lib/agent"
 	"tri/lib/agent/program"
 	"tri/lib/base/config"
+	"tri/lib/base/lazyregexp"
 	"tri/lib/judge/codebase"
 )
 
@@ -120,7 +120,7 @@ func (c *Client) reach() []string {
 
 // geminiSession matches the name of a session file of Gemini CLI: the minute in which the session
 // began, and the beginning of its id.
-var geminiSession = regexp.MustCompile(`^session-\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-([0-9a-f]{8}\.jsonl?)$`)
+var geminiSession = lazyregexp.New(`^session-\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-([0-9a-f]{8}\.jsonl?)$`)
 
 // spareSessions renames the session files of Gemini CLI. Before it (0.61.0) looks up the session
 // to load, it creates a new file for it; within the minute in which the session began, that is the

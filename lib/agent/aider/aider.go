@@ -14,7 +14,6 @@ package aider
 
 import (
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -22,6 +21,7 @@ import (
 	"tri/lib/agent/proc"
 	"tri/lib/agent/program"
 	"tri/lib/base/config"
+	"tri/lib/base/lazyregexp"
 )
 
 // always are the arguments of every run: it asks no questions, and neither commits, fetches nor
@@ -77,9 +77,9 @@ func call(t program.Turn) (program.Call, error) {
 
 var (
 	// about matches the program's lines about itself.
-	about = regexp.MustCompile(`^(Aider v\d|Main model: |Model: |Weak model: |Editor model: |Git repo: |Repo-map: |Added .* to the chat|Use /help |Cost estimates|Dropping |Warning for |Did not apply)`)
-	spent = regexp.MustCompile(`^Tokens: .* sent, .* received\.(?: Cost: \$[0-9.]+ message, \$([0-9.]+) session\.)?`)
-	wrong = regexp.MustCompile(`^litellm\.(\w+?)(?:Error|Exception)?: `)
+	about = lazyregexp.New(`^(Aider v\d|Main model: |Model: |Weak model: |Editor model: |Git repo: |Repo-map: |Added .* to the chat|Use /help |Cost estimates|Dropping |Warning for |Did not apply)`)
+	spent = lazyregexp.New(`^Tokens: .* sent, .* received\.(?: Cost: \$[0-9.]+ message, \$([0-9.]+) session\.)?`)
+	wrong = lazyregexp.New(`^litellm\.(\w+?)(?:Error|Exception)?: `)
 )
 
 // statuses maps the program's names of endpoint errors to HTTP statuses.

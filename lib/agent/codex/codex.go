@@ -17,7 +17,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -25,6 +24,7 @@ import (
 	"tri/lib/agent/proc"
 	"tri/lib/agent/program"
 	"tri/lib/base/config"
+	"tri/lib/base/lazyregexp"
 	"tri/lib/base/sysexit"
 )
 
@@ -204,7 +204,7 @@ func exit(e proc.Exit, s *program.Seen) {
 	}
 }
 
-var status = regexp.MustCompile(`\bstatus:? (\d{3})\b`)
+var status = lazyregexp.New(`\bstatus:? (\d{3})\b`)
 
 // httpStatus returns the endpoint's status, 0 if it is not reported.
 func httpStatus(said string) int {

@@ -19,7 +19,6 @@ import (
 	"io"
 	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,6 +28,7 @@ import (
 	"tri/lib/agent/proc"
 	"tri/lib/agent/program"
 	"tri/lib/base/config"
+	"tri/lib/base/lazyregexp"
 )
 
 // tools maps a task's tools to the names that the program has for them.
@@ -151,7 +151,7 @@ func failed(stderr string, into any) bool {
 	return json.Unmarshal([]byte(stderr[strings.LastIndexByte(stderr, '\n')+1:]), into) == nil
 }
 
-var status = regexp.MustCompile(`^(\d{3})\b`)
+var status = lazyregexp.New(`^(\d{3})\b`)
 
 func apiError(message string) error {
 	code := 0

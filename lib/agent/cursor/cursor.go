@@ -14,13 +14,13 @@ package cursor
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
 
 	"tri/lib/agent"
 	"tri/lib/agent/proc"
 	"tri/lib/agent/program"
 	"tri/lib/base/config"
+	"tri/lib/base/lazyregexp"
 )
 
 // New takes program, model and environment from cfg.
@@ -109,7 +109,7 @@ func tool(line []byte, s *program.Seen) {
 	}
 }
 
-var unauthorized = regexp.MustCompile(`(?i)not logged in|authentication|unauthori[sz]ed|invalid api key|\b401\b`)
+var unauthorized = lazyregexp.New(`(?i)not logged in|authentication|unauthori[sz]ed|invalid api key|\b401\b`)
 
 // exit detects a failure, which only standard error reports.
 func exit(e proc.Exit, s *program.Seen) {

@@ -6,12 +6,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"tri/lib/base/lazyregexp"
 )
 
 // numbered matches a file name that is a version, as in ~/.local/share/claude/versions/2.1.0.
-var numbered = regexp.MustCompile(`^v?\d+(\.\d+){1,3}([-+][0-9A-Za-z.-]+)?$`)
+var numbered = lazyregexp.New(`^v?\d+(\.\d+){1,3}([-+][0-9A-Za-z.-]+)?$`)
 
 // maxPackage is the number of bytes read of a package.json.
 const maxPackage = 1 << 20

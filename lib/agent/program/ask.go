@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
+
+	"tri/lib/base/lazyregexp"
 )
 
 // maxAsk is the maximum size of a request to a model, in bytes.
@@ -19,7 +20,7 @@ const maxAsk = 64 << 20
 // the program does not have. These are the types of tools that a program runs itself; a tool
 // without a type is one too, except Gemini's, of which that is the only kind.
 var (
-	local = regexp.MustCompile(`^(?:function|custom|local_shell|apply_patch|tool_search|` +
+	local = lazyregexp.New(`^(?:function|custom|local_shell|apply_patch|tool_search|` +
 		`(?:bash|text_editor|memory)_\d+|tool_search_tool_(?:regex|bm25)(?:_\d+)?)$`)
 	localGemini = []string{"functionDeclarations", "function_declarations"}
 	// outward are members of a request that make a provider use a network, by vendor.
@@ -31,9 +32,9 @@ var (
 		"enable_search",      // Alibaba
 	}
 	// searching are models that search by themselves.
-	searching = regexp.MustCompile(`search|:online$|sonar|compound`)
+	searching = lazyregexp.New(`search|:online$|sonar|compound`)
 	// Methods of Gemini's models, besides reading them.
-	generates = regexp.MustCompile(`:(?:generateContent|streamGenerateContent|countTokens|embedContent)$`)
+	generates = lazyregexp.New(`:(?:generateContent|streamGenerateContent|countTokens|embedContent)$`)
 )
 
 // within reads a request to a model, and returns why it is refused: it would let the provider use a

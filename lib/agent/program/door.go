@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +21,7 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/agent/proc"
+	"tri/lib/base/lazyregexp"
 	"tri/lib/base/sandbox"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
@@ -130,7 +130,7 @@ func (r *running) sayKeys() {
 	}
 }
 
-var keyName = regexp.MustCompile(`(KEY|TOKEN|SECRET)$`)
+var keyName = lazyregexp.New(`(KEY|TOKEN|SECRET)$`)
 
 func (r *running) closeDoors() {
 	for _, d := range r.doors {
@@ -140,7 +140,7 @@ func (r *running) closeDoors() {
 }
 
 // asks matches the paths of model requests: a completion, a token count, or the list of models.
-var asks = regexp.MustCompile(`^(?:/v\d[a-z0-9]*)?/(?:messages(?:/count_tokens)?|chat/completions|responses|models(?:/[\w.:@-]+)*)$`)
+var asks = lazyregexp.New(`^(?:/v\d[a-z0-9]*)?/(?:messages(?:/count_tokens)?|chat/completions|responses|models(?:/[\w.:@-]+)*)$`)
 
 // maxOpen is how many requests are forwarded at once: their bodies are in our memory.
 const maxOpen = 16

@@ -1,12 +1,12 @@
 package program
 
 import (
-	"regexp"
 	"strings"
 	"sync"
 	"unicode/utf8"
 
 	"tri/lib/agent"
+	"tri/lib/base/lazyregexp"
 	"tri/lib/record/draft"
 )
 
@@ -73,7 +73,7 @@ func (s *Seen) see(e agent.Event) {
 	s.task.See(e)
 }
 
-var id = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
+var id = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
 
 // ValidID reports whether name may name a session: it is passed to the program as an argument.
 func ValidID(name string) bool { return id.MatchString(name) && !strings.Contains(name, "..") }

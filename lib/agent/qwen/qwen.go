@@ -11,7 +11,6 @@
 package qwen
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -19,6 +18,7 @@ import (
 	"tri/lib/agent/proc"
 	"tri/lib/agent/program"
 	"tri/lib/base/config"
+	"tri/lib/base/lazyregexp"
 )
 
 // tools maps a task's tools to the names that the program has for them.
@@ -83,7 +83,7 @@ func settings(t program.Turn) map[string]any {
 	return all
 }
 
-var refused = regexp.MustCompile(`^\[API Error: (\d{3})?`)
+var refused = lazyregexp.New(`^\[API Error: (\d{3})?`)
 
 // apiError returns the error that a text represents, nil if the text is an answer.
 func apiError(words string) error {

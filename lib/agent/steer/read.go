@@ -3,12 +3,12 @@ package steer
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"tri/lib/agent"
+	"tri/lib/base/lazyregexp"
 	"tri/lib/judge/evidence"
 	"tri/lib/record/draft"
 	"tri/lib/record/run"
@@ -45,10 +45,10 @@ func (s *stamper) close() error {
 
 // reading matches the names of tools that read one file, in the programs that have adapters, and
 // ACP's kind of such a tool.
-var reading = regexp.MustCompile(`(?i)^(read|view|open|fs_read|read_?file|text_editor|developer__text_editor)$`)
+var reading = lazyregexp.New(`(?i)^(read|view|open|fs_read|read_?file|text_editor|developer__text_editor)$`)
 
 // shell matches the names of tools that run a command line.
-var shell = regexp.MustCompile(`(?i)^(bash|shell|execute|exec_command|run_shell_command|run_terminal_cmd|developer__shell)$`)
+var shell = lazyregexp.New(`(?i)^(bash|shell|execute|exec_command|run_shell_command|run_terminal_cmd|developer__shell)$`)
 
 // prints are commands that print the files that they are given.
 var prints = []string{"cat", "head", "tail", "sed", "nl"}

@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +22,7 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"tri/lib/base/config"
+	"tri/lib/base/lazyregexp"
 	"tri/lib/base/sysexit"
 )
 
@@ -183,7 +183,7 @@ func suits(nc *nats.Conn) error {
 	return nil
 }
 
-var numbers = regexp.MustCompile(`^(\d+)\.(\d+)\.(\d+)`)
+var numbers = lazyregexp.New(`^(\d+)\.(\d+)\.(\d+)`)
 
 // older reports whether version a is before b; what is not a version is.
 func older(a, b string) bool {

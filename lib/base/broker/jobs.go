@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"tri/lib/base/lazyregexp"
 	"tri/lib/base/sysexit"
 )
 
@@ -40,7 +40,7 @@ var (
 	ErrTwice = errors.New("two workers began the job and ended without a result")
 )
 
-var jobID = regexp.MustCompile(`^[0-9a-f]{32}$`)
+var jobID = lazyregexp.New(`^[0-9a-f]{32}$`)
 
 // Hub hands out jobs.
 type Hub struct{ c *Conn }

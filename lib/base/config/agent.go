@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"tri/lib/base/lazyregexp"
 )
 
 // Agent configures the program that investigates or validates.
@@ -121,7 +122,7 @@ var endpoints = map[string]struct{ base, key string }{
 }
 
 // hostName is a destination of ssh(1): it cannot begin with "-", which would be an option.
-var hostName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.@:-]*$`)
+var hostName = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.@:-]*$`)
 
 // Queue is the value of On that hands runs to any machine.
 const Queue = "nats"
@@ -195,7 +196,7 @@ func (a Agent) Variables() []string {
 	return variables[a.Agent]
 }
 
-var secretName = regexp.MustCompile(`(KEY|TOKEN|SECRET)$`)
+var secretName = lazyregexp.New(`(KEY|TOKEN|SECRET)$`)
 
 // Keys returns those of Variables whose names say that they hold a key. Any one of them is enough.
 // It is empty if the program's needs are unknown.
@@ -263,7 +264,7 @@ func (a *Agent) compile(f *faults, key ...any) {
 	}
 }
 
-var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var envName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // variable checks a variable's name. Text after a "=" may be a secret and is not repeated.
 func variable(name string) error {

@@ -2,7 +2,8 @@ package config
 
 import (
 	"errors"
-	"regexp"
+
+	"tri/lib/base/lazyregexp"
 )
 
 // Forge says where pull requests are opened. On github.com, gitlab.com, codeberg.org and gitea.com
@@ -29,8 +30,8 @@ func DefaultTokenEnv(kind string) string {
 }
 
 var (
-	projectName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_.-]*[A-Za-z0-9_][A-Za-z0-9_.-]*)+$`)
-	refName     = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+-]*(/[A-Za-z0-9_][A-Za-z0-9_.+-]*)*$`)
+	projectName = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_.-]*[A-Za-z0-9_][A-Za-z0-9_.-]*)+$`)
+	refName     = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.+-]*(/[A-Za-z0-9_][A-Za-z0-9_.+-]*)*$`)
 )
 
 // ProjectName reports whether name is owner/name and valid in a URL.

@@ -4,8 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
+
+	"tri/lib/base/lazyregexp"
 )
 
 // Stage is one long-running program of the pipeline: it runs in the home, and is restarted when it
@@ -98,7 +99,7 @@ func (c *Config) hasStage(stage string) bool {
 var builtins = []string{"watch", "thread", "turn", "classify", "dispatch", "reply", "chat", "web", "panel",
 	"nats"}
 
-var stageName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,30}$`)
+var stageName = lazyregexp.New(`^[a-z][a-z0-9-]{0,30}$`)
 
 func (c *Config) compilePipeline(f *faults) {
 	seen := map[string]bool{}

@@ -3,10 +3,11 @@ package config
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+
+	"tri/lib/base/lazyregexp"
 )
 
 // Server is a tool server of the Model Context Protocol for investigating agents: a Command to
@@ -23,8 +24,8 @@ type Server struct {
 }
 
 var (
-	serverName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
-	toolName   = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+	serverName = lazyregexp.New(`^[a-z][a-z0-9_-]{0,31}$`)
+	toolName   = lazyregexp.New(`^[A-Za-z0-9_.-]{1,64}$`)
 )
 
 // writing are first words of tool names that say that the tool changes something.

@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"time"
+
+	"tri/lib/base/lazyregexp"
 )
 
 // PlatformSweep is the platform of the findings of sweeps. It is not a chat: nothing is posted to it.
@@ -38,7 +39,7 @@ var SweepKinds = map[string]string{
 // Every returns EveryH as a duration.
 func (s *Sweep) Every() time.Duration { return time.Duration(s.EveryH * float64(time.Hour)) }
 
-var sweepName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,30}$`)
+var sweepName = lazyregexp.New(`^[a-z0-9][a-z0-9-]{0,30}$`)
 
 func (c *Config) fillSweep() {
 	for i := range c.Sweep {

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"tri/lib/base/config"
 	"tri/lib/base/httpapi"
+	"tri/lib/base/lazyregexp"
 )
 
 // answer is a pull request in the format of any of the three APIs.
@@ -131,7 +131,7 @@ func post(ctx context.Context, c *httpapi.Client, path string, body any) (*Pull,
 	return a.pull(false), nil
 }
 
-var fullCommit = regexp.MustCompile(`^[0-9a-f]{40,64}$`)
+var fullCommit = lazyregexp.New(`^[0-9a-f]{40,64}$`)
 
 // Link returns the URL of the page that shows lines start to end of a file at a commit; start 0
 // means the whole file. It returns "" if the checkout's forge is unknown. remote is the address of

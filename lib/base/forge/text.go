@@ -2,11 +2,11 @@ package forge
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 
 	"tri/lib/base/git"
+	"tri/lib/base/lazyregexp"
 )
 
 // Maximum lengths. GitHub accepts 65,536 characters in a body, and all three forges at least 255
@@ -24,18 +24,18 @@ const gap = "\u200b"
 
 var (
 	// signs precede references to people or objects: @ana, #12, !12, ~label, $12, %12, &12.
-	signs = regexp.MustCompile(`([@#!~$%&^])([\p{L}\p{N}_"])`)
+	signs = lazyregexp.New(`([@#!~$%&^])([\p{L}\p{N}_"])`)
 	// links are URLs that are linked, fetched for a preview, or close an issue.
-	links = regexp.MustCompile(`(?i)([a-z0-9+.-])(://)`)
-	short = regexp.MustCompile(`(?i)\b(mailto|xmpp|data|javascript|vbscript)(:)`)
-	hosts = regexp.MustCompile(`(?i)(www)(\.)`)
+	links = lazyregexp.New(`(?i)([a-z0-9+.-])(://)`)
+	short = lazyregexp.New(`(?i)\b(mailto|xmpp|data|javascript|vbscript)(:)`)
+	hosts = lazyregexp.New(`(?i)(www)(\.)`)
 	// tickets are issue names without a sign: GH-12, PAY-12.
-	tickets = regexp.MustCompile(`\b([A-Za-z][A-Za-z0-9_]*-)(\d)`)
+	tickets = lazyregexp.New(`\b([A-Za-z][A-Za-z0-9_]*-)(\d)`)
 	// skips are words in a commit message for which a forge runs no checks: [skip ci], [no ci], [ci-skip].
-	skips = regexp.MustCompile(`(?i)(\[)([a-z_ -]*skip|no[_ -]ci)`)
-	ticks = regexp.MustCompile("(`{8})(`)") // bounds the length of a fence
+	skips = lazyregexp.New(`(?i)(\[)([a-z_ -]*skip|no[_ -]ci)`)
+	ticks = lazyregexp.New("(`{8})(`)") // bounds the length of a fence
 	// plain are names, paths and file positions that contain no reference.
-	plain = regexp.MustCompile(`^[A-Za-z0-9_./-]+(:[0-9]+(-[0-9]+)?)?$`)
+	plain = lazyregexp.New(`^[A-Za-z0-9_./-]+(:[0-9]+(-[0-9]+)?)?$`)
 )
 
 // Line makes one line of untrusted text, for a title or a commit message: it mentions no one, closes or
@@ -64,7 +64,7 @@ func quiet(text string) string {
 		return r
 	}, strings.ToValidUTF8(text, "\ufffd"))
 	// signs twice: "##1"
-	for _, re := range []*regexp.Regexp{signs, signs, links, short, hosts, tickets, skips, ticks} {
+	for _, re := range []*lazyregexp.Pattern{signs, signs, links, short, hosts, tickets, skips, ticks} {
 		text = re.ReplaceAllString(text, "${1}"+gap+"${2}")
 	}
 	return text

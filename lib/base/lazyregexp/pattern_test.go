@@ -6,16 +6,29 @@ import (
 	"sync"
 	"testing"
 
-	_ "tri/lib/base/git"
+	_ "tri/lib/agent/all"
+	_ "tri/lib/base/broker"
 	"tri/lib/base/lazyregexp"
-	_ "tri/lib/judge/claims"
-	_ "tri/lib/judge/evidence"
-	_ "tri/lib/judge/safety"
+	_ "tri/lib/base/subcommand"
+	_ "tri/lib/chat/export"
+	_ "tri/lib/chat/sinks"
+	_ "tri/lib/chat/sources"
+	_ "tri/lib/flow/box"
+	_ "tri/lib/flow/dispatch"
+	_ "tri/lib/flow/panel"
+	_ "tri/lib/flow/reply"
+	_ "tri/lib/flow/setup"
+	_ "tri/lib/flow/sweep"
+	_ "tri/lib/flow/worker"
+	_ "tri/lib/judge/voice"
+	_ "tri/lib/report"
+	_ "tri/lib/report/health"
+	_ "tri/lib/report/memory"
 )
 
 // Every pattern of the packages that use this compiles.
 func TestCompile(t *testing.T) {
-	if n := lazyregexp.Compile(); n < 80 {
+	if n := lazyregexp.Compile(); n < 180 {
 		t.Errorf("%d patterns: they are not found any more", n)
 	}
 }

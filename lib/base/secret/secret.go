@@ -14,11 +14,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
+	"tri/lib/base/lazyregexp"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
 )
@@ -32,7 +32,7 @@ const (
 	maxValue = 16 << 10
 )
 
-var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+var names = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
 // file is secrets/<name>.
 type file struct {

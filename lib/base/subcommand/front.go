@@ -7,18 +7,18 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 
+	"tri/lib/base/lazyregexp"
 	"tri/lib/base/sysexit"
 )
 
 const prefix = "tri-"
 
 // short matches valid short names: neither a path nor an option.
-var short = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
+var short = lazyregexp.New(`^[a-z0-9][a-z0-9-]*$`)
 
 // builtin are the commands of tri itself, for suggestions.
 var builtin = []string{"demo", "down", "help", "init", "logs", "restore", "try", "up"}

@@ -2,18 +2,18 @@ package discord
 
 import (
 	"context"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
+	"tri/lib/base/lazyregexp"
 	"tri/lib/chat/sink"
 )
 
 var (
 	// marks are the references to users and other objects in a text (reference#message-formatting).
-	marks = regexp.MustCompile(`<(?:@[!&]?(\d{1,20})|#(\d{1,20})|a?:(\w{1,40}):\d{1,20}|t:(-?\d{1,13})(?::[tTdDfFRsS])?|/([\w -]{1,100}):\d{1,20}|id:(\w{1,20}))>`)
-	code  = regexp.MustCompile("(?s)```.+?```|``.+?``|`[^`\n]+`")
+	marks = lazyregexp.New(`<(?:@[!&]?(\d{1,20})|#(\d{1,20})|a?:(\w{1,40}):\d{1,20}|t:(-?\d{1,13})(?::[tTdDfFRsS])?|/([\w -]{1,100}):\d{1,20}|id:(\w{1,20}))>`)
+	code  = lazyregexp.New("(?s)```.+?```|``.+?``|`[^`\n]+`")
 )
 
 // text returns the text of m as a client shows it.

@@ -4,61 +4,64 @@ package emoji
 
 import (
 	_ "embed"
-	"regexp"
 	"strings"
+	"sync"
+
+	"tri/lib/base/lazyregexp"
 )
 
 //go:embed emoji.txt
 var table string
 
-// names are the short names of each emoji, with the one that Name returns first; chars are the
-// emoji by name; toned are the names that take a skin tone.
-var names, chars, toned = func() (map[string][]string, map[string]string, map[string]bool) {
-	names, chars, toned := map[string][]string{}, map[string]string{}, map[string]bool{}
+// tables are the emoji by name and the names by emoji, read on first use.
+type tables struct {
+	names map[string][]string // short names of each emoji, with the one that Name returns first
+	chars map[string]string   // the emoji by name
+	toned map[string]bool     // names that take a skin tone
+}
+
+var index = sync.OnceValue(func() tables {
+	t := tables{map[string][]string{}, map[string]string{}, map[string]bool{}}
 	for line := range strings.Lines(table) {
 		f := strings.Fields(line)
 		if len(f) < 2 || f[0] == "#" {
 			continue
 		}
 		char, takes := strings.CutPrefix(f[0], "+")
-		names[char] = f[1:]
+		t.names[char] = f[1:]
 		for _, name := range f[1:] {
-			chars[name], toned[name] = char, takes
+			t.chars[name], t.toned[name] = char, takes
 		}
 	}
-	return names, chars, toned
-}()
+	return t
+})
 
 // Name returns the short name of an emoji; ok is false if it has none.
 func Name(char string) (name string, ok bool) {
-	all := names[char]
-	if all == nil { // with or without the variation selector for colour
-		all = names[strings.TrimSuffix(char, "\uFE0F")]
+	// with or without the variation selector for colour
+	for _, c := range []string{char, strings.TrimSuffix(char, "\uFE0F"), char + "\uFE0F"} {
+		if short := index().names[c]; short != nil {
+			return short[0], true
+		}
 	}
-	if all == nil {
-		all = names[char+"\uFE0F"]
-	}
-	if all == nil {
-		return "", false
-	}
-	return all[0], true
+	return "", false
 }
 
 // Char returns the emoji of a short name; an unknown name is returned between colons:
 // ":partyparrot:". A skin tone is dropped.
 func Char(name string) string {
 	name, _, _ = strings.Cut(name, "::")
-	if char, ok := chars[name]; ok {
+	if char, ok := index().chars[name]; ok {
 		return char
 	}
 	return ":" + name + ":"
 }
 
 var (
-	colons = regexp.MustCompile(`:([a-z0-9_+'-]{1,60}):(:skin-tone-([2-6]):)?`)
+	colons = lazyregexp.New(`:([a-z0-9_+'-]{1,60}):(:skin-tone-([2-6]):)?`)
 	// short matches names that also occur between two colons of a path or a time.
-	short = regexp.MustCompile(`^(?:[a-z]{1,2}|[0-9]+)$`)
-	code  = regexp.MustCompile("(?s)```.+?```|`[^`\n]+`")
+	short = lazyregexp.New(`^(?:[a-z]{1,2}|[0-9]+)$`)
+	code  = lazyregexp.New("(?s)```.+?```|`[^`\n]+`")
 )
 
 // Read replaces the names between colons by their emoji, except in code: ":wave: hi" becomes "👋
@@ -86,7 +89,7 @@ func plain(text string) string {
 			return b.String()
 		}
 		name := text[m[2]:m[3]]
-		char, ok := chars[name]
+		char, ok := index().chars[name]
 		if !ok || short.MatchString(name) && (wordEnds(text[:m[0]]) || wordBegins(text[m[1]:])) {
 			b.WriteString(text[:m[3]]) // its last colon may be the first of the next
 			text = text[m[3]:]
@@ -94,7 +97,7 @@ func plain(text string) string {
 		}
 		b.WriteString(text[:m[0]])
 		end := m[1]
-		if m[4] >= 0 && toned[name] {
+		if m[4] >= 0 && index().toned[name] {
 			char = tone(char, text[m[6]])
 		} else if m[4] >= 0 {
 			end = m[4]

@@ -3,10 +3,10 @@ package emoji
 import "testing"
 
 func TestBothWays(t *testing.T) {
-	if len(names) < 1800 {
-		t.Fatalf("%d emoji", len(names))
+	if len(index().names) < 1800 {
+		t.Fatalf("%d emoji", len(index().names))
 	}
-	for char, all := range names {
+	for char, all := range index().names {
 		for _, name := range all {
 			if got := Char(name); got != char {
 				t.Errorf("%s: %q, want %q", name, got, char)

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"tri/lib/base/lazyregexp"
 	"tri/lib/base/text"
 	"tri/lib/record/event"
 )
@@ -115,7 +115,7 @@ func (p *mattermostPost) id(chatID string) string {
 	return text.SHA256(fmt.Sprintf("%q %q %d %q", chatID, p.User, p.CreateAt, p.Message))[:26]
 }
 
-var atName = regexp.MustCompile(`@([a-z0-9._-]+)`)
+var atName = lazyregexp.New(`@([a-z0-9._-]+)`)
 
 func (x *mattermostExport) post(chatID, chatName, root string, p *mattermostPost) error {
 	if strings.HasPrefix(p.Type, "system_") {

@@ -6,11 +6,11 @@ import (
 	"html"
 	"io/fs"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
+	"tri/lib/base/lazyregexp"
 	"tri/lib/record/event"
 )
 
@@ -18,7 +18,7 @@ import (
 // per channel (named by the channel, for direct messages by the id) with one file per day.
 // https://slack.com/help/articles/220556107-How-to-read-Slack-data-exports
 
-var dayFile = regexp.MustCompile(`^\d{4}-\d\d-\d\d\.json$`)
+var dayFile = lazyregexp.New(`^\d{4}-\d\d-\d\d\.json$`)
 
 // slackRoot finds the folder that contains the channels' folders.
 func slackRoot(names []string) (string, bool) {
@@ -205,7 +205,7 @@ func slackTime(ts string) (time.Time, error) {
 }
 
 // slackMark matches Slack's markup: <@U1|name> <#C1|name> <!here> <url|label>.
-var slackMark = regexp.MustCompile(`<([^<>\n]+)>`)
+var slackMark = lazyregexp.New(`<([^<>\n]+)>`)
 
 // readable returns a Slack text as a client shows it, and who is mentioned in it.
 func (s *slackExport) readable(text string) (string, []string) {

@@ -18,12 +18,12 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
-	"regexp"
 	"strings"
 	"time"
 
 	"tri/lib/base/config"
 	"tri/lib/base/httpapi"
+	"tri/lib/base/lazyregexp"
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
 	"tri/lib/record/event"
@@ -70,7 +70,7 @@ func FromConfig(cfg *config.Config) (Options, error) {
 	return o, nil
 }
 
-var nickForm = regexp.MustCompile(`^[A-Za-z\[\]\\^_{|}` + "`" + `][A-Za-z0-9\[\]\\^_{|}` + "`" + `-]{0,29}$`)
+var nickForm = lazyregexp.New(`^[A-Za-z\[\]\\^_{|}` + "`" + `][A-Za-z0-9\[\]\\^_{|}` + "`" + `-]{0,29}$`)
 
 // New returns the client of a network. It makes no network calls.
 func New(o Options) (*Client, error) {

@@ -1,13 +1,13 @@
 package irc
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/ergochat/irc-go/ircfmt"
 	"github.com/ergochat/irc-go/ircmsg"
 
+	"tri/lib/base/lazyregexp"
 	"tri/lib/base/text"
 )
 
@@ -68,7 +68,7 @@ func withoutFormatting(s string) string {
 
 // hexColour matches a colour code that ircfmt does not know
 // (https://modern.ircdocs.horse/formatting#hex-color).
-var hexColour = regexp.MustCompile(`\x04(?:[0-9a-fA-F]{0,6})`)
+var hexColour = lazyregexp.New(`\x04(?:[0-9a-fA-F]{0,6})`)
 
 func control(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 

@@ -18,7 +18,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"sync"
 	"time"
@@ -26,6 +25,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"tri/lib/base/httpapi"
+	"tri/lib/base/lazyregexp"
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
 	"tri/lib/chat/cache"
@@ -122,11 +122,11 @@ func newClient(o Options) (*Client, error) {
 
 // The forms of the platform's ids; a string of another form is not accepted as one.
 var (
-	appID     = regexp.MustCompile(`^cli_[a-zA-Z0-9]{1,40}$`)
-	chatID    = regexp.MustCompile(`^oc_[a-zA-Z0-9_-]{1,64}$`)
-	messageID = regexp.MustCompile(`^om_[a-zA-Z0-9_-]{1,64}$`)
-	topicID   = regexp.MustCompile(`^omt_[a-zA-Z0-9_-]{1,64}$`)
-	userID    = regexp.MustCompile(`^ou_[a-zA-Z0-9_-]{1,64}$`)
+	appID     = lazyregexp.New(`^cli_[a-zA-Z0-9]{1,40}$`)
+	chatID    = lazyregexp.New(`^oc_[a-zA-Z0-9_-]{1,64}$`)
+	messageID = lazyregexp.New(`^om_[a-zA-Z0-9_-]{1,64}$`)
+	topicID   = lazyregexp.New(`^omt_[a-zA-Z0-9_-]{1,64}$`)
+	userID    = lazyregexp.New(`^ou_[a-zA-Z0-9_-]{1,64}$`)
 )
 
 // AppID implements chat.App: each event is sent to only one of an app's connections, chosen at

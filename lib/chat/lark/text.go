@@ -3,18 +3,18 @@ package lark
 import (
 	"cmp"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
 
+	"tri/lib/base/lazyregexp"
 	"tri/lib/chat/sink"
 	"tri/lib/record/event"
 )
 
 // marks are the placeholders of mentions in a text.
-var marks = regexp.MustCompile(`@_user_[0-9]+|@_all`)
+var marks = lazyregexp.New(`@_user_[0-9]+|@_all`)
 
 // maxDepth and maxPieces limit the nesting and the number of elements of a card that are read.
 const (
@@ -181,7 +181,7 @@ func sent(text string) (content string, err error) {
 }
 
 // at matches the mention markup of other message types.
-var at = regexp.MustCompile(`(?i)<(/?at\b)`)
+var at = lazyregexp.New(`(?i)<(/?at\b)`)
 
 // shown returns text as it can be sent. The platform's handling of control characters is not
 // documented, so they are replaced by visible symbols. Mention markup, which would notify in a

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"tri/lib/base/lazyregexp"
 	"tri/lib/base/text"
 	"tri/lib/chat/emoji"
 )
@@ -27,7 +27,7 @@ const anon = "anon"
 
 // headForm matches "name", "name >ID", "name !ID", "name ~ID", each with or without " [key]". The
 // colon must be followed by a space, so that http://x is not a head.
-var headForm = regexp.MustCompile(`^([^\s:>!\[\]@]{1,64})(?: ([>!~])([0-9]{1,18}))?(?: \[([a-z0-9-]{1,64})\])?:(?: |$)`)
+var headForm = lazyregexp.New(`^([^\s:>!\[\]@]{1,64})(?: ([>!~])([0-9]{1,18}))?(?: \[([a-z0-9-]{1,64})\])?:(?: |$)`)
 
 // maxHead is more than the length of any head.
 const maxHead = 512

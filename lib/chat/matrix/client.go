@@ -13,11 +13,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
 	"tri/lib/base/httpapi"
+	"tri/lib/base/lazyregexp"
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
 	"tri/lib/chat/cache"
@@ -228,7 +228,7 @@ func (c *Client) room(ctx context.Context, id string) (room, error) {
 }
 
 // eventID matches the ids of events. Any client may name another string as the target of its event.
-var eventID = regexp.MustCompile(`^\$[!-~]{1,254}$`)
+var eventID = lazyregexp.New(`^\$[!-~]{1,254}$`)
 
 // threadOf returns the memo of an event; if there is none, the server is asked. ok is false if it does not
 // give the event.

@@ -8,12 +8,12 @@ import (
 	"html"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"tri/lib/base/httpapi"
+	"tri/lib/base/lazyregexp"
 	"tri/lib/base/text"
 	"tri/lib/chat"
 	"tri/lib/chat/sink"
@@ -50,7 +50,7 @@ func outcome(e *httpapi.Error) sink.Outcome {
 }
 
 // crowd matches the text that notifies the whole room in clients without m.mentions.
-var crowd = regexp.MustCompile(`(?i)(?:^|[^\pL\pN])@room(?:$|[^\pL\pN])`)
+var crowd = lazyregexp.New(`(?i)(?:^|[^\pL\pN])@room(?:$|[^\pL\pN])`)
 
 // Post implements chat.Sink. The key is the transaction id: to a second request with it, from the
 // same device, the homeserver returns the event of the first.
@@ -81,9 +81,9 @@ func message(text string) map[string]any {
 }
 
 var (
-	fence = regexp.MustCompile("(?s)```(?:[a-zA-Z0-9]*\n)?(.*?)```")
-	span  = regexp.MustCompile("`([^`\n]+)`")
-	bold  = regexp.MustCompile(`\*\*([^*\n]+)\*\*`)
+	fence = lazyregexp.New("(?s)```(?:[a-zA-Z0-9]*\n)?(.*?)```")
+	span  = lazyregexp.New("`([^`\n]+)`")
+	bold  = lazyregexp.New(`\*\*([^*\n]+)\*\*`)
 )
 
 // rich returns the text as HTML: code and bold as such, everything else escaped.

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"tri/lib/base/httpapi"
+	"tri/lib/base/lazyregexp"
 )
 
 type user struct {
@@ -52,7 +52,7 @@ func (c *Client) person(ctx context.Context, id string) (user, error) {
 
 // handle matches possible user names: lower-case letters, digits, and '.', '-', '_'
 // (model.IsValidUsername), at most 64 characters.
-var handle = regexp.MustCompile(`(?i)(?:^|[^\w@])@([a-z0-9][a-z0-9._-]{0,63})`)
+var handle = lazyregexp.New(`(?i)(?:^|[^\w@])@([a-z0-9][a-z0-9._-]{0,63})`)
 
 // maxMentions is how many mentions of one message are looked up; real messages have fewer.
 const maxMentions = 50

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"tri/lib/base/httpapi"
+	"tri/lib/base/lazyregexp"
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
 	"tri/lib/chat/emoji"
@@ -56,7 +56,7 @@ func outcome(e *httpapi.Error) sink.Outcome {
 
 // crowd matches mentions of everybody. The server ignores them in code and also splits words at
 // dots and dashes; here all matches are refused.
-var crowd = regexp.MustCompile(`(?i)(?:^|[^\pL\pN])@(?:all|channel|here)(?:$|[^\pL\pN])`)
+var crowd = lazyregexp.New(`(?i)(?:^|[^\pL\pN])@(?:all|channel|here)(?:$|[^\pL\pN])`)
 
 // Post implements chat.Sink. The text is sent unchanged or refused.
 func (c *Sink) Post(ctx context.Context, p chat.Post) (chat.Posted, error) {

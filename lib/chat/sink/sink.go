@@ -8,12 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"tri/lib/base/httpapi"
+	"tri/lib/base/lazyregexp"
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
 )
@@ -231,8 +231,8 @@ func First(text string, n int) string {
 func CardText(card chat.Card) string { return strings.TrimSpace(card.Title + "\n\n" + card.Text) }
 
 var (
-	buttonName  = regexp.MustCompile(`^[a-z]{1,12}$`)
-	buttonValue = regexp.MustCompile(`^[a-zA-Z0-9._:-]{0,48}$`)
+	buttonName  = lazyregexp.New(`^[a-z]{1,12}$`)
+	buttonValue = lazyregexp.New(`^[a-zA-Z0-9._:-]{0,48}$`)
 )
 
 // IsButton reports whether a click's name and value have the form of a card posted by this package.

@@ -20,13 +20,13 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/tidwall/gjson"
 
 	"tri/lib/base/httpapi"
+	"tri/lib/base/lazyregexp"
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
 	"tri/lib/chat/cache"
@@ -149,10 +149,10 @@ func kind(token, what, prefix string) error {
 
 // The forms of Slack's ids; a string of another form is not accepted as one.
 var (
-	chatID  = regexp.MustCompile(`^[CDG][A-Z0-9]{2,20}$`)
-	anyID   = regexp.MustCompile(`^[A-Z][A-Z0-9]{1,20}$`)
-	stampID = regexp.MustCompile(`^[0-9]{9,11}\.[0-9]{6}$`)
-	appPart = regexp.MustCompile(`^xapp-\d+-(A[A-Z0-9]+)-`)
+	chatID  = lazyregexp.New(`^[CDG][A-Z0-9]{2,20}$`)
+	anyID   = lazyregexp.New(`^[A-Z][A-Z0-9]{1,20}$`)
+	stampID = lazyregexp.New(`^[0-9]{9,11}\.[0-9]{6}$`)
+	appPart = lazyregexp.New(`^xapp-\d+-(A[A-Z0-9]+)-`)
 )
 
 // AppID implements chat.App: an app's connections share its events.

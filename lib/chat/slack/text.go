@@ -3,10 +3,10 @@ package slack
 import (
 	"cmp"
 	"context"
-	"regexp"
 	"slices"
 	"strings"
 
+	"tri/lib/base/lazyregexp"
 	"tri/lib/chat/emoji"
 	"tri/lib/chat/sink"
 )
@@ -17,7 +17,7 @@ import (
 var (
 	escaped   = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 	unescaped = strings.NewReplacer("&amp;", "&", "&lt;", "<", "&gt;", ">")
-	mark      = regexp.MustCompile(`<([^<>\n]+)>`)
+	mark      = lazyregexp.New(`<([^<>\n]+)>`)
 )
 
 // maxLookups is how many names are looked up for one message; real messages mention fewer.

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -17,6 +16,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 	nx "github.com/nxadm/tail"
 
+	"tri/lib/base/lazyregexp"
 	"tri/lib/base/text"
 )
 
@@ -50,7 +50,7 @@ func (p *position) id(offset int64, line []byte) string {
 }
 
 // rotated matches the suffix that rotation appends to a log's name.
-var rotated = regexp.MustCompile(`^[.-](?:\d[\d.T-]*|old|bak)$`)
+var rotated = lazyregexp.New(`^[.-](?:\d[\d.T-]*|old|bak)$`)
 
 // series returns the files of a log in the order in which they were written; the last is the
 // current one. A name with * ? [ that no file has is a series of its own, ordered by name.

@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"tri/lib/base/lazyregexp"
 )
 
 // format describes the log format of a program.
@@ -203,8 +205,8 @@ func dayOf(s string) (time.Time, bool) {
 }
 
 var (
-	dated = regexp.MustCompile(`[._-]?(\d{4})-?(\d\d)-?(\d\d)`)
-	ends  = regexp.MustCompile(`(?:\.(?:log|weechatlog|txt))?(?:[.-](?:\d[\d.T-]*|old|bak))?$`)
+	dated = lazyregexp.New(`[._-]?(\d{4})-?(\d\d)-?(\d\d)`)
+	ends  = lazyregexp.New(`(?:\.(?:log|weechatlog|txt))?(?:[.-](?:\d[\d.T-]*|old|bak))?$`)
 )
 
 // roomOf returns the chat that a file's name denotes: the name without its ending, a date and a

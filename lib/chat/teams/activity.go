@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"tri/lib/base/lazyregexp"
 	"tri/lib/chat/sink"
 	"tri/lib/record/event"
 )
@@ -75,10 +75,10 @@ type activityFile struct {
 }
 
 var (
-	chatWord    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9:._@=-]{0,299}$`)
-	messageWord = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9:._=-]{0,255}$`)
-	personWord  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9:._@=|+-]{0,299}$`)
-	digits      = regexp.MustCompile(`^[0-9]{13}$`)
+	chatWord    = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9:._@=-]{0,299}$`)
+	messageWord = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9:._=-]{0,255}$`)
+	personWord  = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9:._@=|+-]{0,299}$`)
+	digits      = lazyregexp.New(`^[0-9]{13}$`)
 )
 
 // parseActivity parses an activity and checks that all required ids are there and are safe in URL

@@ -11,13 +11,13 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
 
 	"tri/lib/base/config"
 	"tri/lib/base/httpapi"
+	"tri/lib/base/lazyregexp"
 	"tri/lib/base/sysexit"
 	"tri/lib/chat/cache"
 )
@@ -142,7 +142,7 @@ func (c *Client) web(base string, sign func(*http.Request)) (*httpapi.Client, er
 
 // word matches an id of Microsoft's: not empty, and without characters that are special in a URL
 // path.
-var word = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
+var word = lazyregexp.New(`^[A-Za-z0-9-]{1,64}$`)
 
 func (o *Options) check() error {
 	switch {

@@ -2,14 +2,15 @@ package teams
 
 import (
 	"html"
-	"regexp"
 	"strings"
+
+	"tri/lib/base/lazyregexp"
 )
 
 var (
-	tag       = regexp.MustCompile(`(?s)<!--.*?-->|</?[a-zA-Z][^<>]*>`)
-	attribute = regexp.MustCompile(`(?s)([a-zA-Z-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')`)
-	breaks    = regexp.MustCompile(`[ \t]*[\r\n]\s*`)
+	tag       = lazyregexp.New(`(?s)<!--.*?-->|</?[a-zA-Z][^<>]*>`)
+	attribute = lazyregexp.New(`(?s)([a-zA-Z-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')`)
+	breaks    = lazyregexp.New(`[ \t]*[\r\n]\s*`)
 )
 
 // writer converts a message's HTML to plain text.
@@ -151,7 +152,7 @@ func attributes(t string) map[string]string {
 	return all
 }
 
-var at = regexp.MustCompile(`(?s)<at(?:\s[^<>]*)?>(.*?)</at>`)
+var at = lazyregexp.New(`(?s)<at(?:\s[^<>]*)?>(.*?)</at>`)
 
 // called shows the mentions in a text that is otherwise plain.
 func called(text string) string { return at.ReplaceAllString(text, "@$1") }

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf16"
 
 	"tri/lib/base/httpapi"
+	"tri/lib/base/lazyregexp"
 	"tri/lib/base/sysexit"
 	"tri/lib/chat"
 	"tri/lib/chat/sink"
@@ -82,7 +82,7 @@ func (c *Sink) send(ctx context.Context, chatID, text string, more map[string]an
 
 // codeSpan matches the parts that are shown as code, including their markers, because the text must
 // be shown as approved.
-var codeSpan = regexp.MustCompile("(?s)```.+?```|`[^`\n]+`")
+var codeSpan = lazyregexp.New("(?s)```.+?```|`[^`\n]+`")
 
 // code returns the code entities of a text.
 func code(text string) (all []map[string]any) {

@@ -2,14 +2,14 @@ package box
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"tri/lib/base/lazyregexp"
 	"tri/lib/base/sysexit"
 )
 
-var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variable = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // parseEnv reads lines KEY=value and returns those whose key is allowed. A value may be in quotes, and
 // nothing in it is expanded. A line that begins with # is a comment.

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"tri/lib/base/lazyregexp"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
 )
@@ -23,7 +23,7 @@ const (
 	layout  = "06-01-02_1504"
 )
 
-var runName = regexp.MustCompile(`^\d\d-\d\d-\d\d_\d{4}__[a-z0-9]+(?:-[a-z0-9]+)*__([0-9a-f]{6})$`)
+var runName = lazyregexp.New(`^\d\d-\d\d-\d\d_\d{4}__[a-z0-9]+(?:-[a-z0-9]+)*__([0-9a-f]{6})$`)
 
 // slug returns the first words of a task, in letters a to z and digits.
 func slug(task string) string {

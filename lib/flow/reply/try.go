@@ -10,12 +10,12 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"tri/lib/base/config"
+	"tri/lib/base/lazyregexp"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/term"
 	"tri/lib/base/text"
@@ -46,7 +46,7 @@ type tested struct {
 }
 
 // senderForm keeps mentions and markup out of the text.
-var senderForm = regexp.MustCompile(`^[\pL\pN][\pL\pN ._-]{0,63}$`)
+var senderForm = lazyregexp.New(`^[\pL\pN][\pL\pN ._-]{0,63}$`)
 
 // Run shows the message, asks, posts it in the chat itself, and prints its id. It posts at most once: an
 // unclear outcome is an error that says so, and nothing is tried again.

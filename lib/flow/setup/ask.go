@@ -11,12 +11,12 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"tri/lib/base/config"
 	"tri/lib/base/durable"
+	"tri/lib/base/lazyregexp"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/term"
 	"tri/lib/chat/sources"
@@ -93,7 +93,7 @@ func questions() []question {
 }
 
 // tokenEnv matches the variables of a platform's configuration.
-var tokenEnv = regexp.MustCompile(`_env: (\w+)`)
+var tokenEnv = lazyregexp.New(`_env: (\w+)`)
 
 // connected returns the platforms, first those that have a token in the environment.
 func connected() []string {

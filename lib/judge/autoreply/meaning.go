@@ -1,9 +1,9 @@
 package autoreply
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+	"tri/lib/base/lazyregexp"
 	"tri/lib/base/text"
 	"unicode"
 )
@@ -25,10 +25,10 @@ func changed(before, after string) (from, to []string) {
 
 var (
 	// greeting has at most one name, written as one: what else is in it may be the answer.
-	greeting = regexp.MustCompile(`^\s*(?i:hi|hello|hey|hallo|halo|hai|dear)( (?i:all|team|there|everyone)| @?\p{Lu}\p{L}{2,})?[.!,\n:]`)
+	greeting = lazyregexp.New(`^\s*(?i:hi|hello|hey|hallo|halo|hai|dear)( (?i:all|team|there|everyone)| @?\p{Lu}\p{L}{2,})?[.!,\n:]`)
 	// token matches a number or a name with what belongs to it (a path, a point, a negation), or one other
 	// character that is not punctuation of a sentence.
-	token = regexp.MustCompile(`[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]|!*\.?[\p{L}\p{N}_]([\p{L}\p{M}\p{N}_'’/.:-]|,\p{N})*|![=(]` +
+	token = lazyregexp.New(`[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]|!*\.?[\p{L}\p{N}_]([\p{L}\p{M}\p{N}_'’/.:-]|,\p{N})*|![=(]` +
 		"|[^\\s\\pZ.,;:!…\"“”„«»‘’'`—。、，；：！]")
 	// courtesy are words without content. No word that negates, limits or doubts may be among them.
 	courtesy = text.Set("a an the please pls thanks thank you hi hello hey so well ok okay sure just kindly also fyi here")
@@ -79,14 +79,14 @@ func letters(rs []rune) bool {
 
 // corrects matches how people say below an answer that it is wrong. It prefers false positives: each match
 // is listed in the report.
-var corrects = regexp.MustCompile(`(?i)\b(that|this|it|which|answer)('?s| is| was|’s)? ?(completely |just |simply |still )?(wrong|incorrect|outdated|false|not (right|true|correct|accurate|quite right|the case)|no longer (true|right|the case))\b` +
+var corrects = lazyregexp.New(`(?i)\b(that|this|it|which|answer)('?s| is| was|’s)? ?(completely |just |simply |still )?(wrong|incorrect|outdated|false|not (right|true|correct|accurate|quite right|the case)|no longer (true|right|the case))\b` +
 	`|\b(isn'?t|wasn'?t) (right|true|correct|accurate|the case)\b|^\W*(no|nope|wrong|incorrect|correction)\b[\s,.:!-]|^\W*actually,? |\bwrong answer\b|\bdisregard\b` +
 	`|\b(itu|ini)? ?(salah|keliru)\b|\b(bukan begitu|kurang tepat|tidak benar|nggak bener|ga bener)\b` +
 	`|\b(stimmt nicht|ist falsch|das ist nicht richtig)\b|\b(es incorrecto|está mal|no es (cierto|correcto))\b|c'est faux|n'est pas (vrai|correct|exact)\b|\b(está errad[oa]|não é verdade)` +
 	`|違います|間違|不对|不對|错了|錯了|不正确`)
 
 // thanked matches a message of nothing but thanks or praise: its "no" or "actually" corrects nothing.
-var thanked = regexp.MustCompile(`(?i)^\W*((no|nope|actually|ok|oh|yes|that('?s| is|’s)|so|very)\W+)*(no (problem|worries)|all good|thanks|thank you|great|perfect|cheers)\b` +
+var thanked = lazyregexp.New(`(?i)^\W*((no|nope|actually|ok|oh|yes|that('?s| is|’s)|so|very)\W+)*(no (problem|worries)|all good|thanks|thank you|great|perfect|cheers)\b` +
 	`(\W+(all good|thanks|thank you|great|perfect|cheers|so|very|much|a lot)\b)*\W*$`)
 
 // Corrects reports whether a message below an answer says that it is wrong.

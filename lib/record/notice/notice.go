@@ -4,13 +4,13 @@ package notice
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"tri/lib/base/lazyregexp"
 	"tri/lib/base/text"
 )
 
@@ -118,8 +118,8 @@ func ago(minutes int) string {
 }
 
 var (
-	hole = regexp.MustCompile(`\{[^{}]*\}?|\}`)
-	name = regexp.MustCompile(`^[a-z][a-z_]{0,19}$`)
+	hole = lazyregexp.New(`\{[^{}]*\}?|\}`)
+	name = lazyregexp.New(`^[a-z][a-z_]{0,19}$`)
 )
 
 // Check returns what is wrong with a form and its name, nil if it may be approved.

@@ -11,12 +11,12 @@ import (
 	"io/fs"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"tri/lib/base/lazyregexp"
 	"tri/lib/base/ndjson"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
@@ -234,9 +234,9 @@ func unknown(v any, t reflect.Type, at string, do func(in map[string]any, key, p
 }
 
 var (
-	isID       = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
-	isLens     = regexp.MustCompile(`^[a-z][a-z0-9-]{0,30}$`)
-	isVariable = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,60}$`)
+	isID       = lazyregexp.New(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
+	isLens     = lazyregexp.New(`^[a-z][a-z0-9-]{0,30}$`)
+	isVariable = lazyregexp.New(`^[A-Z][A-Z0-9_]{0,60}$`)
 )
 
 // check reports every fault of a persona.

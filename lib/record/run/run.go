@@ -23,10 +23,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"regexp"
 	"time"
 
 	"tri/lib/base/durable"
+	"tri/lib/base/lazyregexp"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
 	"tri/lib/record/draft"
@@ -76,7 +76,7 @@ func ID(kind, key string, cycle, round int) string {
 	return kind[:1] + "-" + text.SHA256(fmt.Sprintf("%s\x00%s\x00%d\x00%d", kind, key, cycle, round))[:24]
 }
 
-var isID = regexp.MustCompile(`^[a-z]-[0-9a-f]{24}$`)
+var isID = lazyregexp.New(`^[a-z]-[0-9a-f]{24}$`)
 
 // IsID reports whether id has the form that ID returns.
 func IsID(id string) bool { return isID.MatchString(id) }

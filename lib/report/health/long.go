@@ -6,12 +6,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"tri/lib/base/lazyregexp"
 	"tri/lib/base/text"
 	"tri/lib/record/run"
 	"tri/lib/record/thread"
@@ -127,7 +127,7 @@ func (x *checker) stateOf(folder string) (s run.State) {
 	return s
 }
 
-var boxName = regexp.MustCompile(`^[a-z0-9][a-zA-Z0-9._-]{0,127}$`)
+var boxName = lazyregexp.New(`^[a-z0-9][a-zA-Z0-9._-]{0,127}$`)
 
 // maxBoxed is how many runs of a box are checked, newest first by name.
 const maxBoxed = 200

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"tri/lib/base/lazyregexp"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
 	"tri/lib/judge/evidence"
@@ -61,8 +61,8 @@ func item(e *memory.Entry) string {
 }
 
 var (
-	itemLine = regexp.MustCompile(`^- \[([A-Z]+)\] (.+)$`)
-	refPart  = regexp.MustCompile(` ?\(ref: ([^()#\s]+)#L([0-9]{1,7})(?:-L([0-9]{1,7}))?\)`)
+	itemLine = lazyregexp.New(`^- \[([A-Z]+)\] (.+)$`)
+	refPart  = lazyregexp.New(` ?\(ref: ([^()#\s]+)#L([0-9]{1,7})(?:-L([0-9]{1,7}))?\)`)
 )
 
 // maxImport is the most that an imported file may have, in bytes.
