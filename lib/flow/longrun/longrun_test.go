@@ -68,6 +68,7 @@ func TestEnds(t *testing.T) {
 	}{
 		{"nothing here", run.Nothing, ""},
 		{"an unproven claim", run.Failed, agent.Abort},
+		{"what the logs say", run.Done, ""},
 		{"suicide", run.Failed, agent.Killed},
 	} {
 		r := ask(tt.text, tt.text)

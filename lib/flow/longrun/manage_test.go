@@ -58,6 +58,9 @@ func program(dir, id string) error {
 		if strings.Contains(j.Thread.Messages[0].Content, "unproven") {
 			ref.Receipt = nil
 		}
+		if strings.Contains(j.Thread.Messages[0].Content, "logs") {
+			ref = draft.Ref{Kind: draft.KindLogQuery, Ref: "level=error", SupportsClaim: "x"}
+		}
 		return &draft.Return{Confidence: "high", ConfidenceReason: "r", SummaryForOrchestrator: "s.",
 			DraftReply: "answer", DraftLanguage: "en",
 			EvidenceRefs: []draft.Ref{ref}, OpenQuestions: []string{}, InvestigatorRound: 1}, nil
