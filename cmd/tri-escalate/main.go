@@ -77,6 +77,7 @@ func runner(c *cli.Call, o *longrun.Commands) error {
 	prompts, err2 := prompt.Load(o.Config.Dispatch.PromptsDir)
 	finder, err1 := steer.Around(prompts)(all.New(o.Config.Investigator, o.Config.Sandbox))
 	inv := investigate.New(finder, prompts, o.Config, o.Home.Dir())
+	inv.Servers = o.Config.Servers(true)
 	work := func(ctx context.Context, a agent.Agent, j *longrun.Job) (*draft.Return, error) {
 		inv.Agent = a
 		earlier, err := investigate.Continues(o.Home, j.Thread)

@@ -114,6 +114,23 @@ func TestServers(t *testing.T) {
 	}
 }
 
+// A configured command is a tool like that of a server.
+func TestCommandAsTool(t *testing.T) {
+	b := newBench(t, "anthropic", say{tool: "mcp__splunk__search", input: `{"query":"$(id) -x"}`},
+		say{tool: "mcp__splunk__search", input: `{"query":"-x"}`}, say{tool: "answer", input: good})
+	b.task.Servers = []config.Server{{Name: "splunk", Tools: []string{"search"}, Commands: []config.Command{
+		{Name: "search", Description: "Search the logs.", Argv: []string{"printf", "found %s", "{query}"},
+			Holes: []config.Hole{{Name: "query"}}}}}}
+	if res, err := b.run(); err != nil || string(res.Value) != good {
+		t.Fatalf("%q, %v", res.Value, err)
+	}
+	for i, want := range []string{"Search the logs.", "found $(id) -x", "begins with"} {
+		if !strings.Contains(b.heard[i], want) {
+			t.Errorf("request %d lacks %q: %.3000s", i, want, b.heard[i])
+		}
+	}
+}
+
 // A server that does not answer costs its tools, not the run.
 func TestServersThatFail(t *testing.T) {
 	astray := httptest.NewServer(http.RedirectHandler("http://127.0.0.1:1/", http.StatusTemporaryRedirect))

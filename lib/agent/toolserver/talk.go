@@ -219,6 +219,10 @@ func (t *talk) call(ctx context.Context, peer *Peer, params json.RawMessage) (an
 		return nil, fault(rpc.BadParams, "arguments are an object")
 	}
 	body, failed, err := peer.Call(ctx, p.Name, p.Arguments)
+	if no := new(refusal); errors.As(err, &no) {
+		t.gate.log(t.server.Name, p.Name, no.Error())
+		body, failed, err = no.Error(), true, nil // the model sees it, and can correct the value
+	}
 	if err != nil {
 		return nil, fault(rpc.Internal, "%s", text.CutBytes(err.Error(), maxWords))
 	}

@@ -64,11 +64,16 @@ type Peer struct {
 	Faults  []error
 	session *mcp.ClientSession
 	stop    func()
+	lent    *lent // in place of a session
 }
 
 // Connect starts or reaches a server and requests its tools. The session ends with Close or ctx.
 func Connect(ctx context.Context, at Place, s config.Server) (*Peer, error) {
 	p := &Peer{stop: func() {}}
+	if len(s.Commands) > 0 {
+		p.lend(at, s)
+		return p, nil
+	}
 	err := p.connect(ctx, at, s)
 	if err == nil {
 		err = p.list(ctx, s)
@@ -125,7 +130,7 @@ func (p *Peer) list(ctx context.Context, s config.Server) error {
 			continue // not on the list, or a duplicate
 		}
 		missing = slices.Delete(missing, i, i+1)
-		made, err := tool(t)
+		made, err := tool(t, slices.Contains(s.Destructive, t.Name))
 		if err != nil {
 			p.Faults = append(p.Faults, fmt.Errorf("tool %s of server %s is left out: %w", t.Name,
 				s.Name, err))
@@ -139,9 +144,9 @@ func (p *Peer) list(ctx context.Context, s config.Server) error {
 	return nil
 }
 
-// tool converts a server's tool. A tool that declares itself destructive is refused, whatever the
-// configuration says.
-func tool(t *mcp.Tool) (Tool, error) {
+// tool converts a server's tool. A tool that declares itself destructive is refused, unless the
+// configuration accepts that.
+func tool(t *mcp.Tool, accepted bool) (Tool, error) {
 	schema, err := json.Marshal(t.InputSchema)
 	a := t.Annotations
 	switch {
@@ -149,7 +154,7 @@ func tool(t *mcp.Tool) (Tool, error) {
 		return Tool{}, err
 	case len(schema) > maxSchema:
 		return Tool{}, fmt.Errorf("its schema has more than %d bytes", maxSchema)
-	case a != nil && !a.ReadOnlyHint && a.DestructiveHint != nil && *a.DestructiveHint:
+	case !accepted && a != nil && !a.ReadOnlyHint && a.DestructiveHint != nil && *a.DestructiveHint:
 		return Tool{}, errors.New("it is marked as destructive")
 	}
 	if string(schema) == "null" {
@@ -164,6 +169,9 @@ func (p *Peer) Call(ctx context.Context, name string,
 	input json.RawMessage) (body string, failed bool, err error) {
 	if !slices.ContainsFunc(p.Tools, func(t Tool) bool { return t.Name == name }) {
 		return "", false, fmt.Errorf("no tool is called %q", text.CutBytes(name, maxWords))
+	}
+	if p.lent != nil {
+		return p.lent.call(ctx, name, input)
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()

@@ -132,7 +132,7 @@ type programEnd struct {
 }
 
 // open opens a gate for a scripted server, and goes through it.
-func open(t *testing.T, script string) *programEnd {
+func open(t *testing.T, script string, destructive ...string) *programEnd {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -141,7 +141,8 @@ func open(t *testing.T, script string) *programEnd {
 	sandboxtest.Path(t)
 	dir := t.TempDir()
 	g, err := Open(t.Context(), Place{Dir: dir, Sandbox: "off"},
-		[]config.Server{{Name: "s", Command: []string{self, "server", script}, Tools: []string{"find"}}})
+		[]config.Server{{Name: "s", Command: []string{self, "server", script}, Tools: []string{"find"},
+			Destructive: destructive}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,6 +247,15 @@ func TestOnlyAllowed(t *testing.T) {
 				t.Errorf("log %q", log)
 			}
 		})
+	}
+}
+
+// A tool that is marked as destructive is offered if the configuration accepts that.
+func TestAcceptedDestructive(t *testing.T) {
+	p := open(t, "destroys", "find")
+	p.ask(askHello)
+	if got := p.ask(askFind); !strings.Contains(got, "CALLED") {
+		t.Errorf("call %s", got)
 	}
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 func TestAgentFaultsAreNamed(t *testing.T) {
 	const server = "mcp_servers:\n- name: logs\n  "
+	const command = server + "commands:\n  - name: find\n    description: d\n    "
 	for _, tt := range []struct{ text, want string }{
 		{"investigator:\n  agent: acp\n", ":2: investigator.agent: acp needs a command"},
 		{"investigator:\n  agent: api\n", ":2: investigator.agent: api needs a model"},
@@ -28,11 +30,11 @@ func TestAgentFaultsAreNamed(t *testing.T) {
 		{"investigator:\n  network: ['*:443']\n", ":2: investigator.network[0]:"},
 		{"investigator:\n  prices: {input: 3}\n", ":2: investigator.prices: lacks output"},
 		{"investigator:\n  prices: {input: 3, output: -1}\n", ":2: investigator.prices.output: is -1"},
-		{"mcp_servers:\n- name: logs\n  url: https://x\n", ":2: mcp_servers[0]: lacks tools"},
+		{"mcp_servers:\n- name: logs\n  url: https://x\n", ":2: mcp_servers[0].name: needs tools"},
 		{server + "url: https://x\n  tools: []\n", ":2: mcp_servers[0].name: needs tools"},
-		{server + "tools: [a]\n", ":2: mcp_servers[0]: needs a command or a url"},
+		{server + "tools: [a]\n", ":2: mcp_servers[0]: needs a command, a url or commands"},
 		{server + "tools: [a]\n  url: https://x\n  command: [x]\n",
-			":2: mcp_servers[0]: needs a command or a url"},
+			":2: mcp_servers[0]: needs a command, a url or commands"},
 		{server + "url: https://x\n  tools: ['*']\n",
 			`:4: mcp_servers[0].tools[0]: "*": want the name of one tool`},
 		{server + "url: https://x\n  tools: [search_logs, create_issue]\n",
@@ -45,9 +47,30 @@ func TestAgentFaultsAreNamed(t *testing.T) {
 		{"mcp_servers:\n- name: My Logs\n  command: [x]\n  tools: [a]\n", ":2: mcp_servers[0].name:"},
 		{server + "command: [x]\n  env: ['A=xyzzy']\n  tools: [a]\n",
 			":4: mcp_servers[0].env[0]: \"A\": a variable's name"},
+		{server + "url: https://x\n  tools: [a]\n  destructive: [b]\n",
+			`:5: mcp_servers[0].destructive[0]: "b" is not among the tools`},
+		{command + "argv: [x]\n  url: https://x\n", ":2: mcp_servers[0]: needs a command, a url or commands"},
+		{command + "argv: [x]\n  tools: [find]\n", ":2: mcp_servers[0].name: its commands are the tools"},
+		{command + "argv: []\n", ":4: mcp_servers[0].commands[0].name: needs argv"},
+		{command + "argv: [x]\n    timeout_sec: 601\n", ":7: mcp_servers[0].commands[0].timeout_sec: is 601"},
+		{command + "argv: [x]\n  - {name: find, description: d, argv: [x]}\n",
+			`:7: mcp_servers[0].commands[1].name: two commands are called "find"`},
+		{strings.Replace(command, "find", "drop_index", 1) + "argv: [x]\n",
+			`:4: mcp_servers[0].commands[0].name: "drop_index": its name suggests`},
+		{command + "argv: [x, 'a {q} b']\n    holes: [{name: q}]\n",
+			`:6: mcp_servers[0].commands[0].argv[1]: "a {q} b": a hole is a whole argument`},
+		{command + "argv: ['{q}']\n    holes: [{name: q}]\n", `:6: mcp_servers[0].commands[0].argv[0]: "{q}": a hole`},
+		{command + "argv: [/bin/sh, -c, '{q}']\n    holes: [{name: q}]\n",
+			`:6: mcp_servers[0].commands[0].argv[0]: "sh" executes text`},
+		{command + "argv: [x, '{q}']\n", `:6: mcp_servers[0].commands[0].argv[1]: no hole is called "q"`},
+		{command + "argv: [x]\n    holes: [{name: q}]\n", ":7: mcp_servers[0].commands[0].holes[0].name: no argument"},
+		{command + "argv: [x, '{q}']\n    holes: [{name: q}, {name: q}]\n", `holes[1].name: two holes are called "q"`},
+		{command + "argv: [x, '{q}']\n    holes: [{name: q, pattern: 'a)|(b'}]\n", "holes[0].name: error parsing"},
+		{command + "argv: [x, '{q}']\n    holes: [{name: q, pattern: a, values: [a]}]\n",
+			"holes[0].name: has values and a pattern"},
 	} {
 		_, err := load(t, tt.text)
-		if err == nil || !strings.Contains(err.Error(), "config.yaml"+tt.want) {
+		if err == nil || !strings.Contains(err.Error(), "config.yaml:") || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q: %v, want %q", tt.text, err, tt.want)
 		}
 		if err != nil && strings.Contains(err.Error(), "xyzzy") {
@@ -56,6 +79,28 @@ func TestAgentFaultsAreNamed(t *testing.T) {
 		if status, _ := sysexit.Of(err); err != nil && status != sysexit.Config {
 			t.Errorf("%q: status %d", tt.text, status)
 		}
+	}
+}
+
+// TestCommandsAreTools: commands are the tools of their server, and long_runs keeps one from other runs.
+func TestCommandsAreTools(t *testing.T) {
+	c, err := load(t, `mcp_servers:
+- name: splunk
+  commands:
+  - {name: search, description: d, argv: [x, "--since={since}", --, "{query}"], holes: [{name: since}, {name: query}]}
+  - {name: indexes, description: d, argv: [sh, -c, "x | y"], timeout_sec: 5}
+- {name: browser, command: [x], tools: [a], long_runs: true}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := c.Servers(false)
+	if len(s) != 1 || fmt.Sprint(s[0].Tools) != "[search indexes]" || s[0].Commands[0].TimeoutSec != 60 ||
+		s[0].Commands[1].TimeoutSec != 5 {
+		t.Errorf("%+v", s)
+	}
+	if all := c.Servers(true); len(all) != 2 || all[1].Name != "browser" || len(c.MCPServers) != 2 {
+		t.Errorf("long runs: %+v", all)
 	}
 }
 

@@ -11,16 +11,26 @@ import (
 )
 
 // Server is a tool server of the Model Context Protocol for investigating agents: a Command to
-// start, or a URL.
+// start, a URL, or Commands that are the tools.
 type Server struct {
 	Name    string   `yaml:"name"`
 	Command []string `yaml:"command"`
 	URL     string   `yaml:"url"`
-	Env     []string `yaml:"env"` // names of the variables that Command sees
+	// Commands are tools without a server.
+	Commands []Command `yaml:"commands"`
+	Env      []string  `yaml:"env"` // names of the variables that Command and Commands see
 	// TokenEnv names the variable whose value is sent to URL as a bearer token.
 	TokenEnv string   `yaml:"token_env"`
-	Tools    []string `yaml:"tools"`   // the only tools offered: read-only ones
-	Network  []string `yaml:"network"` // endpoints that Command may reach, host:port
+	Tools    []string `yaml:"tools"`   // the only tools offered: read-only ones, or all Commands
+	Network  []string `yaml:"network"` // endpoints that Command and Commands may reach, host:port
+	// Destructive are those of Tools that are offered though the server marks them as destructive.
+	Destructive []string `yaml:"destructive"`
+	LongRuns    bool     `yaml:"long_runs"` // only long runs get it
+}
+
+// Servers returns the tool servers of a long run, or of any other.
+func (c *Config) Servers(long bool) []Server {
+	return slices.DeleteFunc(slices.Clone(c.MCPServers), func(s Server) bool { return s.LongRuns && !long })
 }
 
 var (
@@ -46,8 +56,14 @@ func (c *Config) compileServers(f *faults) {
 			f.add(fmt.Errorf("two servers are called %q", s.Name), at("name")...)
 		}
 		seen[s.Name] = true
-		if (len(s.Command) > 0) == (s.URL != "") {
-			f.add(errors.New("needs a command or a url, and not both"), at()...)
+		kinds := 0
+		for _, has := range []bool{len(s.Command) > 0, s.URL != "", len(s.Commands) > 0} {
+			if has {
+				kinds++
+			}
+		}
+		if kinds != 1 {
+			f.add(errors.New("needs a command, a url or commands, and only one of them"), at()...)
 		}
 		if s.URL != "" {
 			f.add(webURL(s.URL), at("url")...)
@@ -61,13 +77,35 @@ func (c *Config) compileServers(f *faults) {
 		for k, name := range s.Network {
 			f.add(hostPort(name), at("network", k)...)
 		}
-		if len(s.Tools) == 0 {
-			f.add(errors.New("needs tools: the names of the tools that may be used; there is no wildcard"),
-				at("name")...)
+		c.MCPServers[i].compileTools(f, at)
+	}
+}
+
+// compileTools checks the tools, and sets Tools to the commands.
+func (s *Server) compileTools(f *faults, at func(...any) []any) {
+	if len(s.Commands) > 0 {
+		if len(s.Tools)+len(s.Destructive) > 0 {
+			f.add(errors.New("its commands are the tools: remove tools and destructive"), at("name")...)
 		}
-		for k, name := range s.Tools {
-			f.add(readTool(name), at("tools", k)...)
+		s.Tools, s.Destructive = nil, nil
+	} else if len(s.Tools) == 0 {
+		f.add(errors.New("needs tools: the names of the tools that may be used; there is no wildcard"),
+			at("name")...)
+	}
+	for k, name := range s.Tools {
+		f.add(readTool(name), at("tools", k)...)
+	}
+	for k, name := range s.Destructive {
+		if !slices.Contains(s.Tools, name) {
+			f.add(fmt.Errorf("%q is not among the tools", name), at("destructive", k)...)
 		}
+	}
+	for k, c := range s.Commands {
+		c.compile(f, func(key ...any) []any { return append(at("commands", k), key...) })
+		if slices.Contains(s.Tools, c.Name) {
+			f.add(fmt.Errorf("two commands are called %q", c.Name), at("commands", k, "name")...)
+		}
+		s.Tools = append(s.Tools, c.Name)
 	}
 }
 

@@ -69,7 +69,7 @@ func (b *Box) envelope(kind, run string, able agent.Capabilities) (Envelope, err
 	if r.exports {
 		e.Rights.FixTest = c.FixTest
 	}
-	for _, s := range b.Config.MCPServers {
+	for _, s := range b.Config.Servers(false) {
 		for _, tool := range s.Tools {
 			e.MCP = append(e.MCP, s.Name+"."+tool)
 		}

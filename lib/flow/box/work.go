@@ -69,7 +69,7 @@ func (l *live) work(ctx context.Context, t agent.Task) error {
 	for _, name := range slashNames(idOf(l.name), l.env.Safe) {
 		t.Callable = append(t.Callable, strings.TrimPrefix(name, "/"))
 	}
-	t.Servers, t.Watch = l.Config.MCPServers, l.watch
+	t.Servers, t.Watch = l.Config.Servers(false), l.watch
 	res, err := a.Run(ctx, t)
 	if err != nil {
 		return errors.Join(err, l.keepWords(res, false))

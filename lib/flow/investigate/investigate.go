@@ -60,7 +60,7 @@ type Investigator struct {
 func New(a agent.Agent, prompts *prompt.Set, cfg *config.Config, home string) *Investigator {
 	return &Investigator{
 		Agent: a, Prompts: prompts, Knowledge: cfg.Knowledge, Language: cfg.Team.Language, Now: time.Now,
-		Search: cfg.Investigator.Searches(), Home: home, Servers: cfg.MCPServers,
+		Search: cfg.Investigator.Searches(), Home: home, Servers: cfg.Servers(false),
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -16,10 +17,38 @@ func (x *checker) agents(ctx context.Context) {
 	x.agent(ctx, "investigator", x.config.Investigator)
 	x.agent(ctx, "validator", x.config.Validator)
 	x.walls(ctx)
+	for _, s := range x.config.MCPServers {
+		x.server(s)
+	}
 	if x.config.Escalation.Enabled {
 		x.tool(ctx, "tmux", "tmux", "-V", "long runs live in it")
 	}
 	x.boxAgent(ctx)
+}
+
+// server checks a tool server's programs and variables. It starts and asks none.
+func (x *checker) server(s config.Server) {
+	name := "tools " + s.Name
+	programs := map[string]string{} // and where the configuration names them
+	if len(s.Command) > 0 {
+		programs[s.Command[0]] = "command"
+	}
+	for _, c := range s.Commands {
+		programs[c.Argv[0]] = "argv of " + c.Name
+	}
+	for _, program := range slices.Sorted(maps.Keys(programs)) {
+		if _, err := lookPath(program); err != nil {
+			x.failed(name, "install it, or name it with its path under `"+programs[program]+"`", err)
+			return
+		}
+	}
+	for _, v := range append(slices.Clone(s.Env), s.TokenEnv) {
+		if v != "" && os.Getenv(v) == "" {
+			x.warn(name, "set it where tri runs", "$%s is not set here", v)
+			return
+		}
+	}
+	x.ok(name, "%s", strings.Join(s.Tools, ", "))
 }
 
 // boxAgent checks what tri-box needs besides the sandbox: its agent, if it has one of its own, and

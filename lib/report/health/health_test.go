@@ -465,3 +465,16 @@ func TestPrintKeepsItsShape(t *testing.T) {
 		t.Errorf("got\n%swant\n%s", b.String(), want)
 	}
 }
+
+// TestToolServers: a tool whose program is missing fails, and one whose variable is not set is reported.
+func TestToolServers(t *testing.T) {
+	t.Setenv("HEALTH_TEST_KEY", "key")
+	checks := newPlace(t, `mcp_servers:
+- {name: good, env: [HEALTH_TEST_KEY], commands: [{name: find, description: d, argv: [sh]}]}
+- {name: gone, commands: [{name: find, description: d, argv: [sh]}, {name: search, description: d, argv: [/nonexistent/x]}]}
+- {name: far, url: "https://x", token_env: HEALTH_TEST_NONE, tools: [a]}
+`).look()
+	want(t, checks, "tools good", OK, "find")
+	want(t, checks, "tools gone", Fail, "/nonexistent/x")
+	want(t, checks, "tools far", Warn, "$HEALTH_TEST_NONE is not set")
+}
