@@ -153,6 +153,9 @@ func (a *reuse) again(ctx context.Context, was *answer, t *thread.Thread, res *r
 	if err != nil || ret == nil {
 		return errors.Join(errAnew, err)
 	}
+	if was.text != ret.DraftReply { // an approver wrote it
+		ret.Cuts, ret.Voice = nil, nil
+	}
 	ret.DraftReply, ret.Question, ret.Rubric = was.text, t.Messages[0].Content, t.Rubric
 	ret.Before = &draft.Before{At: was.at, By: was.by, Key: was.key, Cycle: was.cycle}
 	ret.Usage, ret.ProposedTriageFile, ret.InvestigatorRound = &draft.Usage{CostUSD: new(0.0)}, nil, 1

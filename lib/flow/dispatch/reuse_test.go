@@ -30,10 +30,11 @@ type library struct {
 	dir      string
 	stands   string // what code says of an earlier answer
 	approver string
+	cuts     []int // of every draft
 }
 
-func newLibrary(t *testing.T, asked, approver string) *library {
-	l := &library{bench: newBench(t), dir: t.TempDir(), stands: verdict.Pass, approver: approver}
+func newLibrary(t *testing.T, asked, approver string, cuts ...int) *library {
+	l := &library{bench: newBench(t), dir: t.TempDir(), stands: verdict.Pass, approver: approver, cuts: cuts}
 	l.cfg.Codebases = []config.Codebase{{Name: "shop", Path: l.dir}}
 	l.write("package pay\n\n// Limit is how often a payment is retried.\nconst Limit = 5\n")
 	l.add("1", "ana", "", event.Actionable, asked)
@@ -95,7 +96,7 @@ func (l *library) start() {
 		refs := evidence.Stamp(root, repo,
 			[]draft.Ref{{Kind: draft.KindFile, Ref: "pay.go:4", Quote: "const Limit = 5"}}, time.Now())
 		return &draft.Return{Confidence: "high", DraftReply: "Five times: `pay.go:4`.",
-			SummaryForOrchestrator: "s", ResearchNotes: "n", EvidenceRefs: refs,
+			SummaryForOrchestrator: "s", ResearchNotes: "n", EvidenceRefs: refs, Cuts: l.cuts,
 			Usage: &draft.Usage{CostUSD: new(0.3)}}, nil
 	}
 	o.Stands = func(_ context.Context, t *thread.Thread) (*verdict.Verdict, error) {
@@ -138,6 +139,27 @@ func TestAnsweredBefore(t *testing.T) {
 	}
 	if l.start(); l.runs.Load() != 2 { // a person wants a look
 		t.Errorf("%d runs after a redo", l.runs.Load())
+	}
+}
+
+// TestEditedBefore: an earlier answer that an approver wrote is not cut where the draft before it was, and is
+// offered.
+func TestEditedBefore(t *testing.T) {
+	for said, cuts := range map[string]int{"Five times: `pay.go:4`.": 1, "Five: `pay.go:4`.": 0, "Five.": 0} {
+		l := newLibrary(t, retried, "boss", 12)
+		first := l.thread("1")
+		l.reply(outbox.Reply{Key: first.Key, Cycle: first.Cycle, Outcome: outbox.Posted, PostedMessageID: "77",
+			PostedAt: "2026-11-20T09:00:00Z", ReplyText: said, ApprovedBy: "boss", Platform: "local", ChatID: "dev"})
+		l.add("5", "ben", "", event.Actionable, retried)
+		l.start()
+		th := l.thread("5")
+		state, err := decision.Fold(l.home, decision.PolicyOf(l.cfg), nil)
+		if err != nil || l.runs.Load() != 1 || th.DraftPending == nil || *th.DraftPending != said {
+			t.Fatalf("%q: %d runs, %+v, %v", said, l.runs.Load(), th, err)
+		}
+		if st := state.Standing(th.Key); st == nil || len(st.Offer.Cuts) != cuts {
+			t.Errorf("%q is offered as %+v", said, st)
+		}
 	}
 }
 
