@@ -13,8 +13,11 @@ import (
 	"tri/lib/base/sysexit"
 )
 
+// detachWait is how long Detach waits for the stages; a pipeline that needs longer runs on.
+var detachWait = time.Minute
+
 // Detach runs this program again in the background, in its own session, with the arguments argv. It
-// returns the status when every stage has been started.
+// returns the status when every stage has been started, and an error after detachWait.
 func Detach(ctx context.Context, h *durable.Home, argv []string) (*Status, error) {
 	switch _, alive, err := Load(h); {
 	case err != nil:
@@ -45,16 +48,20 @@ func Detach(ctx context.Context, h *durable.Home, argv []string) (*Status, error
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
+	ctx, cancel := context.WithTimeoutCause(ctx, detachWait,
+		fmt.Errorf("not every stage runs after %v", detachWait))
+	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		select {
 		case err := <-ended:
-			return nil, sysexit.With(sysexit.Unavailable,
-				fmt.Errorf("the pipeline did not start: %w: %s", err, logSince(h, from)))
+			return nil, sysexit.Hint(sysexit.With(sysexit.Unavailable,
+				fmt.Errorf("the pipeline did not start: %w: %s", err, logSince(h, from))),
+				"tri-health says what is wrong with the home")
 		case <-ctx.Done():
-			return nil, sysexit.Hint(fmt.Errorf("the pipeline is still being started: %w", ctx.Err()),
-				"tri-supervise status shows it, tri down ends it")
+			return nil, sysexit.Hint(fmt.Errorf("the pipeline is still being started: %w", context.Cause(ctx)),
+				"tri-supervise status shows it, tri-health what is wrong, tri down ends it")
 		case <-tick.C:
 		}
 		if st, alive, err := Load(h); err == nil && alive && st.PID == cmd.Process.Pid && st.hasStarted() {

@@ -109,6 +109,9 @@ func Run(ctx context.Context, o Options) error {
 		s.status.Stages = append(s.status.Stages,
 			Stage{Name: st.Name, Command: st.Command, State: Down, Since: s.status.Since, lock: st.Lock})
 	}
+	if err := s.publish(); err != nil {
+		return err // tri up waits for this file, and could wait for ever: the disk is full
+	}
 	err = s.run(ctx)
 	return errors.Join(err, s.publish())
 }

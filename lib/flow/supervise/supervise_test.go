@@ -374,3 +374,49 @@ func TestProgramThatIsNotThere(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestNoStatus: a pipeline whose status cannot be written, as on a full disk, does not start; tri up waits for
+// that file.
+func TestNoStatus(t *testing.T) {
+	h, err := durable.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	if err := h.MkdirAll(stateName); err != nil { // no file can take its place
+		t.Fatal(err)
+	}
+	c := &crew{T: t, home: h}
+	ctx, cancel := context.WithTimeout(t.Context(), patient)
+	defer cancel()
+	err = Run(ctx, c.options([]config.Stage{sh("one", "echo >ran; sleep 900")}))
+	if err == nil || ctx.Err() != nil || h.Exists("ran") {
+		t.Errorf("%v, the stage ran: %v", err, h.Exists("ran"))
+	}
+}
+
+// TestDetachEnds: tri up does not wait for ever for a supervisor that starts nothing.
+func TestDetachEnds(t *testing.T) {
+	defer func(was time.Duration) { detachWait = was }(detachWait)
+	detachWait = 50 * time.Millisecond
+	dir := t.TempDir()
+	t.Setenv("TRI_TEST_IDLE", dir)
+	h, err := durable.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	_, err = Detach(t.Context(), h, []string{"-test.run=^TestIdle$"})
+	if err == nil || !strings.Contains(err.Error(), "not every stage runs after 50ms") ||
+		!strings.Contains(strings.Join(sysexit.Hints(err), ""), "tri-health") {
+		t.Errorf("%v, hints %q", err, sysexit.Hints(err))
+	}
+}
+
+// TestIdle is the process of TestDetachEnds. It ends when the home of the test is gone.
+func TestIdle(t *testing.T) {
+	dir := os.Getenv("TRI_TEST_IDLE")
+	for _, err := os.Stat(dir); dir != "" && err == nil; _, err = os.Stat(dir) {
+		time.Sleep(10 * time.Millisecond)
+	}
+}
