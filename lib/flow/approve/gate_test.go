@@ -279,7 +279,7 @@ func TestNotesAreNotChat(t *testing.T) {
 	if err := g.View(it).Print(&page, noon); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"\nDecided\n  │ read and approved by ana\n",
+	for _, want := range []string{"\nDecided\n  │ approved by ana\n",
 		"retry.md\n  │ kept as it is\n"} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("%q is not in\n%s", want, page.String())

@@ -82,8 +82,8 @@ func (s *Standing) Approved() bool {
 	return s.Decision != nil && posts(s.Decision.Kind) && s.Void == "" && !s.Claimed
 }
 
-// Readers returns the people who approved the text of the decision, in their order: they have read it. A
-// policy reads nothing.
+// Readers returns the people who approved the text of the decision, in their order. A
+// policy is no person.
 func (s *Standing) Readers() []string {
 	if s.Decision.Kind == Notify {
 		return s.formBy
@@ -100,7 +100,8 @@ func (s *Standing) Readers() []string {
 	return names
 }
 
-// Approval says who approved the text of a decision and who has read it, for a person.
+// Approval says who approved the text of a decision, for a person. It does not say that somebody has read
+// it: a program cannot know that.
 func (r *Record) Approval() string {
 	switch {
 	case r.Kind == Auto:
@@ -108,9 +109,9 @@ func (r *Record) Approval() string {
 	case r.Kind == Notify:
 		return fmt.Sprintf("a notice of the approved form %q", r.Form)
 	case r.Kind == Edit && r.Badge != "":
-		return fmt.Sprintf("%s; read by %s", r.Badge, r.By)
+		return fmt.Sprintf("%s; approved by %s", r.Badge, r.By)
 	}
-	return "read and approved by " + r.By
+	return "approved by " + r.By
 }
 
 // Word reports whether the record says something to the work on a question.

@@ -62,7 +62,7 @@ var Categories = []string{Pattern, Decision, Observation, Hypothesis, Todo}
 
 // Sources of an entry.
 const (
-	Answered  = "answered"  // a posted answer that a person read and approved
+	Answered  = "answered"  // a posted answer that a person approved
 	Corrected = "corrected" // a posted text that a person wrote in place of a draft
 	Refused   = "refused"   // a dismissed draft; Text is the person's reason
 	Noted     = "noted"

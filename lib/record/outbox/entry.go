@@ -115,7 +115,7 @@ type Reply struct {
 	Why      string   `json:"why,omitempty"`
 }
 
-// Approval says who approved the text and who has read it, for a person.
+// Approval says who approved the text, for a person.
 func (r *Reply) Approval() string {
 	switch {
 	case r.ValidatorVerdict == Notice:
@@ -125,7 +125,7 @@ func (r *Reply) Approval() string {
 	case r.ApprovedBy == decision.Dispatcher:
 		return "approved by the policy, read by no person"
 	case r.Badge != "" && r.EditedBy != "":
-		return fmt.Sprintf("%s; read by %s", r.Badge, r.ApprovedBy)
+		return fmt.Sprintf("%s; approved by %s", r.Badge, r.ApprovedBy)
 	}
-	return "read and approved by " + r.ApprovedBy
+	return "approved by " + r.ApprovedBy
 }

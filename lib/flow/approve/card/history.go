@@ -109,7 +109,7 @@ func (p *history) end(c *card) (title, said string, end, ok bool) {
 		return "Not posted", fmt.Sprintf("Approved by %s, and not posted (%s): %s", one(reply.ApprovedBy, 60),
 			reply.Outcome, one(reply.Why, 200)), true, true
 	case w.Posts() && w.Outcome == decision.Claim:
-		return "Approved by " + who, "Read and approved by " + who + "; it is being posted.", false, true
+		return "Approved by " + who, "Approved by " + who + "; it is being posted.", false, true
 	case w.Posts():
 		return "", "", false, false // it is not posted yet, and can still be taken back
 	}

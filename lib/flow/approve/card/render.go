@@ -228,9 +228,9 @@ func (d *channel) contentOf(c *card, it *approve.Item) content {
 	w := d.history.words[cycleOf(c.Key, c.Cycle)]
 	who := one(w.By, 60)
 	f := content{title: "Approved by " + who}
-	said := "Read and approved by " + who + "; it is being posted."
+	said := "Approved by " + who + "; it is being posted."
 	if it.Kind == approve.Approved {
-		said = fmt.Sprintf("Read and approved by %s; it is posted in %v, unless it is taken back.", who,
+		said = fmt.Sprintf("Approved by %s; it is posted in %v, unless it is taken back.", who,
 			d.Gate.Config.Gate.Grace())
 		f.buttons = "undo "
 	}
@@ -239,7 +239,7 @@ func (d *channel) contentOf(c *card, it *approve.Item) content {
 	f.text = said + instead + "\n\n" + text.Cut(c.body, left)
 	if w.Kind == decision.Auto {
 		f.title = autoTitle
-		f.text = strings.Replace(f.text, "Read and approved by "+who, "No person has looked at it", 1)
+		f.text = strings.Replace(f.text, "Approved by "+who, "No person has approved it", 1)
 	}
 	return f
 }

@@ -301,7 +301,7 @@ func TestAuto(t *testing.T) {
 	w.look()
 	s := w.last("local.dev.1")
 	if s.Title != autoTitle || len(s.Buttons) != 1 || s.Buttons[0].Name != "undo" ||
-		!strings.Contains(s.Text, "No person has looked at it") || strings.Contains(s.Text, "@channel") {
+		!strings.Contains(s.Text, "No person has approved it") || strings.Contains(s.Text, "@channel") {
 		t.Errorf("%+v", s)
 	}
 	if n := len(w.dealt("local.dev.1")); n != 1 {
