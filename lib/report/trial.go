@@ -25,7 +25,9 @@ type Trial struct {
 	Asked []Asked `json:"asked"`
 
 	Drafted  int `json:"drafted"`  // questions with a draft
-	Answered int `json:"answered"` // by a person
+	Answered int `json:"answered"` // questions with another person's message in the same conversation
+	// Empty is how many questions the investigator found nothing for.
+	Empty int `json:"empty"`
 	// Named is how many drafts cite a place that a person named later; Compared how many drafts
 	// can be compared: a person answered and named code.
 	Named    int `json:"named"`
@@ -91,6 +93,9 @@ func (t *Trial) add(th *thread.Thread) {
 	a.compare()
 	if len(a.People) > 0 {
 		t.Answered++
+	}
+	if a.Draft == "" && a.Why == "nothing found" {
+		t.Empty++
 	}
 	if a.Draft != "" {
 		t.Drafted++
@@ -177,13 +182,19 @@ func (a *Asked) cites(name string) bool {
 // Sums returns the figures of the trial in sentences.
 func (t *Trial) Sums() []string {
 	n := len(t.Asked)
-	return []string{
-		fmt.Sprintf("%s: %d got a draft, %d found nothing or failed.", text.Count(n, "question"), t.Drafted,
-			n-t.Drafted),
-		fmt.Sprintf("People replied to %d of them.", t.Answered),
-		fmt.Sprintf("People named something of the code in reply to %s; for %d of them the draft cites it.",
-			text.Count(t.Compared, "drafted question"), t.Named),
+	drafts := fmt.Sprintf("%s: %d got a draft, for %d nothing was found", text.Count(n, "question"), t.Drafted,
+		t.Empty)
+	if other := n - t.Drafted - t.Empty; other > 0 {
+		drafts += fmt.Sprintf(", %d failed or did not pass the checks", other)
 	}
+	sums := []string{drafts + ".",
+		fmt.Sprintf("The conversation of %d has messages of other people. An answer elsewhere is not shown.",
+			t.Answered)}
+	if t.Compared > 0 {
+		sums = append(sums, fmt.Sprintf("In %d with a draft, people named a file or a name of the code; %d of "+
+			"the drafts cite it.", t.Compared, t.Named))
+	}
+	return sums
 }
 
 // Print writes it as text.

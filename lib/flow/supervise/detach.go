@@ -57,7 +57,7 @@ func Detach(ctx context.Context, h *durable.Home, argv []string) (*Status, error
 		select {
 		case err := <-ended:
 			return nil, sysexit.Hint(sysexit.With(sysexit.Unavailable,
-				fmt.Errorf("the pipeline did not start: %w: %s", err, logSince(h, from))),
+				fmt.Errorf("the pipeline did not start: %w%s", err, logSince(h, from))),
 				"tri-health says what is wrong with the home")
 		case <-ctx.Done():
 			return nil, sysexit.Hint(fmt.Errorf("the pipeline is still being started: %w", context.Cause(ctx)),
@@ -94,11 +94,16 @@ func (st *Status) hasStarted() bool {
 	return true
 }
 
-// logSince returns the supervisor's log from a byte offset on, at most its last 2000 bytes, for a message.
-func logSince(h *durable.Home, from int64) []byte {
+// logSince returns ": " and the supervisor's log from a byte offset on, at most its last 2000 bytes, for a
+// message; nothing if the log has nothing, as on a full disk.
+func logSince(h *durable.Home, from int64) string {
 	text, err := h.ReadFile(logDir + "/supervise.log")
 	if err != nil || int64(len(text)) < from {
-		return nil
+		return ""
 	}
-	return bytes.TrimSpace(text[max(from, int64(len(text))-2000):])
+	said := bytes.TrimSpace(text[max(from, int64(len(text))-2000):])
+	if len(said) == 0 {
+		return ""
+	}
+	return ": " + string(said)
 }

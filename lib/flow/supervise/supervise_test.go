@@ -375,8 +375,8 @@ func TestProgramThatIsNotThere(t *testing.T) {
 	}
 }
 
-// TestNoStatus: a pipeline whose status cannot be written, as on a full disk, does not start; tri up waits for
-// that file.
+// TestNoStatus: a pipeline whose status cannot be written, as on a full disk, does not start; tri up waits
+// for that file.
 func TestNoStatus(t *testing.T) {
 	h, err := durable.Open(t.TempDir())
 	if err != nil {
