@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"syscall"
 	"time"
@@ -365,7 +366,7 @@ func (p *pool) limit(j job, t *thread.Thread) time.Duration {
 	return time.Duration(minutes * float64(time.Minute))
 }
 
-// ended frees the slot of a run.
+// ended frees the slot of a run. A pool without work returns the memory of the last search to the system.
 func (p *pool) ended(j job) {
 	p.busyAt[j.at]--
 	delete(p.running, j.runID)
@@ -373,4 +374,7 @@ func (p *pool) ended(j job) {
 		l.cancel(nil)
 	}
 	delete(p.live, j.runID)
+	if !p.busy() {
+		go debug.FreeOSMemory()
+	}
 }
