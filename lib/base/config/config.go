@@ -50,6 +50,7 @@ type Classifier struct {
 	BotID            string   `yaml:"bot_id"`
 	BotIDs           []string `yaml:"bot_ids"`                     // further ids of this bot, on other platforms
 	OtherBots        string   `yaml:"other_bots" default:"ignore"` // "ignore" or "classify"
+	ActionableFrom   int      `yaml:"actionable_from"`             // points; fewer call more messages actionable
 	AckPatterns      []string `yaml:"ack_patterns"`                // RE2, added to the built-in ones
 	QuestionKeywords []string `yaml:"question_keywords"`           // added to the language packs
 	Languages        []string `yaml:"languages"`                   // packs in use; default all

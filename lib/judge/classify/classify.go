@@ -69,6 +69,9 @@ func New(o Options) (*Classifier, error) {
 	return c, nil
 }
 
+// maxFrom is the largest distance of actionable_from from 0, in points.
+const maxFrom = 400
+
 func compile(o Options) (*Classifier, error) {
 	c := &Classifier{bots: set(o.Config.BotIDs), members: set(o.Team.Members), helpers: set(o.Team.Helpers),
 		now: o.Now, seed: maphash.MakeSeed()}
@@ -101,6 +104,10 @@ func compile(o Options) (*Classifier, error) {
 	if c.model, err = readModel(o.Model, c.lex); err != nil {
 		return nil, err
 	}
+	if n := o.Config.ActionableFrom; n < -maxFrom || n > maxFrom {
+		return nil, fmt.Errorf("classifier.actionable_from: %d is not between -%d and %d", n, maxFrom, maxFrom)
+	}
+	c.model.from = int32(o.Config.ActionableFrom)
 	for i, pattern := range o.Config.AckPatterns {
 		mended, ok := unicodeWords(pattern)
 		if !ok {

@@ -65,6 +65,7 @@ func TestBadConfiguration(t *testing.T) {
 		"classifier.ack_patterns[0]":      {AckPatterns: []string{"("}},
 		`\w and \W do not work inside []`: {AckPatterns: []string{`[\W]`}},
 		"classifier.other_bots":           {OtherBots: "love"},
+		"classifier.actionable_from":      {ActionableFrom: 401},
 	} {
 		if _, err := New(Options{Config: cfg}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

@@ -63,13 +63,13 @@ func (c *Classifier) sum(v *verdict, around *marks) string {
 	slices.SortStableFunc(all, func(a, b share) int {
 		return cmp.Compare(max(b.points, -b.points), max(a.points, -a.points))
 	})
-	out, rest := fmt.Sprintf("%+d points, actionable from 0:", v.stand.points), v.stand.points
+	out, rest := fmt.Sprintf("%+d points, actionable from %d:", v.stand.points, c.model.from), v.stand.points
 	for _, s := range all[:min(len(all), most)] {
 		out += fmt.Sprintf(" %+d %s,", s.points, features[s.of].words)
 		rest -= s.points
 	}
 	out = fmt.Sprintf("%s %+d the rest", out, rest)
-	if v.stand.points >= 0 && !v.stand.wanted {
+	if v.stand.points >= c.model.from && !v.stand.wanted {
 		out += "; the room has too few messages to tell"
 	}
 	return out

@@ -13,6 +13,7 @@ var builtIn string
 // model holds the weights of the decider, in hundredths of a logit.
 type model struct {
 	start  weight
+	from   int32        // points from which a message is actionable
 	values []weight     // by number of a feature's value
 	words  []wordWeight // by word of the lexicon
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"tri/lib/base/config"
 	"tri/lib/base/stream"
 	"tri/lib/record/event"
 )
@@ -88,5 +89,40 @@ func TestWordsAcknowledge(t *testing.T) {
 			i > 0 && (e.Classification == event.Actionable) == want {
 			t.Errorf("%d: %+v", i, e)
 		}
+	}
+}
+
+// TestActionableFrom: a lower point calls the same messages actionable and some more, and is the one that
+// --explain names.
+func TestActionableFrom(t *testing.T) {
+	var in strings.Builder
+	for _, l := range append(chatter(300, 200), criss()...) {
+		in.WriteString(l.event())
+	}
+	at := func(from int) []event.Classified {
+		return run(t, classifier(t, Options{Config: config.Classifier{ActionableFrom: from}}), in.String())
+	}
+	few, some, many := at(100), at(0), at(-100)
+	var more [2]int
+	for i := range some {
+		for step, pair := range [][2]event.Classified{{few[i], some[i]}, {some[i], many[i]}} {
+			was, is := pair[0].Classification == event.Actionable, pair[1].Classification == event.Actionable
+			if was && !is {
+				t.Errorf("%s: actionable at a higher point only", some[i].MessageID)
+			}
+			more[step] += bit(is && !was)
+		}
+	}
+	if more[0] < 10 || more[1] < 10 {
+		t.Errorf("%d and %d messages more", more[0], more[1])
+	}
+	var out bytes.Buffer
+	c := classifier(t, Options{Config: config.Classifier{ActionableFrom: -70}})
+	if _, err := stream.Run(t.Context(), stream.Input{Stdin: strings.NewReader(in.String()), After: -1},
+		stream.Output{Stdout: &out}, c.Explain()); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), " points, actionable from -70: ") {
+		t.Errorf("--explain does not name the point:\n%s", out.String())
 	}
 }

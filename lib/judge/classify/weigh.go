@@ -21,13 +21,13 @@ func (t *turn) weigh(with *model) {
 	for _, n := range t.marks.at[:t.marks.n] {
 		t.points += int32(with.values[n].worth)
 	}
-	switch {
-	case t.points >= 0 && !t.wanted:
+	switch enough := t.points >= with.from; {
+	case enough && !t.wanted:
 		t.because, t.wanted = with.strongest(&t.marks, 1), true
-	case t.points < 0 && t.wanted:
+	case !enough && t.wanted:
 		t.because, t.wanted = with.strongest(&t.marks, -1), false
 	}
-	t.sure = confident(t.points)
+	t.sure = confident(t.points - with.from)
 }
 
 // settled reports whether the rules alone decide.

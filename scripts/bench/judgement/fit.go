@@ -15,6 +15,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"tri/lib/base/config"
 	"tri/lib/base/stream"
 	"tri/lib/judge/classify"
 )
@@ -83,16 +84,24 @@ func fitPart(out io.Writer, in inputs) error {
 		if err != nil {
 			return err
 		}
-		got, err := f.trace(r, model)
-		if err != nil {
+		traces := map[string][]example{}
+		for _, from := range points {
+			name := "left out"
+			if from != 0 {
+				name = fmt.Sprintf("left out, from %+d", from)
+			}
+			if traces[name], err = f.trace(r, model, from); err != nil {
+				return err
+			}
+		}
+		if traces["as shipped"], err = f.trace(r, "", 0); err != nil {
 			return err
 		}
-		shipped, err := f.trace(r, "")
-		if err != nil {
-			return err
-		}
-		for name, all := range map[string][]example{"left out": got, "as shipped": shipped} {
+		for name, all := range traces {
 			for _, of := range []string{r.community, kindOf(r)} {
+				if strings.Contains(name, "from") && of == r.community {
+					continue
+				}
 				of += ", " + name
 				if !slices.Contains(names, of) {
 					names = append(names, of)
@@ -125,6 +134,9 @@ func fitPart(out io.Writer, in inputs) error {
 	}
 	return os.WriteFile(*modelFile, []byte(model), 0o666)
 }
+
+// points are the values of actionable_from that are compared.
+var points = []int{-150, -100, -50, 0, 50, 100}
 
 func bit(b bool) int {
 	if b {
@@ -171,15 +183,16 @@ func (f *fitting) read(in inputs) error {
 	return nil
 }
 
-// trace runs a model over a room, "" for the one that is built in, and returns what it makes of the labelled
-// messages.
-func (f *fitting) trace(r fitRoom, model string) ([]example, error) {
-	key := r.name + "\n" + model
+// trace runs a model over a room, "" for the one that is built in, with actionable_from, and returns what it
+// makes of the labelled messages.
+func (f *fitting) trace(r fitRoom, model string, from int) ([]example, error) {
+	key := fmt.Sprintf("%s %d\n%s", r.name, from, model)
 	if all, ok := f.traced[key]; ok {
 		return all, nil
 	}
 	var all []example
-	k, err := classify.New(classify.Options{Model: model, Now: func() time.Time { return time.Unix(0, 0) },
+	k, err := classify.New(classify.Options{Model: model, Config: config.Classifier{ActionableFrom: from},
+		Now: func() time.Time { return time.Unix(0, 0) },
 		Trace: func(id string, of classify.Traced) {
 			l, ok := r.labels[id]
 			all = append(all, example{Traced: of, who: r.who[id], labelled: ok, want: l})
@@ -234,7 +247,7 @@ func (f *fitting) words(ack bool, but ...string) (weights, error) {
 	}
 	var s rows
 	for _, r := range f.rooms {
-		all, err := f.trace(r, "start\t-\t0\t0\t0\n")
+		all, err := f.trace(r, "start\t-\t0\t0\t0\n", 0)
 		if err != nil {
 			return weights{}, err
 		}
@@ -264,7 +277,7 @@ func (f *fitting) model(but string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		all, err := f.trace(r, f.text(role, weights{}, weights{}))
+		all, err := f.trace(r, f.text(role, weights{}, weights{}), 0)
 		if err != nil {
 			return "", err
 		}
