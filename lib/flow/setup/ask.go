@@ -34,6 +34,7 @@ type Around struct {
 // question is a question of tri init.
 type question struct {
 	asks     string
+	empty    string              // what no answer means, where there is no default
 	choices  []string            // that are shown
 	also     []string            // other valid answers
 	when     func(*Answers) bool // whether it applies; nil: always
@@ -59,21 +60,24 @@ func on(platform string) func(*Answers) bool {
 	return func(a *Answers) bool { return a.Platform == platform }
 }
 
+func elsewhere(a *Answers) bool { return a.Platform != "local" }
+
 func questions() []question {
 	chats, agents := connected(), config.Values("investigator")("agent")
 	qs := []question{
-		{asks: "Which chat? local is a folder of text files, to try things with", choices: chats,
+		{asks: "Chat platform; local is a folder of text files, to try tri with", choices: chats,
 			standard: fixed(chats[0])},
 		{asks: "Folder of the local chat", when: on("local"), standard: func(_ *Answers, at Around) string {
 			return filepath.Join(at.Home, "chat")
 		}},
 		{asks: "Address of the Mattermost server (https://…)", when: on("mattermost"), standard: fixed("")},
-		{asks: "Ids of the chats to watch, with spaces between; none is all that the bot can see",
-			standard: fixed("")},
-		{asks: "Folder of the code that questions are answered from", standard: codebase},
-		{asks: "Who investigates? search needs no model and no key", choices: installed(agents),
+		{asks: "Ids of the chats to watch, separated by spaces", empty: "all that the bot can see",
+			when: elsewhere, standard: fixed("")},
+		{asks: "Folder of the code that answers come from", empty: "no question is investigated",
+			standard: codebase},
+		{asks: "Agent that investigates; search needs no model and no key", choices: installed(agents),
 			also: usable(agents), standard: fixed("search")},
-		{asks: "Who may approve, with spaces between", standard: func(_ *Answers, at Around) string {
+		{asks: "People who may approve, separated by spaces", standard: func(_ *Answers, at Around) string {
 			return at.User
 		}},
 		{asks: "Your language", standard: fixed("en")},
@@ -201,6 +205,8 @@ func (q *question) ask(in *bufio.Reader, out io.Writer, standard string) (string
 		}
 		if standard != "" {
 			text += " [" + standard + "]"
+		} else if q.empty != "" {
+			text += " (empty: " + q.empty + ")"
 		}
 		if term.Is(out) {
 			text = strings.Join(term.Wrap(text, term.Width(out)-2), "\n")

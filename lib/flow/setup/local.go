@@ -86,7 +86,8 @@ func offer(qs []question, servers []Server) []question {
 	}
 	i := slices.IndexFunc(qs, func(q question) bool { return slices.Contains(q.choices, "search") })
 	qs[i].choices = append(slices.Clone(qs[i].choices), answerModel)
-	qs[i].asks += "; api is a model on this machine, which investigates and attacks the drafts and costs nothing: " + strings.Join(said, "; ")
+	qs[i].asks += "; api is a model on this machine, free, that also tries to refute the drafts: " +
+		strings.Join(said, "; ")
 	which := question{asks: "Which model", choices: all, when: func(a *Answers) bool {
 		return a.Agent == answerModel
 	}, standard: fixed(all[0])}

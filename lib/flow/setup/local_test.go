@@ -64,7 +64,7 @@ func TestOffer(t *testing.T) {
 	if err := complete(&a, at, strings.NewReader("api\nllama\nphi\n"), &out); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(out.String(), "costs nothing: Ollama (qwen3:8b, gemma3); LM Studio (phi)") ||
+	if !strings.Contains(out.String(), "refute the drafts: Ollama (qwen3:8b, gemma3); LM Studio (phi)") ||
 		!strings.Contains(out.String(), `"llama" is none of: qwen3:8b, gemma3, phi`) {
 		t.Errorf("asked:\n%s", out.String())
 	}

@@ -67,6 +67,10 @@ func Next(cfg *config.Config) string {
 		all = append(all, "echo 'ana: where is main?' >>"+short(filepath.Join(cfg.Chat.Local.Dir, "dev")))
 	}
 	all = append(all, "tri-approve tui")
+	if len(cfg.Codebases) == 0 {
+		return "  # name a folder of code under codebases in " + short(cfg.Path) + ", then\n  " +
+			strings.Join(all, " &&\n  ")
+	}
 	if line := "  " + strings.Join(all, " && "); len(line) <= 80 {
 		return line
 	}

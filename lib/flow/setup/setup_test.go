@@ -167,7 +167,7 @@ func TestComplete(t *testing.T) {
 			Answers{Platform: "mattermost", MattermostURL: "https://m", Chats: []string{"a", "b"},
 				Codebases: []string{"/src"}, Agent: "claude", Approvers: []string{"ana", "ben"},
 				Language: "id"}, 0},
-		{"what is given is not asked", "/r\n\n\nana\n",
+		{"what is given is not asked", "/r\n\nana\n",
 			Answers{Platform: "local", Codebases: []string{"../x"}, Language: "de"},
 			Answers{Platform: "local", LocalDir: "/r", Codebases: []string{filepath.Join(repo, "x")},
 				Agent: "search", Approvers: []string{"ana"}, Language: "de"}, 0},
@@ -208,7 +208,8 @@ func TestNext(t *testing.T) {
 	t.Setenv("HOME", user)
 	t.Setenv("TRI_USER", "ana")
 	for _, tt := range []struct{ home, chat, code, want string }{
-		{"~/.tri", "~/.tri/chat", "", "  tri up && tri-approve tui"},
+		{"~/.tri", "~/.tri/chat", "", "  # name a folder of code under codebases in ~/.tri/config.yaml, then\n" +
+			"  tri up &&\n  tri-approve tui"},
 		{"~/.tri", "~/.tri/chat", "/src",
 			"  tri up && echo 'ana: where is main?' >>~/.tri/chat/dev && tri-approve tui"},
 		{"/srv/a b", "~/my rooms", "/src", "  export TRI_HOME='/srv/a b' &&\n  tri up &&\n" +
@@ -259,10 +260,24 @@ func TestFound(t *testing.T) {
 			a.Agent != cmp.Or(answer, "search")) {
 			t.Errorf("%q: %+v", answer, a)
 		}
-		if !strings.Contains(out.String(), "to try things with (telegram, local, ") ||
+		if !strings.Contains(out.String(), "to try tri with (telegram, local, ") ||
 			!strings.Contains(out.String(), "no key (search, codex, continue) [search]: ") {
 			t.Errorf("asked:\n%s", out.String())
 		}
+	}
+}
+
+// TestEmpty: a question without a default says what no answer means; a local chat has no ids to ask for.
+func TestEmpty(t *testing.T) {
+	a := Answers{}
+	var out strings.Builder
+	if err := complete(&a, Around{Home: "/h", Dir: "/nowhere", User: "ana"},
+		strings.NewReader(strings.Repeat("\n", 7)), &out); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "answers come from (empty: no question is investigated): ") ||
+		strings.Contains(out.String(), "Ids of the chats") {
+		t.Errorf("asked:\n%s", out.String())
 	}
 }
 
