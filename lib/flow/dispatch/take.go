@@ -68,7 +68,7 @@ func (b *batch) apply(in thread.Input) error {
 	if t.Key != "" || in.Facts != nil && in.Facts.Relation == thread.RelationBranch {
 		in.Before = nil // they belong to an item
 	}
-	in.Stale, in.Told, in.NotAnswered = t.Stales(in), t.Tells(in), notAnswered(t, in)
+	in.Stale, in.Shed, in.Told, in.NotAnswered = t.Stales(in), t.Sheds(in), t.Tells(in), notAnswered(t, in)
 	next, _ := thread.Apply(*t, in)
 	if err := d.store.file(t, in); err != nil {
 		return err

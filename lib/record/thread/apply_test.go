@@ -31,7 +31,8 @@ func step(t Thread, n int, words string) Input {
 	}
 	if verb == "now" { // as this version's journal has it
 		in := step(t, n, rest)
-		in.Stale, in.Told, in.Resumes = t.Stales(in), t.Tells(in), in.Run != nil && in.Run.Status == run.Done
+		in.Stale, in.Shed, in.Told = t.Stales(in), t.Sheds(in), t.Tells(in)
+		in.Resumes = in.Run != nil && in.Run.Status == run.Done
 		if in.Run != nil {
 			in.Run.SessionID = "s"
 		}
@@ -360,6 +361,19 @@ func TestApply(t *testing.T) {
 		{"cancelled while it works", "asks why?;adds more;cancel no", Closed, 1, func(t Thread) bool {
 			return t.Withdrawn() && t.CloseReason == "cancelled by boss: no"
 		}},
+		{"a follow-up edited into a withdrawal", "asks why?;asks how?;now editnever 2 never mind;found;pass",
+			PendingUser, 1, func(t Thread) bool { return len(t.Messages) == 1 && len(t.Pending) == 0 }},
+		{"the same, in an earlier version", "asks why?;asks how?;editnever 2 never mind", Investigating, 1,
+			func(t Thread) bool { return len(t.Pending) == 1 }},
+		{"one of two deleted after the end, and the other edited",
+			"asks why?;found;pass;asks how?;found;pass;expires;delete 4;now edit 1 who?", Investigating, 3,
+			func(t Thread) bool { return len(t.Messages) == 1 && t.Messages[0].Content == "who?" }},
+		{"a deleted one edited", "asks why?;found;pass;expires;delete 1;now edit 1 who?", Closed, 1, nil},
+		{"the last one deleted after the end", "asks why?;found;pass;asks how?;found;pass;expires;delete 4;undo",
+			PendingUser, 2, func(t Thread) bool {
+				_, _, to := t.Target()
+				return to == "1" && t.Text() == "why?"
+			}},
 		{"cancelled, and asked again", "asks why?;cancel no;asks how?", Investigating, 2, nil},
 		{"dismiss", "asks why?;found;pass;dismiss no", Closed, 1, func(t Thread) bool {
 			return t.CloseReason == "dismissed: no" && t.DraftPending == nil

@@ -40,6 +40,9 @@ type Input struct {
 	// Stale says that messages have come which the draft does not answer: with Run that it is not
 	// validated, with Event that its validation ends. Earlier versions validated it.
 	Stale bool `json:"stale,omitempty"`
+	// Shed says, with Event, that an edit takes a waiting message back, or begins a cycle without the
+	// messages that were deleted since the last. Earlier versions asked both.
+	Shed bool `json:"shed,omitempty"`
 	// Told says, with Decision, that its words count in a later cycle as well, and wait for the run in
 	// progress. Earlier versions began a cycle, and only in the one that the decision names.
 	Told bool `json:"told,omitempty"`
@@ -149,6 +152,17 @@ func (t *Thread) Stales(in Input) bool {
 		return t.Status == AwaitingValidation && !in.Event.Deleted
 	}
 	return false
+}
+
+// Sheds reports whether in is an edit that withdraws a waiting message, or of an item of which a message was
+// deleted after its end.
+func (t *Thread) Sheds(in Input) bool {
+	e, f := in.Event, in.Facts
+	if e == nil || e.Deleted || e.EditedAt == "" && e.EditID == "" {
+		return false
+	}
+	return f != nil && f.NeverMind && find(t.Pending, e.MessageID) >= 0 ||
+		slices.ContainsFunc(t.Messages, func(m Message) bool { return m.Deleted })
 }
 
 // Tells reports whether in is an operator's words on t, of this cycle or an earlier one.

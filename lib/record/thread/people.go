@@ -154,7 +154,10 @@ func (t *Thread) edited(in Input, facts *Facts, m Message) {
 		}
 		t.Context[i].Content = m.Content
 	}
-	if i := find(t.Pending, m.MessageID); i >= 0 {
+	if i := find(t.Pending, m.MessageID); i >= 0 && in.Shed && facts.NeverMind {
+		t.deleted(in.At, m, withdrew)
+		return
+	} else if i >= 0 {
 		t.Pending[i].Content = m.Content
 		return
 	}
@@ -162,7 +165,7 @@ func (t *Thread) edited(in Input, facts *Facts, m Message) {
 	switch {
 	case i < 0 && find(t.Context, m.MessageID) < 0 && (t.asks(in) || !t.follows(m)):
 		t.said(in, facts, m) // the edit turned a message into a question, or is all that was read of it
-	case i < 0 || t.Messages[i].Content == m.Content:
+	case i < 0 || t.Messages[i].Content == m.Content || in.Shed && t.Messages[i].Deleted:
 	case t.Status == Closed && (t.PostedMessageID != nil || t.CloseReason == withdrew || !t.asks(in)):
 		t.Messages[i].Content = m.Content
 		t.alert(in.At, "the question was edited after it was closed")
@@ -172,6 +175,9 @@ func (t *Thread) edited(in Input, facts *Facts, m Message) {
 		t.Messages[i].Content = m.Content
 		if m.MessageID == t.OriginalMessageID && t.asks(in) {
 			t.take(facts, m.Content) // the rules say nothing of a message that does not ask
+		}
+		if in.Shed {
+			t.Messages = slices.DeleteFunc(t.Messages, func(m Message) bool { return m.Deleted })
 		}
 		t.begin(in.At, "the question was edited")
 	}

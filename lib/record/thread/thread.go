@@ -224,7 +224,11 @@ func Texts(ms []Message) (all []string) {
 }
 
 // Text returns what is asked in this cycle, a message to a line.
-func (t *Thread) Text() string { return strings.Join(Texts(t.Messages), "\n") }
+func (t *Thread) Text() string {
+	return strings.Join(Texts(slices.DeleteFunc(slices.Clone(t.Messages), func(m Message) bool {
+		return m.Deleted
+	})), "\n")
+}
 
 // Earlier returns the run of an earlier cycle that the due investigation continues, nil if there is
 // none: a second round and a longer look begin anew.
@@ -235,13 +239,13 @@ func (t *Thread) Earlier() *Resume {
 	return t.Resume
 }
 
-// Target returns where an answer to t goes: it replies to the last chat message of the cycle. An
-// inferred thread does not exist on the platform; its answer replies to the root of the platform's
-// own thread.
+// Target returns where an answer to t goes: it replies to the last chat message of the cycle that is there.
+// An inferred thread does not exist on the platform; its answer replies to the root of the platform's own
+// thread.
 func (t *Thread) Target() (chatID, threadID, replyTo string) {
 	for _, m := range slices.Backward(t.Messages) {
 		switch {
-		case m.MessageID == "":
+		case m.MessageID == "" || m.Deleted:
 		case m.Inferred:
 			return t.ChatID, m.MessageID, m.MessageID
 		default:
