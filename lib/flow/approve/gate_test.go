@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -215,6 +216,38 @@ func TestEditorAtTerminal(t *testing.T) {
 	rs, err := decision.Read(g.Home)
 	if last := rs[len(rs)-1]; err != nil || last.Kind != decision.Edit || last.Text != "It is 7." {
 		t.Errorf("%+v, %v", last, err)
+	}
+}
+
+// TestTypedTextIsKept: a text that a person typed and that is not sent, since they said no or it does not
+// count, is kept. One that is sent leaves no file.
+func TestTypedTextIsKept(t *testing.T) {
+	for answer, kept := range map[string]bool{"y": false, "n": true, "y, taken off the list": true} {
+		dir := t.TempDir()
+		t.Setenv("TMPDIR", dir)
+		t.Setenv("VISUAL", "sed -i s/5/7/")
+		g, looks := newGate(t, "ana"), 0
+		g.Policy = func() (decision.Policy, error) {
+			if looks++; looks > 1 && len(answer) > 1 {
+				return decision.Policy{Approvers: []string{"ben"}}, nil
+			}
+			return decision.Policy{Approvers: []string{"ana"}}, nil
+		}
+		put(t, g, "1", "q", "It is 5.")
+		keyboard, screen := terminal(t)
+		if _, err := keyboard.WriteString(answer[:1] + "\n"); err != nil {
+			t.Fatal(err)
+		}
+		said := ""
+		term := Terminal{Gate: g, In: screen, Out: io.Discard, Err: io.Discard}
+		term.Say = func(f string, a ...any) { said = fmt.Sprintf(f, a...) }
+		err := term.Edit("local.dev.1", "")
+		text, _ := os.ReadFile(strings.TrimPrefix(said, "your text is kept in "))
+		left, globErr := filepath.Glob(filepath.Join(dir, "*"))
+		if globErr != nil || (err != nil) != kept || (string(text) == "It is 7.\n") != kept ||
+			(len(left) > 0) != kept {
+			t.Errorf("%s: %v, said %q, left %q", answer, err, said, left)
+		}
 	}
 }
 

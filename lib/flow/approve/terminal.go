@@ -136,26 +136,35 @@ func (t *Terminal) Edit(name, file string) error {
 	if err := t.allowed(decision.PolicyOf(t.Config)); err != nil {
 		return err // before the person writes in vain
 	}
-	body, err := t.text(it.standing.Offer.Text, file)
+	body, typed, err := t.text(it.standing.Offer.Text, file)
 	if err != nil {
 		return err
 	}
 	if body = Edited(body); body == it.standing.Offer.Text {
 		t.Say("the text is unchanged; nothing was decided")
-		return errQuiet
+		err = errQuiet
+	} else if err = t.edit(it, body, file == ""); err != nil && typed != "" {
+		t.Say("your text is kept in %s", typed)
+		return err
 	}
+	if typed != "" {
+		err = errors.Join(err, os.Remove(typed))
+	}
+	return err
+}
+
+// edit approves a text in place of the draft, after a confirmation if ask is set.
+func (t *Terminal) edit(it *Item, body string, ask bool) error {
 	for _, p := range t.Problems(it, body) {
 		if !p.Fatal {
 			t.Say("note: %s: %s", p.Name, text.Visible(p.Note))
 		}
 	}
 	sentences, badge := t.Account(it, body)
-	if file == "" {
-		if err := t.ask(it, body, sentences); err != nil {
-			return err
-		}
-	} else {
+	if !ask {
 		t.Say("note: %s", text.Visible(badge))
+	} else if err := t.ask(it, body, sentences); err != nil {
+		return err
 	}
 	r, err := t.Gate.Edit(it, body)
 	return t.said(r, err, "approved with your text; tri-reply posts it")
@@ -274,35 +283,36 @@ func (t *Terminal) ask(it *Item, text string, sentences []verdict.Sentence) erro
 // maxText bounds the text read from a person, in bytes.
 const maxText = 1 << 20
 
-// text returns the text that a person wrote in place of a draft.
-func (t *Terminal) text(old, file string) (string, error) {
+// text returns the text that a person wrote in place of a draft, and the temporary file in which they did, ""
+// if it is theirs.
+func (t *Terminal) text(old, file string) (body, typed string, err error) {
 	if file != "" {
-		return t.readText(file)
+		body, err = t.readText(file)
+		return body, "", err
 	}
 	if !term.Is(t.In) {
 		err := sysexit.With(sysexit.Usage, errors.New("no terminal for an editor"))
-		return "", sysexit.Hint(err, "--text-file FILE, or - for standard input, gives the text")
+		return "", "", sysexit.Hint(err, "--text-file FILE, or - for standard input, gives the text")
 	}
 	f, err := os.CreateTemp("", "tri-draft-*.txt") // created with mode 0600
 	if err != nil {
-		return "", sysexit.With(sysexit.IO, err)
+		return "", "", sysexit.With(sysexit.IO, err)
 	}
-	defer os.Remove(f.Name())
-	if _, err := f.WriteString(old + "\n"); err != nil {
-		return "", sysexit.With(sysexit.IO, errors.Join(err, f.Close()))
+	_, err = f.WriteString(old + "\n")
+	if err = sysexit.With(sysexit.IO, errors.Join(err, f.Close())); err == nil {
+		err = t.editor(f.Name())
 	}
-	if err := f.Close(); err != nil {
-		return "", sysexit.With(sysexit.IO, err)
+	if err == nil {
+		body, err = t.readText(f.Name())
 	}
-	if err := t.editor(f.Name()); err != nil {
-		return "", err
-	}
-	text, err := t.readText(f.Name())
-	if err == nil && strings.TrimSpace(text) == "" {
+	if err == nil && strings.TrimSpace(body) == "" {
 		t.Say("the text is empty; nothing was decided")
-		return "", errQuiet
+		err = errQuiet
 	}
-	return text, err
+	if err != nil {
+		return "", "", errors.Join(err, os.Remove(f.Name()))
+	}
+	return body, f.Name(), nil
 }
 
 // Editor returns the person's editor with its arguments.

@@ -42,7 +42,7 @@ func (s *screen) edit(it *approve.Item) tea.Cmd {
 		s.said = "! only a draft that waits can be edited"
 		return nil
 	}
-	body := cmp.Or(s.texts[it.Name()].text, s.Gate.View(it).Draft)
+	body := cmp.Or(s.texts[it.Key].text, s.Gate.View(it).Draft)
 	dir, err := os.MkdirTemp("", "tri-edit-")
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "draft.md"), []byte(body), 0o600)
@@ -75,7 +75,7 @@ func (s *screen) finishEdit(e edited) {
 	case strings.TrimSpace(body) == "":
 		err = errors.New("the text is empty; nothing was decided")
 	case body == s.Gate.View(e.item).Draft:
-		delete(s.texts, e.item.Name())
+		delete(s.texts, e.item.Key)
 		s.said = e.item.ID + ": the text is unchanged; nothing was decided"
 		return
 	}
@@ -85,7 +85,7 @@ func (s *screen) finishEdit(e edited) {
 	}
 	account, _ := s.Gate.Account(e.item, body)
 	s.sure = &edit{item: e.item, text: body, problems: s.Gate.Problems(e.item, body), account: account}
-	s.texts[e.item.Name()] = *s.sure
+	s.texts[e.item.Key] = *s.sure
 	s.said, s.top = "", 0
 }
 
@@ -148,7 +148,7 @@ func (s *screen) answer(key string) tea.Cmd {
 	case key == "y" && !e.fatal():
 		said, err := s.Gate.Edit(e.item, e.text)
 		if err == nil {
-			delete(s.texts, e.item.Name())
+			delete(s.texts, e.item.Key)
 		}
 		done := approved(&s.Gate, said, "approved with your text")
 		if lesson := said.Proposes(); lesson != "" {

@@ -81,7 +81,7 @@ type screen struct {
 	said   string // the outcome of the last decision, until another item is shown
 	asking *question
 	sure   *edit           // a text awaiting confirmation
-	texts  map[string]edit // texts written and not sent, by the item's name
+	texts  map[string]edit // texts written and not sent, by thread
 	help   bool
 
 	width, height int

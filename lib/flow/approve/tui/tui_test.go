@@ -450,6 +450,29 @@ func (d *desk) editing(text string, err error) {
 	d.send(edited{d.s.item(), file, err})
 }
 
+// TestTypedTextOutlivesItsDraft: a text that came too late for its draft is in the editor for the next one.
+func TestTypedTextOutlivesItsDraft(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	d := newDesk(t)
+	d.put("0", "where?", "It is 5.")
+	d.open(80, 24)
+	d.editing("It is 6.", nil)
+	d.put("0", "where?", "It is 7.")
+	d.keys("y")
+	if it := d.s.item(); !strings.HasPrefix(d.s.said, "! ") || d.s.Gate.View(it).Draft != "It is 7." {
+		t.Fatalf("%q", d.s.said)
+	}
+	d.s.edit(d.s.item())
+	files, err := filepath.Glob(filepath.Join(dir, "tri-edit-*", "draft.md"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	if b, err := os.ReadFile(files[0]); err != nil || string(b) != "It is 6." {
+		t.Errorf("%q, %v", b, err)
+	}
+}
+
 // TestEditDecidesNothingByItself: an editor that is left without a change, fails or
 // leaves nothing is not a decision; after a change the text is shown as it will be sent,
 // and only y sends it.

@@ -121,10 +121,13 @@ func (s *server) render(w http.ResponseWriter, r *http.Request, id, said, fault 
 	case current == nil && len(items) > 0:
 		current = items[0]
 	}
-	if current != nil && fault != "" {
-		sh.Typed = typedText(r.PostForm.Get("text"), s.Gate.View(current).Draft)
+	switch typed := r.PostForm.Get("text"); {
+	case fault != "" && current != nil:
+		sh.Typed = typedText(typed, s.Gate.View(current).Draft)
+	case fault != "" && r.PostForm.Get("word") == decision.Edit:
+		sh.Typed = typedText(typed, "")
 	}
-	if sh.Typed != "" && current.Kind == approve.Draft {
+	if sh.Typed != "" && current != nil && current.Kind == approve.Draft {
 		sh.Account, _ = s.Gate.Account(current, sh.Typed)
 		sh.Checked = decision.Sum(sh.Typed)
 	}

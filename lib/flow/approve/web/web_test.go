@@ -184,6 +184,19 @@ func TestTypedTextIsNotDropped(t *testing.T) {
 	}
 }
 
+// TestTypedTextOutlivesItsDraft: a page without scripts shows the text that came too late for its draft.
+func TestTypedTextOutlivesItsDraft(t *testing.T) {
+	x := newSite(t, nil)
+	x.put("1", "where?", "It is 5.")
+	c := x.enter()
+	form := x.form(c, "edit", "text", "It is <b>6.")
+	x.put("1", "where?", "It is 7.")
+	page := bodyOf(t, x.request("POST", "/decide", form, func(r *http.Request) { r.AddCookie(c) }))
+	if !strings.Contains(page, "not done: ") || !strings.Contains(page, "<pre>It is &lt;b&gt;6.</pre>") {
+		t.Error(page)
+	}
+}
+
 // TestEditIsShownFirst: a typed text is posted by the second yes, after the page has shown what the
 // evidence covers of exactly this text.
 func TestEditIsShownFirst(t *testing.T) {
