@@ -93,6 +93,8 @@ mkdir -p src/shop .tri chat
 printf 'package shop\n\n// MaxRetries is how often a charge is tried again.\nconst MaxRetries = 5\n' >src/shop/retry.go
 cp src/shop/retry.go .
 ln -s "$1" slack.zip
+mkdir examples
+ln -s "$1/../prompts" examples/prompts
 tri-watch export slack.zip 2>/dev/null >events.ndjson
 tri-classify events.ndjson >events-classified.ndjson
 echo 'what is MaxRetries?' | tri-watch stdin --text | tri-classify >event.json

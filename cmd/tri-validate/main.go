@@ -4,7 +4,9 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"tri/lib/agent/all"
@@ -14,6 +16,7 @@ import (
 	"tri/lib/base/durable"
 	"tri/lib/base/prompt"
 	"tri/lib/base/stream"
+	"tri/lib/base/sysexit"
 	"tri/lib/flow/validate"
 	"tri/lib/record/run"
 )
@@ -41,6 +44,8 @@ the evidence or in the question. Status 0: every return passed; 1: some did not.
 		cli.Bool("code-only", "use no second agent, whatever is configured"),
 		cli.String("agent",
 			"use the agent `NAME` of tri-agent(7), or none, instead of the configured one"),
+		cli.Bool("agent-only", "have the second agent alone judge returns of tri-drill"),
+		cli.String("prompts", "read validate.md from `DIR` instead of the configured prompts"),
 		cli.Strings("lens",
 			"also ask the lens `NAME` (tri-panel list) about drafts that pass; repeatable"),
 		cli.String("keep", "keep prompts and transcripts below `DIR`"),
@@ -51,8 +56,8 @@ the evidence or in the question. Status 0: every return passed; 1: some did not.
 }
 
 func judge(c *cli.Call) error {
-	if c.Bool("code-only") && (c.IsSet("agent") || c.IsSet("lens")) {
-		return cli.Usagef("--code-only excludes --agent and --lens")
+	if c.Bool("code-only") && (c.IsSet("agent") || c.IsSet("lens") || c.Bool("agent-only")) {
+		return cli.Usagef("--code-only excludes --agent, --agent-only and --lens")
 	}
 	cfg, err := config.ForHome(c.String("home"), c.String("config"))
 	if err != nil {
@@ -68,9 +73,12 @@ func judge(c *cli.Call) error {
 		if v.Agent, err = all.New(cfg.Validator, cfg.Sandbox); err != nil {
 			return err
 		}
-		if v.Prompts, err = prompt.Load(cfg.Dispatch.PromptsDir); err != nil {
+		if v.Prompts, err = prompts(c.String("prompts"), cfg.Dispatch.PromptsDir); err != nil {
 			return err
 		}
+	}
+	if v.Alone = c.Bool("agent-only"); v.Alone && (v.Agent == nil || c.IsSet("lens")) {
+		return cli.Usagef("--agent-only needs a configured second agent, and excludes --lens")
 	}
 	v.Lenses = c.Strings("lens")
 	asks := !c.Bool("code-only") && (len(v.Lenses) > 0 || cfg.Panel.Lenses.Any())
@@ -100,4 +108,15 @@ func judge(c *cli.Call) error {
 	}
 	return stage.Each(c.Context, stream.Input{Files: c.Args, Stdin: c.In, After: -1,
 		Rejects: c.String("rejects"), Say: c.Notef})
+}
+
+// prompts reads the templates in dir, which must have one for the validator, or in the configured folder.
+func prompts(dir, configured string) (*prompt.Set, error) {
+	if dir == "" {
+		return prompt.Load(configured)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "validate.md")); err != nil {
+		return nil, sysexit.With(sysexit.NoInput, fmt.Errorf("read prompts: %w", err))
+	}
+	return prompt.Load(dir)
 }

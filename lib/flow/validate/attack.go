@@ -10,6 +10,8 @@ import (
 	"tri/lib/agent"
 	"tri/lib/base/ndjson"
 	"tri/lib/base/prompt"
+	"tri/lib/base/stream"
+	"tri/lib/base/text"
 	"tri/lib/record/verdict"
 	"tri/schemas"
 )
@@ -34,7 +36,7 @@ func (v *Validator) attack(ctx context.Context, r Request) (*verdict.Verdict, er
 	if err != nil {
 		return nil, fmt.Errorf("write return: %w", err)
 	}
-	text, err := v.Prompts.Render("validate.md", map[string]any{
+	words, err := v.Prompts.Render("validate.md", map[string]any{
 		"Return": prompt.Quote("return", string(ret)), "Rubric": r.Rubric,
 		"Question": prompt.Quote("question", r.Question), "Others": r.Others,
 	})
@@ -42,7 +44,7 @@ func (v *Validator) attack(ctx context.Context, r Request) (*verdict.Verdict, er
 		return nil, err
 	}
 	res, err := v.Agent.Run(ctx, agent.Task{
-		Prompt: text, Question: r.Question, Codebase: r.Codebase, Schema: schema, Tools: tools,
+		Prompt: words, Question: r.Question, Codebase: r.Codebase, Schema: schema, Tools: tools,
 		Check:  func(value []byte) error { _, err := read(value); return err },
 		Repair: v.Prompts.Repair,
 		Dir:    r.RunDir, SessionID: r.SessionID, Hold: r.Hold,
@@ -56,6 +58,25 @@ func (v *Validator) attack(ctx context.Context, r Request) (*verdict.Verdict, er
 	}
 	said.ValidatorModel, said.Usage = cmp.Or(res.Model, "agent"), &res.Usage
 	return said, nil
+}
+
+// alone returns what the second agent says of a return of a drill. Without a valid verdict it returns an
+// error: silence is no fault that was found.
+func (v *Validator) alone(ctx context.Context, r Request) (*verdict.Verdict, error) {
+	if r.Return.Drill == nil {
+		return nil, stream.Refuse("it is not of tri-drill: code checks every other return")
+	}
+	said, err := v.attack(ctx, r)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, stream.Refuse("the reviewing agent gave no verdict: %w", err)
+	}
+	out, drill := verdict.Alone(*said), *r.Return.Drill
+	drill.Alone = true
+	out.Drill, out.ValidatedAt = &drill, text.Timestamp(v.Now())
+	return &out, nil
 }
 
 // read parses an agent's value into a verdict, and clears the fields that an agent may not set.
@@ -73,12 +94,12 @@ func read(value []byte) (*verdict.Verdict, error) {
 
 // wanted returns the verdict's schema without the fields that only code writes.
 func wanted() ([]byte, error) {
-	text, err := schemas.Read("verdict")
+	file, err := schemas.Read("verdict")
 	if err != nil {
 		return nil, fmt.Errorf("read schema: %w", err)
 	}
 	var schema map[string]any
-	if err := json.Unmarshal(text, &schema); err != nil {
+	if err := json.Unmarshal(file, &schema); err != nil {
 		return nil, fmt.Errorf("read schema: %w", err)
 	}
 	properties, _ := schema["properties"].(map[string]any)

@@ -54,6 +54,7 @@ type Other struct {
 type Validator struct {
 	Agent   agent.Agent                    // nil: code only
 	Prompts *prompt.Set                    // needed with an agent
+	Alone   bool                           // returns of a drill are judged by Agent, and not by code
 	Secrets []string                       // of this installation, which no draft may contain
 	Room    *lens.Room                     // nil: no lens is asked
 	Lenses  []string                       // asked in place of the configured ones
@@ -74,6 +75,9 @@ func (v *Validator) Run(ctx context.Context, r Request) (*verdict.Verdict, error
 	}
 	if r.Rubric == "" {
 		r.Rubric = r.Return.Rubric
+	}
+	if v.Alone {
+		return v.alone(ctx, r)
 	}
 	facts, err := v.facts(r)
 	if err != nil {

@@ -108,6 +108,7 @@ type Drill struct {
 	Decidable bool  `json:"decidable,omitempty"`
 	Seed      int64 `json:"seed,omitempty"`
 	Planted   int   `json:"planted,omitempty"` // of a good return: how many copies with faults follow it
+	Alone     bool  `json:"alone,omitempty"`   // of a verdict: code did not check the return
 }
 
 // Usage is the usage of a run. CostUSD is nil if the agent does not report it.

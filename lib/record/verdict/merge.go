@@ -140,6 +140,13 @@ func Worse(code, agent Verdict) Verdict {
 	return v
 }
 
+// Alone returns an agent's verdict that was not merged with one of code. Nothing is proved by it.
+func Alone(agent Verdict) Verdict {
+	agent.Verdict = worse(verdicts, agent.Verdict, agent.implied())
+	agent.Checks, agent.Proved = agentChecks(agent), Nothing
+	return agent
+}
+
 // joined returns the feedback for round 2.
 func joined(verdict string, code, agent Verdict, reasons []string) *string {
 	if verdict != Bounce {

@@ -17,8 +17,12 @@ func (s *Score) Stamp(version string, now time.Time) {
 }
 
 // Keep appends s to the log in the home dir, durably; "" means the default home if it exists: a
-// score does not create one.
+// score does not create one. The log is of the whole validator: a score of its second agent alone is
+// not kept.
 func (s *Score) Keep(dir string) error {
+	if s.Alone {
+		return nil
+	}
 	if _, err := os.Stat(durable.DefaultDir()); dir == "" && err != nil {
 		return nil
 	}

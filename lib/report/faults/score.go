@@ -22,9 +22,10 @@ type Score struct {
 	Seeds      []int64  `json:"seeds"`      // of the drills
 	Good       Good     `json:"good"`
 	Faults     []Count  `json:"faults"`
-	Missed     []Miss   `json:"missed"`  // faults that passed, at most maxMissed
-	Doubled    int      `json:"doubled"` // further verdicts on the same return
-	Lost       int      `json:"lost"`    // planted faults without a verdict
+	Missed     []Miss   `json:"missed"`          // faults that passed, at most maxMissed
+	Alone      bool     `json:"alone,omitempty"` // of a second agent without code: not kept
+	Doubled    int      `json:"doubled"`         // further verdicts on the same return
+	Lost       int      `json:"lost"`            // planted faults without a verdict
 }
 
 // Good counts the returns without a fault. Low and High are the bounds of the 95% interval of the
@@ -92,6 +93,7 @@ type tally struct {
 	order      []plantID
 	validators []string
 	doubled    int
+	alone      bool
 }
 
 // Add counts a verdict; it refuses one that is not of a drill. Of several verdicts on the same
@@ -108,6 +110,7 @@ func (t *tally) Add(m Marked) error {
 	if m.ValidatorModel != "" && !slices.Contains(t.validators, m.ValidatorModel) {
 		t.validators = append(t.validators, m.ValidatorModel)
 	}
+	t.alone = t.alone || m.Drill.Alone
 	id := plantID{m.Drill.Of, m.Drill.Fault, m.Drill.Seed}
 	had, doubled := t.worst[id]
 	switch {
@@ -126,7 +129,7 @@ func (t *tally) Add(m Marked) error {
 // Score returns the result of the verdicts so far.
 func (t *tally) Score() *Score {
 	s := &Score{Validators: slices.Sorted(slices.Values(t.validators)), Seeds: []int64{}, Missed: []Miss{},
-		Doubled: t.doubled}
+		Doubled: t.doubled, Alone: t.alone}
 	passed := map[string]bool{} // by Of, for good returns
 	for _, id := range t.order {
 		if m := t.worst[id]; id.fault == None {

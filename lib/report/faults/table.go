@@ -27,6 +27,9 @@ func (s *Score) Table(w io.Writer) error {
 	}
 	fmt.Fprintf(&b, "good returns: %d, of which %d passed; false alarms %s\n", s.Good.Total, s.Good.Passed,
 		share(s.Good.Total-s.Good.Passed, s.Good.Total))
+	if s.Alone {
+		fmt.Fprintf(&b, "%s judged alone, without the checks of code\n", strings.Join(s.Validators, ", "))
+	}
 	if s.Doubled > 0 {
 		fmt.Fprintf(&b, "%d verdicts came twice and were counted once\n", s.Doubled)
 	}
