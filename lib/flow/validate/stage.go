@@ -14,6 +14,7 @@ import (
 	"tri/lib/base/ndjson"
 	"tri/lib/base/stream"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/record/draft"
 	"tri/lib/record/verdict"
 )
@@ -40,30 +41,37 @@ type judged struct {
 }
 
 // Each judges each return. A record that is not a return is refused; a return with invalid fields gets a
-// verdict. If not all passed, the error carries sysexit.No, unless records were refused.
+// verdict. If not all passed, the error carries sysexit.No and a reason of the first that did not, unless
+// records were refused.
 func (s *Stage) Each(ctx context.Context, in stream.Input) error {
-	bad := 0
+	bad, first := 0, ""
 	stats, err := stream.Each(ctx, in, func(rec ndjson.Record) error {
-		ok, err := s.one(ctx, rec)
-		if !ok && err == nil {
-			bad++
+		v, err := s.one(ctx, rec)
+		if err == nil && v.Verdict != verdict.Pass {
+			if bad++; bad == 1 {
+				first = text.Line(v.Verdict+": "+strings.Join(v.Reasons[:min(1, len(v.Reasons))], ""), 300)
+			}
 		}
 		return err
 	})
 	if err == nil && bad > 0 {
-		err = sysexit.With(sysexit.No, fmt.Errorf("%d of %d did not pass", bad, stats.Records))
+		sep := "; the first: "
+		if stats.Records == 1 {
+			sep = ": "
+		}
+		err = sysexit.With(sysexit.No, fmt.Errorf("%d of %d did not pass%s%s", bad, stats.Records, sep, first))
 	}
 	return err
 }
 
-func (s *Stage) one(ctx context.Context, rec ndjson.Record) (ok bool, err error) {
+func (s *Stage) one(ctx context.Context, rec ndjson.Record) (*verdict.Verdict, error) {
 	ret, id, err := parse(rec.Bytes)
 	if err != nil {
-		return false, stream.Refuse("%w", err)
+		return nil, stream.Refuse("%w", err)
 	}
 	dir, remove, err := s.runDir(rec)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	defer remove()
 	if s.Cap > 0 {
@@ -74,13 +82,10 @@ func (s *Stage) one(ctx context.Context, rec ndjson.Record) (ok bool, err error)
 	v, err := s.Run(ctx, Request{Return: ret, Codebase: s.Codebase, RunDir: dir, SessionID: s.UUID(),
 		Others: id.others, QuestionType: id.qtype, Key: id.Key})
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	id.Verdict = v
-	if err := ndjson.Write(s.Out, id); err != nil {
-		return false, err
-	}
-	return v.Verdict == verdict.Pass, nil
+	return v, ndjson.Write(s.Out, id)
 }
 
 // runDir returns a folder for the second agent's run; none is needed without an agent.

@@ -46,7 +46,8 @@ func TestEach(t *testing.T) {
 		verdicts string
 	}{
 		{"all pass", pass + pass, 0, "", "k/7:pass k/7:pass"},
-		{"one does not", pass + bounce, sysexit.No, "1 of 2 did not pass", "k/7:pass /:bounce"},
+		{"one does not", pass + bounce, sysexit.No, "1 of 2 did not pass; the first: bounce: " +
+			"reference 1, pay/gone.go:4, is fabricated: there is no such file", "k/7:pass /:bounce"},
 		{"one is not a return", pass + "{}\n" + bounce, sysexit.Data, "1 record refused", "k/7:pass /:bounce"},
 	} {
 		var out bytes.Buffer
