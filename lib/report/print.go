@@ -172,21 +172,36 @@ func (r *Run) scene() scene {
 	return sc
 }
 
-// checked returns the checks, one line each. The checks of names in a draft that were all found are
-// summarized in one line; the JSON record has them in full.
+// checked returns the checks, one line for consecutive ones with the same result. The checks of names in a
+// draft that were all found are summarized in one line; the JSON record has them in full.
 func checked(checks []verdict.Check) (lines []string) {
-	traced := 0
+	traced, names, last := 0, "", ""
+	flush := func() {
+		if names != "" {
+			lines = append(lines, names+last)
+		}
+	}
 	for _, c := range checks {
 		if c.Name == verdict.Traced && c.Result == verdict.OK {
 			traced++
 			continue
 		}
-		line := fmt.Sprintf("%s %s by %s", c.Name, verdict.Label(c.Result, c.Note), c.By)
+		said := fmt.Sprintf(" %s by %s", verdict.Label(c.Result, c.Note), c.By)
 		if c.Note != "" {
-			line += ": " + c.Note
+			said += ": " + c.Note
 		}
-		lines = append(lines, line)
+		if names == "" || said != last {
+			flush()
+			names, last = c.Name, said
+			continue
+		}
+		name := c.Name
+		if n, isRef := strings.CutPrefix(name, "ref "); isRef && strings.HasPrefix(names, "ref ") {
+			name = n
+		}
+		names += ", " + name
 	}
+	flush()
 	if traced > 0 {
 		lines = append(lines,
 			fmt.Sprintf("%s %s by code: of the names in the draft, %d occur in its sources",
