@@ -113,7 +113,7 @@ func (s Said) Proposes() string {
 	if s.Lesson == nil {
 		return ""
 	}
-	return fmt.Sprintf("a lesson, not kept: %s; once it is posted, tri-memory keep %s "+
+	return fmt.Sprintf("proposed for the memory, not used yet: %s; after the post, tri-memory keep %s "+
 		"has later investigations use it", text.Line(s.Lesson.Text, 200), s.Lesson.ID)
 }
 

@@ -44,7 +44,7 @@ func TestNoDecisionKeeps(t *testing.T) {
 	}
 	said, err = g.Edit(find("local.dev.1"), "It is 1. It counts from 0.")
 	if err != nil || said.Lesson == nil || said.Lesson.Text != "It counts from 0." ||
-		!strings.Contains(said.Proposes(), "not kept: It counts from 0.; once it is posted, tri-memory keep m-") {
+		!strings.Contains(said.Proposes(), "not used yet: It counts from 0.; after the post, tri-memory keep m-") {
 		t.Errorf("%q, %v", said.Proposes(), err)
 	}
 	if said, err = g.Decide(find("local.dev.2"), decision.Approve, ""); err != nil || said.Proposes() != "" {

@@ -188,7 +188,7 @@ func (r *Report) missing() []string {
 		name := "the week to " + w.To[:len("2006-01-02")]
 		switch {
 		case w.Judged < MinWeek:
-			out = append(out, fmt.Sprintf("%s has %d judged drafts, at least %d are needed", name,
+			out = append(out, fmt.Sprintf("%s: %d drafts were judged, at least %d are needed", name,
 				w.Judged, MinWeek))
 		case w.Rate > MaxRate:
 			out = append(out, fmt.Sprintf("%s has %.1f%% false positives, at most %.0f%% are allowed", name,

@@ -100,7 +100,7 @@ func (d *Drill) one(good Record, of string, line int64) error {
 		if len(good.EvidenceRefs) > 0 && len(d.targets(good.EvidenceRefs)) == 0 {
 			why = "; none of the lines that it cites is in the folder: --codebase names another"
 		}
-		d.Say("%s: it has no place for %s%s", of, strings.Join(passed, " "), why)
+		d.Say("%s: no place to plant %s%s", of, strings.Join(passed, " "), why)
 	}
 	return ndjson.Write(d.Out, all...)
 }

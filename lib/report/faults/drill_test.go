@@ -307,7 +307,7 @@ func TestNoPlace(t *testing.T) {
 		stream.Input{Stdin: strings.NewReader(textOf(t, bare) + "\n"), After: -1}); err != nil {
 		t.Fatal(err)
 	}
-	if len(notes) != 1 || !strings.Contains(notes[0], "stdin:1: it has no place for bad_path bad_line") {
+	if len(notes) != 1 || !strings.Contains(notes[0], "stdin:1: no place to plant bad_path bad_line") {
 		t.Errorf("notes %q", notes)
 	}
 	if !strings.HasSuffix(notes[0], "--codebase names another") {
