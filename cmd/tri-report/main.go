@@ -24,7 +24,7 @@ var program = cli.Program{
 
   tri-report why 142               a message, by its id, or as dev:142
   tri-report brief --since 12h     what waits, what was answered, what failed
-  tri-report acceptance            AC-01 to AC-11: value, interval, pass or fail
+  tri-report acceptance            criteria: value, interval, pass or fail
   tri-report html >report.html     a page with plots, in one file
   tri-report audit                 label dropped messages: misses per 100`,
 	Schemas: []string{"label"}, Commands: []cli.Program{
@@ -56,7 +56,7 @@ var program = cli.Program{
 			func(_ *cli.Call, d *sample.Sampler) (printer, error) {
 				return report.LastWeek(d.Home, d.Config, d.Now)
 			}),
-		command("acceptance", "", "check AC-01 to AC-11 against the recorded data",
+		command("acceptance", "", "check eleven acceptance criteria against the recorded data",
 			func(_ *cli.Call, d *sample.Sampler) (printer, error) {
 				return report.Accept(d.Home, d.Config, d.Now, d.Missed)
 			}),

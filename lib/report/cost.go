@@ -183,7 +183,7 @@ func (c *Cost) Print(w io.Writer) error {
 		if len(part.list) == 0 {
 			continue
 		}
-		r := rows{{"by " + part.name, "runs", "cost", "not told", "tokens"}}
+		r := rows{{"by " + part.name, "runs", "cost", "unpriced", "tokens"}}
 		s.printf("\n")
 		for i, t := range part.list {
 			if i == part.most {

@@ -73,7 +73,7 @@ func (x *checker) codebases(ctx context.Context) {
 			continue
 		}
 		if !isRepository(b.Path) {
-			x.warn(name, "git init, so that citations name a commit", "%s is not a git repository", b.Path)
+			x.warn(name, "git init and commit, so that citations name a commit", "%s is not a git repository", b.Path)
 			continue
 		}
 		git = true
