@@ -112,6 +112,10 @@ type Sink interface {
 	Limit() int
 }
 
+// Limits are the limits of the sinks of platforms on which a draft can be longer than a message. They are
+// here for those who cut it before a person approves it. Each sink has the source of its number.
+var Limits = map[string]int{"discord": 2000, "irc": 2000, "lark": 4000, "slack": 4000, "telegram": 2048}
+
 // Signaler is a sink that can do more than post. A method that the platform lacks returns
 // ErrUnsupported. No answer depends on any of them; only a card that was not posted is tried for long.
 type Signaler interface {

@@ -37,8 +37,9 @@ func NewSink(o Options) (*Sink, error) {
 func newSink(c *Client) *Sink {
 	// 2,000: resources/message#create-message.
 	return &Sink{c, sink.Frame{
-		Platform: platform, Max: 2000, Outcome: outcome, Joined: remembered, Settled: abandoned,
-		Now: c.api.Now, Sleep: c.api.Sleep,
+		Platform: platform, Max: chat.Limits[platform], Outcome: outcome, Joined: remembered,
+		Settled: abandoned,
+		Now:     c.api.Now, Sleep: c.api.Sleep,
 	}}
 }
 

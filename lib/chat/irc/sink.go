@@ -33,7 +33,7 @@ func NewSink(o Options) (*Sink, error) {
 }
 
 // Limit implements chat.Sink. A text is sent as several lines if necessary.
-func (c *Sink) Limit() int { return 2000 }
+func (c *Sink) Limit() int { return chat.Limits["irc"] }
 
 // pace is the delay between lines after the first few: servers disconnect clients that flood. maxLines
 // can be said in less than the minute after which tri-reply ends a post.

@@ -37,7 +37,7 @@ func NewSink(o Options) (*Sink, error) {
 	}
 	// A text of 4,000 characters is certain to fit as JSON, even with a few hundred lines.
 	return &Sink{c, sink.Frame{
-		Platform: platform, Max: 4000, Explain: c.explain, Settled: settled, Now: c.api.Now,
+		Platform: platform, Max: chat.Limits[platform], Explain: c.explain, Settled: settled, Now: c.api.Now,
 		Sleep: c.api.Sleep,
 	}}, nil
 }

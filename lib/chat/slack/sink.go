@@ -36,8 +36,9 @@ func NewSink(o Options) (*Sink, error) {
 	// 4,000 characters are the maximum that Slack shows as one message and accepts as an edit. (It cuts
 	// texts at 40,000, counted after & < > are escaped.)
 	return &Sink{c, sink.Frame{
-		Platform: platform, Max: 4000, Outcome: outcome, Explain: c.explain, Settled: settled,
-		Now: c.api.Now, Sleep: c.api.Sleep,
+		Platform: platform, Max: chat.Limits[platform], Outcome: outcome, Explain: c.explain,
+		Settled: settled,
+		Now:     c.api.Now, Sleep: c.api.Sleep,
 	}}, nil
 }
 

@@ -33,7 +33,7 @@ func NewSink(o Options) (*Sink, error) {
 		return nil, err
 	}
 	// Telegram counts 4,096 UTF-16 units, and a character has at most two.
-	return &Sink{c, sink.Frame{Platform: platform, Max: 2048, Outcome: outcome}}, nil
+	return &Sink{c, sink.Frame{Platform: platform, Max: chat.Limits[platform], Outcome: outcome}}, nil
 }
 
 // outcome classifies an error response of Telegram.

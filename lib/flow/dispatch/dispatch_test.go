@@ -20,6 +20,7 @@ import (
 	"tri/lib/base/durable"
 	"tri/lib/base/prompt"
 	"tri/lib/base/sysexit"
+	"tri/lib/chat"
 	"tri/lib/record/budget"
 	"tri/lib/record/decision"
 	"tri/lib/record/draft"
@@ -490,6 +491,28 @@ func TestHomeIsNoCodebase(t *testing.T) {
 		err := Run(t.Context(), o)
 		if status, _ := sysexit.Of(err); status != sysexit.Config {
 			t.Errorf("%s: %v", in, err)
+		}
+	}
+}
+
+// TestCutForThePlatform: a draft that is longer than a message of its chat is offered as the messages in
+// which it is sent, with its code whole.
+func TestCutForThePlatform(t *testing.T) {
+	code := "```go\n" + strings.Repeat("x := 1 // a line of it\n\n", 60) + "```\n\n"
+	text := strings.Repeat("A sentence of prose. ", 60) + "\n\n" + code + "That is all."
+	for platform, parts := range map[string]int{"discord": 2, "slack": 1, "local": 1} {
+		r := record(&thread.Thread{Platform: platform, DraftPending: &text, InvestigatorTaskID: new("i"),
+			InvestigatorReturn: &draft.Return{DraftReply: text},
+			Messages:           []thread.Message{{MessageID: "1", Content: "why?"}}})
+		sent := outbox.Derive(&r, r.Target, chat.Limits[platform])
+		said := ""
+		for _, e := range sent {
+			if said += e.Text; strings.Count(e.Text, "```")%2 != 0 {
+				t.Errorf("%s: a message ends in the code: %q", platform, e.Text)
+			}
+		}
+		if said != text || len(sent) != parts || len(r.Cuts) != parts-1 {
+			t.Errorf("%s: %d messages, cuts %v", platform, len(sent), r.Cuts)
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"tri/lib/base/prompt"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
+	"tri/lib/chat"
+	"tri/lib/judge/voice"
 	"tri/lib/record/decision"
 	"tri/lib/record/thread"
 	"tri/lib/record/verdict"
@@ -111,6 +113,7 @@ func record(t *thread.Thread) decision.Record {
 	if *t.DraftPending == t.InvestigatorReturn.DraftReply {
 		r.Cuts = t.InvestigatorReturn.Cuts
 	}
+	r.Cuts = voice.Fit(r.Text, r.Cuts, chat.Limits[t.Platform]) // so that people see how it is sent
 	room := maxSources
 	for _, m := range t.Messages {
 		if room -= len(m.Content); room > 0 || m.MessageID == replyTo {

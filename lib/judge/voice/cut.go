@@ -60,6 +60,27 @@ func Cuts(draft string) []int {
 	return cuts
 }
 
+// Fit returns the cuts of a draft, and more of them where a message would have more than limit characters (0:
+// any): between paragraphs, as Cuts, so that code, lists and quotations stay whole. What is longer than limit
+// itself is a message that is too long.
+func Fit(draft string, cuts []int, limit int) (all []int) {
+	last := 0 // where the message begins
+	for _, end := range append(slices.Clone(cuts), len(draft)) {
+		at := last // where the block begins
+		for _, b := range blocks(draft[last:end]) {
+			if limit > 0 && utf8.RuneCountInString(draft[last:at+len(b.text)]) > limit &&
+				strings.TrimSpace(draft[last:at]) != "" && strings.TrimSpace(draft[at:end]) != "" {
+				all, last = append(all, at), at
+			}
+			at += len(b.text)
+		}
+		if end < len(draft) {
+			all, last = append(all, end), end
+		}
+	}
+	return all
+}
+
 // balanced returns where the second and later of at most n groups of consecutive sizes begin, so that
 // the sum of the groups' squares is least: groups of like size.
 func balanced(sizes []int, n int) []int {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tri/lib/base/text"
+	returns "tri/lib/record/draft"
 )
 
 // say returns n words of prose, with a full stop after every ten.
@@ -112,4 +113,41 @@ func FuzzCuts(f *testing.F) {
 			last = at
 		}
 	})
+}
+
+// TestFit: each message is within the limit, unless one block is not; code stays whole.
+func TestFit(t *testing.T) {
+	code := "```go\n" + strings.Repeat("func f() {}\n\n", 8) + "```"
+	for _, c := range []struct {
+		name, draft string
+		limit       int
+		want        []string // how each part begins
+	}{
+		{"any length", say(200), 0, nil},
+		{"it fits", say(10), 100, nil},
+		{"code at the cut", say(10) + "\n\n" + code + "\n\nThat is all.", 120,
+			[]string{"Word", "```go", "That is"}},
+		{"what announces it", say(10) + "\n\nThe lines:\n\n" + code, 150, []string{"Word", "The lines:"}},
+		{"code with what follows", say(18) + "\n\n" + code + "\n\nAll.", 150, []string{"Word", "```go"}},
+		{"a block that is longer", say(5) + "\n\n" + say(60) + "\n\nEnd.", 100,
+			[]string{"Word", "Word", "End."}},
+		{"one block", "```\n" + strings.Repeat("x\n", 200) + "```", 100, nil},
+		{"blank lines around it", "\n\n\n" + say(10) + "\n\n" + say(10) + "\n\n\n\n", 60,
+			[]string{"\n\n\nWord", "Word"}},
+		{"characters, not bytes", strings.Repeat("é", 60) + "\n\n" + strings.Repeat("ü", 50), 112, nil},
+	} {
+		parts, err := returns.Cut(c.draft, Fit(c.draft, nil, c.limit))
+		if err != nil || len(parts) == 1 && c.want != nil || len(parts) > 1 &&
+			!slices.EqualFunc(parts, c.want, strings.HasPrefix) {
+			t.Errorf("%s: %q, %v", c.name, parts, err)
+		}
+	}
+	draft := say(10) + "\n\n" + say(10) + "\n\n" + say(10)
+	cuts := Fit(draft, []int{len(say(10)) + 2}, 80)
+	if len(cuts) != 2 || !slices.Equal(cuts, Fit(draft, cuts, 80)) {
+		t.Errorf("a part of two is cut again: %v", cuts)
+	}
+	if cuts := Fit(draft, []int{5}, 0); !slices.Equal(cuts, []int{5}) {
+		t.Errorf("without a limit: %v", cuts)
+	}
 }
