@@ -23,6 +23,7 @@ import (
 	"tri/lib/flow/longrun"
 	"tri/lib/flow/validate"
 	"tri/lib/flow/voice"
+	"tri/lib/record/decision"
 	"tri/lib/record/draft"
 	"tri/lib/record/run"
 	"tri/lib/record/thread"
@@ -50,8 +51,7 @@ for approval (tri-approve). Prints a record for each transition of a thread.
 		cli.Bool("shadow", "offer nothing for posting; keep people's answers beside the drafts"),
 		cli.Bool("rebuild", "replay the journal, rewrite the thread files that differ, and exit"),
 		cli.Bool("json", "write records to a terminal, too"),
-		cli.String("rejects", "append refused records to `FILE`")},
-	Run: start,
+		cli.String("rejects", "append refused records to `FILE`")}, Run: start,
 }
 
 func start(c *cli.Call) error {
@@ -96,10 +96,10 @@ func start(c *cli.Call) error {
 	val := (&validate.Validator{Agent: breaker, Prompts: prompts,
 		Secrets: append(cfg.Secrets(), room.Values()...), Room: room, Now: time.Now}).Team(home, cfg)
 	return dispatch.Run(c.Context, dispatch.Options{
-		Home: home, Config: cfg, Codebase: c.String("codebase"), Prompts: prompts,
-		Once: c.Bool("once"), Shadow: c.Bool("shadow"), Out: out, Say: c.Notef, Now: time.Now,
+		Home: home, Config: cfg, Policy: decision.PolicyIn(home.Dir(), c.String("config")), Prompts: prompts,
+		Codebase: c.String("codebase"), Once: c.Bool("once"), Shadow: c.Bool("shadow"),
 		Input: stream.Input{Files: c.Args, Stdin: c.In, Follow: !c.Bool("once") && len(c.Args) > 0,
-			Rejects: c.String("rejects"), Say: c.Notef},
+			Rejects: c.String("rejects"), Say: c.Notef}, Out: out, Say: c.Notef, Now: time.Now,
 		Second: speaker, Long: &longrun.Manager{Home: home, Config: cfg, Now: time.Now},
 		Investigate: investigates(home, inv, words, fixes),
 		Validate: func(ctx context.Context, t *thread.Thread, others []dispatch.Hint,

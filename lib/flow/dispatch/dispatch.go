@@ -22,6 +22,7 @@ import (
 	"tri/lib/base/stream"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
+	"tri/lib/record/decision"
 	"tri/lib/record/draft"
 	"tri/lib/record/event"
 	"tri/lib/record/notify"
@@ -34,6 +35,8 @@ import (
 type Options struct {
 	Home   *durable.Home
 	Config *config.Config
+	// Policy returns who may decide. It is called again before each decision. If it is nil, Config says it.
+	Policy func() (decision.Policy, error)
 	// Codebase is used for chats for which the configuration names no codebase.
 	Codebase string
 	Prompts  *prompt.Set // for the rubrics

@@ -1,7 +1,9 @@
 package dispatch
 
 import (
+	"errors"
 	"fmt"
+	"reflect"
 
 	"tri/lib/base/config"
 	"tri/lib/base/prompt"
@@ -27,15 +29,43 @@ func offerID(r *decision.Record) string { return fmt.Sprint(r.Cycle, " ", r.Draf
 type gate struct {
 	Options
 	*decision.State
-	chain decision.Chain // as far as the log has been read
+	policy decision.Policy // of the state
+	chain  decision.Chain  // as far as the log has been read
 	// latest holds the offers that this process has appended to the log, by key, whether or not it has read
 	// them back yet.
 	latest map[string]string
 }
 
 func newGate(o Options) *gate {
-	return &gate{Options: o, State: decision.NewState(decision.PolicyOf(o.Config)),
-		latest: map[string]string{}}
+	policy := decision.PolicyOf(o.Config)
+	return &gate{Options: o, State: decision.NewState(policy), policy: policy, latest: map[string]string{}}
+}
+
+// follow folds the log anew, as far as it has been read, if the policy has changed: the decision of a person
+// who was added to the approvers counts, as tri-approve has told them. While the policy cannot be read, the
+// last one applies.
+func (g *gate) follow() error {
+	if g.Policy == nil {
+		return nil
+	}
+	now, err := g.Policy()
+	if err != nil || reflect.DeepEqual(now, g.policy) {
+		return nil
+	}
+	last, _ := g.chain.Last()
+	g.State, g.policy = decision.NewState(now), now
+	enough := errors.New("enough")
+	err = decision.NewTail(g.Home).Next(func(r decision.Record) error {
+		if r.N > last {
+			return enough
+		}
+		g.Add(r)
+		return nil
+	})
+	if errors.Is(err, enough) {
+		return nil
+	}
+	return err
 }
 
 // read folds a line of the log. It reports whether the record counts, and whether it moves its thread.

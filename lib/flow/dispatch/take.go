@@ -215,6 +215,9 @@ func (d *Dispatcher) readDecisions() error {
 }
 
 func (d *Dispatcher) takeDecision(l line) error {
+	if err := d.gate.follow(); err != nil {
+		return err
+	}
 	if err := d.decide(l.bytes, l.begin(), true); err != nil {
 		return err
 	}
@@ -222,11 +225,15 @@ func (d *Dispatcher) takeDecision(l line) error {
 	return nil
 }
 
-// decide folds a record, and has it move its thread if apply is set.
+// decide folds a record, and has it move its thread if apply is set, or if the thread's cycle waits for it:
+// it did not count when an earlier process read it, under another policy.
 func (d *Dispatcher) decide(b []byte, off int64, apply bool) error {
 	r, counts, moves, err := d.gate.read(b)
 	if err != nil {
 		return err
+	}
+	if t := d.store.open[r.Key]; moves && !apply && t != nil && t.Cycle == r.Cycle {
+		apply = r.N > t.AppliedDecision
 	}
 	for _, s := range d.subscribers {
 		s.recorded(&r, counts)
