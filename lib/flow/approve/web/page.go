@@ -101,11 +101,12 @@ func (s *server) item(w http.ResponseWriter, r *http.Request) {
 func (s *server) render(w http.ResponseWriter, r *http.Request, id, said, fault string) {
 	v := visitorOf(r)
 	items, version, err := s.board.Items()
-	if err != nil {
+	policy, perr := s.Gate.Rules()
+	if err = errors.Join(err, perr); err != nil {
 		fault = err.Error()
 	}
 	sh := sheet{
-		Person: v.person, May: decision.PolicyOf(s.Gate.Config).Allows(v.person),
+		Person: v.person, May: policy.Allows(v.person),
 		Seal: s.guard.seal(v.session), Folder: v.folder, Version: version, Room: s.Gate.Room,
 		Said: said, Fault: fault, Open: id != "",
 	}

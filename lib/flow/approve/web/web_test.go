@@ -91,6 +91,13 @@ func TestNoApproverNoWord(t *testing.T) {
 	if res.StatusCode != http.StatusConflict || strings.Contains(x.kinds(), "eve") {
 		t.Errorf("%v %s", res.Status, x.kinds())
 	}
+	x.s.Gate.Policy = func() (decision.Policy, error) { // the list was changed meanwhile
+		return decision.Policy{Approvers: []string{"eve"}}, nil
+	}
+	page = bodyOf(t, x.request("GET", "/", "", func(r *http.Request) { r.AddCookie(c) }))
+	if strings.Contains(page, "may not decide") {
+		t.Error("an added approver is said not to be one")
+	}
 }
 
 var element = regexp.MustCompile(`<[a-z]+[^>]*>`)
