@@ -54,6 +54,9 @@ func (a *auto) offered(t *thread.Thread, offer *decision.Record) error {
 	if !a.Config.AutoReply.Enabled || a.judged[t.Key] == id {
 		return nil
 	}
+	if err := a.gate.follow(); err != nil || !a.gate.policy.Auto {
+		return err // they were turned off meanwhile: an approval would not count, and the card not be true
+	}
 	a.judged[t.Key] = id
 	now := a.Now()
 	if old(offer.At, now, maxOfferAge) || a.worded[t.Key] > offer.N || !a.fresh(t, now) {

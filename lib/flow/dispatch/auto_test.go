@@ -34,6 +34,7 @@ type earned struct {
 	verdicts []string // by round
 	now      time.Time
 	fault    func(string) error
+	policy   func() (decision.Policy, error)
 }
 
 func newEarned(t *testing.T) *earned {
@@ -91,7 +92,7 @@ func (e *earned) run() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	o := e.options()
-	o.Now, o.fault = func() time.Time { return e.now }, e.fault
+	o.Now, o.fault, o.Policy = func() time.Time { return e.now }, e.fault, e.policy
 	o.Investigate = func(_ context.Context, t *thread.Thread, _ []Hint, _ *run.Run) (*draft.Return, error) {
 		return &draft.Return{Confidence: e.confidence, DraftReply: "answer", SummaryForOrchestrator: "s",
 			EvidenceRefs: []draft.Ref{}}, nil
@@ -194,7 +195,11 @@ func TestWhatPreventsAuto(t *testing.T) {
 		"no hours":      func(e *earned) { e.cfg.AutoReply.Hours = "" },
 		"told":          func(e *earned) { e.cfg.Gate.Chat = config.GateChat{} },
 		"off":           func(e *earned) { e.cfg.AutoReply.Enabled = false },
-		"shadow":        func(e *earned) { e.shadow = true },
+		"turned off since": func(e *earned) {
+			now := decision.Policy{Approvers: []string{"boss"}}
+			e.policy = func() (decision.Policy, error) { return now, nil }
+		},
+		"shadow": func(e *earned) { e.shadow = true },
 		"rate": func(e *earned) {
 			e.judged("bad", saturday.Add(-time.Hour), decision.Dismiss)
 		},
