@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"tri/lib/base/sysexit"
@@ -14,7 +15,7 @@ import (
 	"tri/lib/record/decision"
 )
 
-// help lists the commands of the line mode; the first letter is enough.
+// help lists the commands of the line mode; the beginning of one that begins no other is enough.
 const help = "approve, redo, answer, dismiss, longer, undo, show, next, previous, list, quit"
 
 // linewise is the screen without screen control: it prints one item after another in whole lines and reads
@@ -101,13 +102,10 @@ func state(it *approve.Item) string {
 
 // word carries out a command and reports whether the person quits.
 func (p *plain) word(w string) (leave bool) {
-	long := ""
-	for _, name := range strings.Split(help, ", ") {
-		if w != "" && strings.HasPrefix(name, w) {
-			long = name
-			break
-		}
-	}
+	meant := slices.DeleteFunc(strings.Split(help, ", "), func(name string) bool {
+		return w == "" || !strings.HasPrefix(name, w)
+	})
+	long := strings.Join(meant, " or ")
 	if long == "list" {
 		p.err = p.take()
 	}
@@ -115,6 +113,8 @@ func (p *plain) word(w string) (leave bool) {
 	switch {
 	case p.err != nil || long == "quit":
 		return true
+	case len(meant) > 1:
+		p.line("Which one: %s?", long)
 	case long == "next" || long == "previous":
 		p.at = min(max(p.at+map[string]int{"next": 1, "previous": -1}[long], 0), max(len(p.items)-1, 0))
 		p.sayItem()

@@ -391,6 +391,22 @@ func TestPlain(t *testing.T) {
 	}
 }
 
+// TestPlainAmbiguous: a letter with which two commands begin decides nothing.
+func TestPlainAmbiguous(t *testing.T) {
+	d := newDesk(t)
+	d.put("0", "where?", "It is 5.")
+	var out bytes.Buffer
+	in := strings.NewReader("a\nl\n\nli\n")
+	if err := Run(t.Context(), Options{Gate: d.gate(), In: in, Out: &out, Plain: true}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"Which one: approve or answer?", "Which one: longer or list?", "1: draft, "} {
+		if !strings.Contains(out.String(), want) || d.kinds() != "" {
+			t.Errorf("%q is not in\n%s\n%s", want, out.String(), d.kinds())
+		}
+	}
+}
+
 // asked is what a person types who is asked again and again: what each call says.
 type asked func() string
 
