@@ -192,7 +192,8 @@ func (d *channel) decide(c *card, it *approve.Item, w vote, person string) (err 
 // theirs reports whether the item has an approval by a person.
 func (d *channel) theirs(it *approve.Item, person string) bool {
 	if it.Kind == approve.Approved {
-		return d.history.words[cycleOf(it.Key, it.Cycle)].By == person
+		st := d.history.state.Standing(it.Key)
+		return st != nil && st.Decision != nil && slices.Contains(st.Readers(), person)
 	}
 	return slices.ContainsFunc(it.Votes, func(v approve.Vote) bool { return v.By == person })
 }

@@ -227,6 +227,28 @@ func TestFirstOfTwoTakenAway(t *testing.T) {
 	}
 }
 
+// TestEitherOfTwoTakenAway: each of two whose approvals suffice takes them back by removing the reaction.
+func TestEitherOfTwoTakenAway(t *testing.T) {
+	for _, who := range []string{"ben", "U1"} {
+		w := newWorld(t)
+		w.cfg.Gate.Quorum = 2
+		w.start()
+		key := w.put("1", 1, "It is 5.")
+		for _, step := range []struct {
+			who    string
+			change func(*event.Action)
+		}{{"ben", nil}, {"U1", nil}, {who, func(a *event.Action) { a.Removed = true }}} {
+			if err := w.act(key, step.who, "✅", step.change); err != nil {
+				t.Fatal(err)
+			}
+			w.look()
+		}
+		if s := w.last(key); !strings.HasPrefix(s.Title, "Draft ") || len(s.Buttons) != 4 {
+			t.Errorf("%s has taken it back, and the card shows %q", who, s.Title)
+		}
+	}
+}
+
 // TestApproversChange: the approval of one who was taken off the list no longer counts, and the card waits
 // again; the click of one who was added does.
 func TestApproversChange(t *testing.T) {
