@@ -338,6 +338,32 @@ func TestFirstOfTwo(t *testing.T) {
 	}
 }
 
+// TestVotesAreShown: who decides second sees what the first has approved.
+func TestVotesAreShown(t *testing.T) {
+	for text, want := range map[string]string{"It is 5.": "\nana approved it, 2026-01-02 12:00Z; another",
+		"It is 6.": "which another person must approve:\n  │ It is 6.\n"} {
+		g := newGate(t, "ana")
+		g.Config.Team.Approvers, g.Config.Gate.Quorum = []string{"ana", "ben"}, 2
+		key := put(t, g, "1", "q", "It is 5.")
+		for _, shown := range []bool{false, true} {
+			it, err := g.Find(key, Draft)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var page strings.Builder
+			err = g.View(it).Print(&page, noon)
+			if err != nil || strings.Contains(page.String(), want) != shown {
+				t.Errorf("%q is in %s", want, page.String())
+			}
+			if _, err := g.Edit(it, text); err != nil {
+				if _, err := g.Decide(it, decision.Approve, ""); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+}
+
 // TestFirstOfTwoTakenBack: the one who gave the first of two approvals takes it back, and nobody else can.
 func TestFirstOfTwoTakenBack(t *testing.T) {
 	g := newGate(t, "ana")

@@ -191,6 +191,14 @@ func (v View) Print(w io.Writer, now time.Time) error {
 	for _, problem := range v.Problems {
 		p.line("! %s", problem)
 	}
+	for _, vote := range v.Votes {
+		if vote.Text == v.Draft {
+			p.line("%s approved it, %s; another approval is needed", vote.By, clock(vote.At))
+			continue
+		}
+		p.line("%s approved another text, %s, which another person must approve:", vote.By, clock(vote.At))
+		p.quote(vote.Text)
+	}
 	p.sentences(v.Sentences)
 	p.evidence(v)
 	if t := v.Thread; t != nil {

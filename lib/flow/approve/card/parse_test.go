@@ -205,6 +205,22 @@ func TestQuorum(t *testing.T) {
 	}
 }
 
+// TestFirstOfTwoEdits: the card does not say that a draft needs one more approval if the first is of another
+// text.
+func TestFirstOfTwoEdits(t *testing.T) {
+	w := newWorld(t)
+	w.cfg.Gate.Quorum = 2
+	w.start()
+	key := w.put("1", 1, "It is 5.")
+	w.record(decision.Record{Kind: decision.Edit, By: "ben", Via: "terminal", Key: key, Cycle: 1,
+		Text: "It is 6.", DraftSHA256: decision.Sum("It is 6."), Original: decision.Sum("It is 5.")})
+	w.channel.board.Refresh()
+	w.look()
+	if s := w.last(key); !strings.Contains(s.Text, "ben approved another text, which one more must approve") {
+		t.Errorf("%q %q", s.Title, s.Text)
+	}
+}
+
 // TestFirstOfTwoTakenAway: removing one's reaction takes back the first of two approvals.
 func TestFirstOfTwoTakenAway(t *testing.T) {
 	w := newWorld(t)

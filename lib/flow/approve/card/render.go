@@ -208,7 +208,11 @@ func (d *channel) contentOf(c *card, it *approve.Item) content {
 			foot = "It cannot be approved here, being too long for a card or not fit to be sent: tri-approve show " + name
 		}
 		for _, v := range it.Votes {
-			foot = fmt.Sprintf("%s approved; one more approval is needed. ", one(v.By, 60)) + foot
+			said := "%s approved; one more approval is needed. "
+			if decision.Sum(v.Text) != it.DraftSHA256 {
+				said = "%s approved another text, which one more must approve. "
+			}
+			foot = fmt.Sprintf(said, one(v.By, 60)) + foot
 		}
 		f.text = c.body + "\n\n" + foot
 		return f
