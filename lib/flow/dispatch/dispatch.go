@@ -35,7 +35,7 @@ import (
 type Options struct {
 	Home   *durable.Home
 	Config *config.Config
-	// Policy returns who may decide. It is called again before each decision. If it is nil, Config says it.
+	// Policy returns who may decide, again before each decision of a person. If it is nil, Config says it.
 	Policy func() (decision.Policy, error)
 	// Codebase is used for chats for which the configuration names no codebase.
 	Codebase string

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tidwall/gjson"
+
 	"tri/lib/record/budget"
 	"tri/lib/record/run"
 
@@ -215,8 +217,10 @@ func (d *Dispatcher) readDecisions() error {
 }
 
 func (d *Dispatcher) takeDecision(l line) error {
-	if err := d.gate.follow(); err != nil {
-		return err
+	if via := gjson.GetBytes(l.bytes, "via").String(); via != "code" && via != decision.ViaPolicy {
+		if err := d.gate.follow(); err != nil { // a person's
+			return err
+		}
 	}
 	if err := d.decide(l.bytes, l.begin(), true); err != nil {
 		return err
