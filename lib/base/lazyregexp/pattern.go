@@ -31,6 +31,16 @@ func New(text string) *Pattern {
 	return p
 }
 
+// Compile compiles every pattern of the program, for tests, and returns their number.
+func Compile() int {
+	allMu.Lock()
+	defer allMu.Unlock()
+	for _, p := range all {
+		p.get()
+	}
+	return len(all)
+}
+
 func (p *Pattern) get() *regexp.Regexp {
 	re := p.re.Load()
 	if re == nil {
