@@ -46,8 +46,14 @@ type matched struct {
 	raws int
 }
 
-// windows examines the lines of the best passages.
+// windows returns the best lines of the best passages.
 func (x *Index) windows(q *query, passages []scored, limit int) []Hit {
+	hits, lines := x.examined(q, passages)
+	return x.pick(q, hits, lines, limit)
+}
+
+// examined returns a hit of each passage, the best first, and the lines of their files.
+func (x *Index) examined(q *query, passages []scored) ([]Hit, map[string][][]byte) {
 	texts, split := map[string][]byte{}, map[string][][]byte{}
 	var hits []Hit
 	for _, p := range passages {
@@ -69,7 +75,7 @@ func (x *Index) windows(q *query, passages []scored, limit int) []Hit {
 		hits[i].Score *= 1 - aroundShare*(1-said[hits[i].Path])
 	}
 	slices.SortStableFunc(hits, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) })
-	return x.pick(q, hits, split, limit)
+	return hits, split
 }
 
 // hit finds the best lines of a passage.
