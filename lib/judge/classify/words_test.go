@@ -48,7 +48,7 @@ var wordCases = []struct{ text, class, reasons string }{
 	{"подскажите, где логи", "actionable", "question:word:подскажите"},
 	{"로그가 어디에 있나요", "actionable", "question:word:어디에"},
 	{"có ai biết log nằm ở đâu", "actionable", "question:word:có ai biết"},
-	{"gimana cara deploy ke staging", "actionable", "question:word:gimana cara"},
+	{"gimana cara deploy ke staging", "actionable", "question:word:gimana"},
 	{"kenapa build gagal terus", "actionable", "question:word:kenapa"},
 	{"alguien sabe por qué falla", "actionable", "question:word:alguien sabe"},
 	{"ok 为什么坏了", "actionable", "question:word:为什么"},
