@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -163,7 +164,7 @@ func TestInventedLog(t *testing.T) {
 	ret.EvidenceRefs = append(ret.EvidenceRefs, draft.Ref{Kind: draft.KindLogQuery, Ref: "level:error gateway",
 		SupportsClaim: ret.DraftReply, Quote: "12 failed payments at the gateway"})
 	got := judge(t, &Validator{}, Request{Return: ret, Codebase: codebase(t), Question: "did payments fail?"})
-	if got.Verdict != verdict.Bounce || !strings.Contains(strings.Join(got.Reasons, "\n"), `"12"`) {
+	if got.Proved != verdict.Undecided || !strings.Contains(strings.Join(got.Reasons, "\n"), `"12"`) {
 		t.Errorf("%s %q %+v", got.Verdict, got.Reasons, got.Sentences)
 	}
 }
@@ -184,6 +185,8 @@ func TestNotInTheLines(t *testing.T) {
 		{"They are rejected, and the layer leaves writeErr alone.",
 			"They are rejected, and the layer leaves closeErr alone.",
 			"Errors are rejected, so the layer does not set writeErr.", "pay/wait.go:13"},
+		{"A letter is sent with up to 9 stamps.", "A letter is sent with up to 14 stamps.",
+			"A letter is sent with stamps.", "pay/wait.go:18-24"},
 		{"A child has a rank of up to 64.", "A child has a rank of up to 65.", "A child has a rank of up to 64.",
 			"pay/wait.go:16"},
 	} {
@@ -216,4 +219,40 @@ const chunk = 128 << 10 // a chunk is cut at this
 var errRejected = errors.New("rejected")
 
 func rank(n int) bool { return n <= 64 } // whether a child may have the rank
+
+const stamps = 9 // with which a letter is sent
+
+type box struct{ wide, high int }
+
+var small = box{3, 4}
+
+const cellar = 14
 `
+
+// TestEverydayWords: everyday words of a codebase do not show that lines are about a draft, if other files
+// have more of it.
+func TestEverydayWords(t *testing.T) {
+	dir := codebase(t)
+	const text = "A failed charge returns an error to its customer."
+	for i := range 8 {
+		err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("pay/part%d.go", i)),
+			[]byte("package pay\n\n// A failed charge returns its error to the customer.\nvar part error\n"), 0o644)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	load := "package pay\n\n// load returns the error of a charge that failed.\nfunc load() error\n"
+	if err := os.WriteFile(filepath.Join(dir, "pay/load.go"), []byte(load), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for ref, pass := range map[string]bool{"pay/part3.go:3": true, "pay/load.go:3-4": false} {
+		ret := good()
+		ret.Question = "what happens to a failed charge?"
+		ret.DraftReply, ret.SummaryForOrchestrator = text, text
+		ret.EvidenceRefs = []draft.Ref{{Kind: draft.KindFile, Ref: ref, SupportsClaim: text}}
+		got := judge(t, &Validator{}, Request{Return: ret, Codebase: dir})
+		if (got.Verdict == verdict.Pass) != pass || !pass && got.Proved != verdict.Undecided {
+			t.Errorf("%s: %s %q %+v", ref, got.Verdict, got.Reasons, got.Sentences)
+		}
+	}
+}

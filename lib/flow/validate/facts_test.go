@@ -183,7 +183,7 @@ func TestTeam(t *testing.T) {
 		{draft.KindTriageFile, "wait.md", "A charge waits 40 seconds", "A charge waits 40 seconds for the bank.",
 			evidence.Supports},
 		{draft.KindTriageFile, "who.md:1", "", "The night shift makes refunds.", evidence.Supports},
-		{draft.KindTriageFile, "wait.md:3", "", "A charge waits 90 seconds for the bank.", evidence.Contradicts},
+		{draft.KindTriageFile, "wait.md:3", "", "A charge waits 90 seconds for the bank.", evidence.Uncheckable},
 		{draft.KindTriageFile, "wait.md:3", "waits 90 seconds", "A charge waits for the bank.", evidence.Fabricated},
 		{draft.KindTriageFile, "none.md:3", "", "A charge waits.", evidence.Fabricated},
 		{draft.KindTriageFile, "../memory.ndjson:1", "", "Invoices are kept.", evidence.Fabricated},

@@ -145,7 +145,11 @@ func (v *Validator) facts(r Request) (verdict.Facts, error) {
 	f.Restated = own.Restates(found)
 	for _, t := range traced {
 		f.Traced = append(f.Traced, verdict.Trace{What: t.Kind + " " + t.Text, To: t.To})
-		if t.To == "" {
+		switch {
+		case t.To != "":
+		case t.Kind == claims.Place:
+			f.Uncited = append(f.Uncited, t.Text)
+		default:
 			f.Untraced = append(f.Untraced, t.Text)
 		}
 	}
@@ -158,6 +162,7 @@ func (v *Validator) facts(r Request) (verdict.Facts, error) {
 		f.Refs = append(f.Refs, verdict.Ref{
 			Ref: ref.Ref, Result: found[i].Result, Note: found[i].Note,
 			Stands: found[i].Stands, Share: found[i].Cover.Share, Decided: found[i].Decided,
+			Lacks: found[i].Lacks,
 		})
 	}
 	if ret.EscalationRequested && ret.EscalationReason != nil {
@@ -168,12 +173,25 @@ func (v *Validator) facts(r Request) (verdict.Facts, error) {
 	}
 	if f.Drift, f.DriftNote = scope(r.Question, ret, found); f.Drift == verdict.None {
 		if aside := claims.OffTopic(ret.DraftReply, own, src, found); aside != "" {
-			f.Drift, f.Strays, f.DriftNote = verdict.Major, true,
+			f.Drift, f.DriftNote = verdict.Major,
 				fmt.Sprintf("nobody asked about this, and no evidence speaks of it: %q",
 					text.Visible(prompt.Cut(aside, 120)))
 		}
 	}
-	return f, nil
+	if r.Codebase != "" && !f.Places && verdict.Compute(f).Verdict == verdict.Pass {
+		f.Everyday, err = everyday(r.Codebase, own, found)
+	}
+	return f, err
+}
+
+// everyday reports whether the cited lines have no more of the draft than other places of the codebase.
+func everyday(codebase string, own *evidence.Text, found []evidence.Finding) (bool, error) {
+	root, err := os.OpenRoot(codebase)
+	if err != nil {
+		return false, sysexit.With(sysexit.NoInput, fmt.Errorf("open codebase: %w", err))
+	}
+	defer root.Close()
+	return !evidence.Peculiar(root, own, found), nil
 }
 
 // resolve checks every reference. exists reports whether a path is in the codebase; it is nil without a

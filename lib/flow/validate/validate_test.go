@@ -93,7 +93,7 @@ func TestRun(t *testing.T) {
 		}, verdict.Bounce, "no reference"},
 		{"a number of its own", func(r *draft.Return, _ *Request) {
 			r.DraftReply = "A charge is tried again 7 times, see `MaxRetries`."
-		}, verdict.Bounce, `"7"`},
+		}, verdict.Escalate, `"7"`},
 		{"another number for a name", func(r *draft.Return, _ *Request) {
 			r.SummaryForOrchestrator = "`MaxRetries` is 4."
 		}, verdict.Bounce, "says 4, pay/retry.go:4 has 5"},
@@ -117,7 +117,7 @@ func TestRun(t *testing.T) {
 			r.EvidenceRefs = append(r.EvidenceRefs,
 				draft.Ref{Kind: draft.KindLogQuery, Ref: "level=error", Quote: "12 failed payments",
 					SupportsClaim: "12 payments failed."})
-		}, verdict.Bounce, `"12"`},
+		}, verdict.Escalate, `"12"`},
 		{"a place that is wider than what is cited", func(r *draft.Return, _ *Request) {
 			r.DraftReply = strings.Replace(r.DraftReply, "retry.go:4", "retry.go:4-900", 1)
 		}, verdict.Bounce, `"pay/retry.go:4-900"`},
@@ -137,10 +137,10 @@ func TestRun(t *testing.T) {
 		}, verdict.Bounce, "tells its reader"},
 		{"what nobody asked", func(r *draft.Return, _ *Request) {
 			r.DraftReply += " The marketing department also wants brighter colours on the landing page next spring."
-		}, verdict.Bounce, "nobody asked"},
+		}, verdict.Escalate, "nobody asked"},
 		{"a name of its own", func(r *draft.Return, _ *Request) {
 			r.DraftReply += " `RetryBudget` bounds it."
-		}, verdict.Bounce, "RetryBudget"},
+		}, verdict.Escalate, "RetryBudget"},
 		{"secret of ours", func(r *draft.Return, _ *Request) {
 			r.DraftReply += " open-sesame-now"
 		}, verdict.Bounce, "secret"},
@@ -163,7 +163,7 @@ func TestRun(t *testing.T) {
 		}, verdict.Pass, ""},
 		{"sure beside medium", func(r *draft.Return, _ *Request) {
 			r.Confidence, r.DraftReply = draft.Medium, r.DraftReply+" Definitely."
-		}, verdict.Bounce, "definitely"},
+		}, verdict.Escalate, "definitely"},
 		{"smell", func(r *draft.Return, _ *Request) {
 			r.DraftReply += " I hope this helps."
 		}, verdict.Bounce, "machine"},
@@ -282,10 +282,10 @@ func TestForThread(t *testing.T) {
 		add  func()
 		want string
 	}{
-		{func() {}, verdict.Bounce},
+		{func() {}, verdict.Escalate},
 		{func() {
 			th.Context = []thread.Message{{Content: "we set 12 for the shop", Deleted: true}}
-		}, verdict.Bounce},
+		}, verdict.Escalate},
 		{func() { th.Notes = []thread.Note{{Text: "the shop has 12"}} }, verdict.Pass},
 		{func() { th.Notes, th.Context[0].Deleted = nil, false }, verdict.Pass},
 	} {

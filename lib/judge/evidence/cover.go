@@ -212,14 +212,32 @@ func apart(all []sentence, tokens []Token, own, heads []*Text) (out []string) {
 				add(q.text, func(e *Text) bool {
 					return slices.ContainsFunc(e.nums, func(n quantity) bool {
 						n.next = nil
-						return q.same(n) && (q.unit.dim == noDim || n.unit.dim == q.unit.dim ||
-							e.tells(q.unit) >= 0 || q.bare(n))
+						return e.beside(n.at, s.content) && q.same(n) &&
+							(q.unit.dim == noDim || n.unit.dim == q.unit.dim ||
+								e.tells(q.unit) >= 0 || q.bare(n))
 					}) || e.tellsOne(q) >= 0
 				})
 			}
 		}
 	}
 	return out
+}
+
+// beside reports whether the line at a byte, or one of the two above and the two below, has one of some
+// words: the number of another line may be that of another name.
+func (t *Text) beside(at int, some []term) bool {
+	from, to := at, at
+	for range 3 {
+		from = max(strings.LastIndexByte(t.text[:max(from, 0)], '\n'), 0)
+		if i := strings.IndexByte(t.text[min(to+1, len(t.text)):], '\n'); i >= 0 {
+			to += i + 1
+		} else {
+			to = len(t.text)
+		}
+	}
+	return len(some) == 0 || slices.ContainsFunc(t.terms, func(w term) bool {
+		return w.at >= from && w.end <= to && has(some, w)
+	})
 }
 
 // number returns the number in s that w is a word of, or nil.

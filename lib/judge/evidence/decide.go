@@ -28,6 +28,9 @@ func (s *sentence) contrary(nums []quantity, against []*Text) string {
 		if why := e.typed(s); why != "" {
 			return why
 		}
+		if e.first > 0 {
+			continue // comments around some lines count other things
+		}
 		if why := e.counted(s); why != "" {
 			return why
 		}
@@ -71,7 +74,7 @@ func (t *Text) typed(s *sentence) string {
 	return ""
 }
 
-// counted finds a sentence of the lines with another count of the same things: only one writer, only two
+// counted finds a sentence of another text with another count of the same things: only one writer, only two
 // writers.
 func (t *Text) counted(s *sentence) string {
 	for _, q := range s.nums {

@@ -50,6 +50,7 @@ type Finding struct {
 	Around     []*Text  // the same with Scope lines, the path, and the heads of the declarations around them
 	Cover      Coverage // of the claim by these
 	Decided    []string // numbers, names and units of the claim that code found
+	Lacks      []string // those that it did not find
 }
 
 // Confirmed returns refs without the quotes that code has not found: only those are words of the evidence.
@@ -303,8 +304,8 @@ func (f *Finding) weigh(ref draft.Ref, p Place, lines []string, places []span) {
 	f.Cover.Apart = apart(f.Claim.sentences, f.Claim.tokens, f.Exact, f.heads())
 	switch {
 	case len(gone) > 0:
-		f.Result, f.Note = Contradicts, fmt.Sprintf("the cited lines do not hold %s, which the claim names",
-			list(gone))
+		f.Result, f.Lacks = Uncheckable, gone
+		f.Note = fmt.Sprintf("the cited lines do not hold %s, which the claim names", list(gone))
 	case len(f.Cover.Apart) > 0:
 		f.Result, f.Note = Uncheckable, "the cited lines do not hold "+list(f.Cover.Apart)
 	case f.Cover.About:

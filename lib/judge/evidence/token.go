@@ -33,7 +33,7 @@ var (
 	isPath = lazyregexp.New(`^[~.]{0,2}/?(?:[\w@+-][\w.@+-]*/)+[\w.@+-]+$|^[\w@+-]+\.(?:go|js|ts|tsx|jsx|py|rb|rs|java|kt|c|h|cc|cpp|hpp|cs|php|swift|scala|sh|bash|sql|ya?ml|toml|json|ndjson|md|txt|xml|html|css|proto|mod|sum|cfg|conf|ini|env|lock|mk|tf|ex|exs|lua|pl|csv|txtar|rst|adoc|vue|svelte|zig|nim|hs|ml|clj|erl|dart|m|mm|gradle|properties|service)$`)
 	humps  = lazyregexp.New(`\p{Ll}\p{Lu}|^\p{Lu}+_|[\p{L}\p{N}]_[\p{L}\p{N}]|::|\(\)$`)
 	// header matches a name such as Retry-After, quoted a word in quotes that is no plain one.
-	header = lazyregexp.New(`^[A-Z][A-Za-z0-9]*(?:-[A-Z][A-Za-z0-9]*)+$`)
+	header = lazyregexp.New(`^[A-Z][A-Za-z0-9]*(?:-[A-Z0-9][A-Za-z0-9]*)+$`)
 	quoted = lazyregexp.New(`["']([\w-]+(?:[-_./:][\w-]+)+)["']`)
 	dotted = lazyregexp.New(`^[\p{L}_][\p{L}\p{N}_]+(?:\.[\p{L}_][\p{L}\p{N}_]+)+$`)
 	// standard matches a method or encoding named with a number: SHA-512.
@@ -229,7 +229,7 @@ func (t Token) In(text string) bool {
 		len(one) < len(t.Text) && hasWord(text, one) {
 		return true
 	}
-	parts := strings.FieldsFunc(t.Text, func(r rune) bool { return strings.ContainsRune(".:/@+->", r) })
+	parts := strings.FieldsFunc(t.Text, func(r rune) bool { return strings.ContainsRune(".:/@->", r) })
 	if len(parts) < 2 {
 		return false
 	}

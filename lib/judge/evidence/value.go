@@ -70,17 +70,18 @@ func nameTerms(name string) []term {
 const keyReach = 8 // maximum words between a name and its value in a claim
 
 // valued compares the value that c gives a name with the values in lines. One line that agrees suffices, and
-// a text that also states the lines' value, among its nums, may give another one.
+// a text that also states the lines' value, among its nums, may give another one. A value that the lines have
+// anywhere may be that of another name.
 func (c *sentence) valued(nums []quantity, against []*Text) string {
 	for _, q := range c.nums {
 		if q.soft && q.unit.dim == noDim && q.values[0] < 3 {
 			continue
 		}
+		if slices.ContainsFunc(against, func(e *Text) bool { return q.in(e.nums) }) {
+			continue
+		}
 		why, longest := "", 0
 		for _, e := range against {
-			if q.soft && q.in(e.nums) {
-				why, longest = "", 1<<10
-			}
 			for _, v := range e.values {
 				if !c.binds(v.key, q) {
 					continue
@@ -100,8 +101,8 @@ func (c *sentence) valued(nums []quantity, against []*Text) string {
 	return ""
 }
 
-// binds reports whether c gives q to a name: all words of the name occur shortly before q, the last of
-// them closest, with no other figure between.
+// binds reports whether c gives q to a name: the words of the name occur in sequence shortly before q, with no
+// other figure between. A name of one word must be in backticks, since prose has such words too.
 func (c *sentence) binds(key []term, q quantity) bool {
 	from := 0
 	for _, o := range c.nums {
@@ -118,13 +119,14 @@ func (c *sentence) binds(key []term, q quantity) bool {
 	if len(before) > keyReach {
 		before = before[len(before)-keyReach:]
 	}
-	found := -1
-	for _, k := range key {
-		at := slices.IndexFunc(before, func(t term) bool { return t.stem == k.stem })
-		if at < 0 {
-			return false
-		}
-		found = max(found, at)
+	found := len(before) - 1
+	for found >= len(key)-1 && !slices.EqualFunc(before[found+1-len(key):found+1], key, func(a, b term) bool {
+		return a.stem == b.stem
+	}) {
+		found--
+	}
+	if found < len(key)-1 || len(key) == 1 && !strings.HasSuffix(c.text[:before[found].at], "`") {
+		return false
 	}
 	if i := strings.IndexAny(c.text[before[found].end:q.at], ",;"); i >= 0 {
 		return false

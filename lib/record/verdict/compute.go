@@ -42,17 +42,18 @@ type Facts struct {
 	Refs       []Ref           // every reference, in order
 	Unsafe     []draft.Problem // in the draft, and in what is saved or shown with it
 	Untraced   []string        // names in the draft that occur in no source
+	Uncited    []string        // places that the draft names and no reference cites
 	Traced     []Trace         // names in the draft, and where they occur
 	Opposed    []string        // statements that their evidence contradicts
 	Sentences  []Sentence      // of the draft
 	Places     bool            // its references claim only that names occur
 	Restated   bool            // a sentence and a claim share words, and the lines cover one of them
+	Everyday   bool            // other places of the codebase have as much of it as the cited lines
 	Misjudged  []string        // wording that does not fit the confidence
 	Risks      []string        // reasons why high confidence is needed
 	Smells     []string        // phrases typical of machine-written text
 	Drift      string          // None, Minor, Major
 	DriftNote  string
-	Strays     bool   // part of it is on another subject
 	Other      string // Consistent, NoOverlap, or contradicts_ and a key
 	OtherNote  string // the contradicting statement
 	Empty      bool   // there is no draft, only a request to escalate
@@ -65,6 +66,7 @@ type Ref struct {
 	Stands            bool
 	Share             float64
 	Decided           []string
+	Lacks             []string // what the claim names and the lines do not have
 }
 
 // Trace is one name in a draft. To is where it occurs, "" if nowhere.
@@ -117,16 +119,18 @@ func (r *ruling) check(name, result, note string) {
 //	a reference is fabricated or contradicts its claim          bounce
 //	no claim is covered by the cited lines                      undecided, unless a sentence that repeats one is
 //	sentences, and none is covered by the cited lines           undecided, unless one repeats a covered claim
-//	the same, and these share hardly a word with the lines      bounce
 //	no reference at all (which confidence low allows)           escalate: another round would find no more
 //	a secret, mention, invisible character or unknown URL       bounce
-//	the draft has a name that occurs in no source               bounce
+//	the draft names lines that no reference cites               bounce
+//	the draft or a claim has a name that occurs in no source    undecided
+//	other files of the codebase have more of it than the lines  undecided
 //	the evidence contradicts the draft or its summary           bounce
 //	risky advice without confidence high                        risk gate fails, bounce
-//	risky advice, and not every reference supports              needs_high_confidence, bounce
-//	wording does not fit confidence; AI smell                   bounce
-//	a sentence of the draft is on another subject               scope_drift major, bounce
-//	nothing of what was asked is in it                          scope_drift major, undecided
+//	risky advice, and not every reference supports              needs_high_confidence, undecided
+//	wording does not fit confidence                             undecided
+//	AI smell                                                    bounce
+//	nothing of what was asked is in it, or a sentence is on
+//	another subject                                             scope_drift major, undecided
 //	a sentence has a name, count or unit not in the lines      undecided
 //	it contradicts another open thread                          escalate
 //	no draft, only a request to escalate                        escalate
@@ -202,6 +206,11 @@ func (r *ruling) refs(f Facts) (supported bool) {
 			r.bounce(fmt.Sprintf("%s, is fabricated: %s", name, ref.Note),
 				fmt.Sprintf("Drop %s, or cite what the lines really contain: %s. Quote the lines word for word.",
 					name, ref.Note))
+		case Uncheckable:
+			if len(ref.Lacks) > 0 {
+				r.undecided(fmt.Sprintf("%s, is not decided: %s", name, ref.Note),
+					fmt.Sprintf("Read %s again: %s. Cite the lines that hold it, or take it out.", name, ref.Note))
+			}
 		case Contradicts:
 			r.bounce(fmt.Sprintf("%s, does not say so: %s", name, ref.Note),
 				fmt.Sprintf("Read %s again: %s. Cite lines that show the claim, or change the claim and the draft.", name, ref.Note))
@@ -240,44 +249,27 @@ func (r *ruling) sentences(f Facts, supported bool) {
 	if none != "" {
 		note += "; not " + strings.TrimPrefix(none, "; ")
 	}
-	result, unbacked := OK, r.undecided
-	if f.strange() {
-		unbacked = r.bounce
-	}
+	result := OK
 	switch {
 	case len(f.Refs) == 0:
 		result = Fail // the fault is that nothing is cited
 	case !supported && (covered == 0 || !f.Restated):
 		result = Fail
 		r.check("references", Fail, "none that code can check supports the draft")
-		unbacked("no reference covers what it is cited for",
+		r.undecided("no reference covers what it is cited for",
 			"Cite at least one file by path:line, quote the lines that carry the answer, and claim of them what they say, in their words.")
 	case compared > 0 && covered == 0 && !f.Restated:
 		result = Fail
-		unbacked("no sentence of the draft is covered by what is cited",
+		r.undecided("no sentence of the draft is covered by what is cited",
 			"Say in the draft what the cited lines say, or cite the lines that say it: "+note+".")
+	case f.Everyday:
+		result = Fail
+		said := "what the cited lines have of the draft, other places of the codebase have too"
+		r.undecided(said, "Cite the lines that are about it and no others: "+said+".")
 	case covered < all:
 		result = "note"
 	}
 	r.check("sentences", result, note)
-}
-
-// leastAkin is the share of its words that a claim or a sentence of a draft has in common with its lines if
-// both are on one subject. A true claim in other words than the code's seldom has less; of claims put beside
-// lines of another subject four of five have less.
-const leastAkin = 0.2
-
-// strange reports whether the lines that code can read have hardly a word in common with the draft and its
-// claims.
-func (f *Facts) strange() bool {
-	read := false
-	for _, ref := range f.Refs {
-		if ref.Stands && ref.Share >= leastAkin {
-			return false
-		}
-		read = read || ref.Stands
-	}
-	return read && !slices.ContainsFunc(f.Sentences, func(s Sentence) bool { return s.Share >= leastAkin })
 }
 
 // round rounds a share to two digits.
@@ -299,13 +291,23 @@ func (r *ruling) text(f Facts) {
 			"Read the lines again and say what they say: "+why+".")
 	}
 	r.list("claims", len(f.Opposed) == 0)
-	if len(f.Untraced) > 0 {
-		names := text.Few(f.Untraced, 8)
-		r.check("traceable", Fail, names)
-		r.bounce("the draft names what is in no evidence: "+names,
-			"Cite and quote lines that contain these, or remove them from the draft: "+names+".")
+	for _, c := range []struct {
+		found       []string
+		result      string
+		said        func(reason, fix string)
+		reason, fix string
+	}{
+		{f.Uncited, Fail, r.bounce, "the draft names lines that no reference cites: ",
+			"Cite these lines, or remove them from the draft: "},
+		{f.Untraced, Uncheckable, r.undecided, "the draft names what is in no evidence: ",
+			"Cite and quote lines that contain these, or remove them from the draft: "},
+	} {
+		if names := text.Few(c.found, 8); len(c.found) > 0 {
+			r.check("traceable", c.result, names)
+			c.said(c.reason+names, c.fix+names+".")
+		}
 	}
-	r.list("traceable", len(f.Untraced) == 0)
+	r.list("traceable", len(f.Untraced)+len(f.Uncited) == 0)
 	for _, t := range f.Traced[:min(len(f.Traced), maxTraces)] {
 		if t.To == "" {
 			r.check(Traced, Fail, text.Visible(t.What)+": is in nothing that was shown")
@@ -316,8 +318,8 @@ func (r *ruling) text(f Facts) {
 	if len(f.Misjudged) > 0 {
 		r.v.ConfidenceLanguageMatch = Mismatch
 		names := strings.Join(f.Misjudged, ", ")
-		r.check("confidence", Fail, names)
-		r.bounce(fmt.Sprintf("the wording (%s) does not fit confidence %s", names,
+		r.check("confidence", Uncheckable, names)
+		r.undecided(fmt.Sprintf("the wording (%s) does not fit confidence %s", names,
 			text.Visible(f.Confidence)),
 			fmt.Sprintf("Say it as surely as it was found: %s does not fit confidence %s.", names,
 				text.Visible(f.Confidence)))
@@ -355,7 +357,7 @@ func (r *ruling) risk(f Facts) {
 			"Take the advice out, or read the code until confidence is high: "+names+".")
 	case !all:
 		r.v.RiskGateCheck = NeedsHigh
-		r.bounce(fmt.Sprintf("it advises %s, and not every reference holds: confidence is not high", names),
+		r.undecided(fmt.Sprintf("it advises %s, and not every reference holds: confidence is not high", names),
 			"Advice of this kind needs every reference checked: cite files by path:line with quotes, or take it out: "+names+".")
 	default:
 		r.check("risk", "note", names)
@@ -369,11 +371,7 @@ func (r *ruling) scope(f Facts) {
 	case Major:
 		r.v.ScopeDrift = Major
 		r.check("scope", Fail, f.DriftNote)
-		unsaid := r.undecided
-		if f.Strays {
-			unsaid = r.bounce
-		}
-		unsaid("it does not answer what was asked: "+f.DriftNote,
+		r.undecided("it does not answer what was asked: "+f.DriftNote,
 			"Answer the question that was asked: "+f.DriftNote+".")
 	case Minor:
 		r.v.ScopeDrift = Minor

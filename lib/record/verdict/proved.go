@@ -13,7 +13,7 @@ import (
 // What the checks proved of the whole draft, from least to most.
 const (
 	Nothing   = "nothing"   // the draft did not pass
-	Undecided = "undecided" // code found no fault, and no line that covers the draft: a person must read it
+	Undecided = "undecided" // code can show neither a fault nor a cover: a person must read the draft
 	Quotes    = "quotes"    // path, lines and quotes are correct; some sentence is not covered by them
 	Places    = "places"    // the same for a search, which claims only that names occur
 	Covered   = "covered"   // the cited lines cover every sentence; no second agent attacked it

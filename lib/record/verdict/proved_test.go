@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"tri/lib/record/draft"
 )
 
 // TestBadge: "validated" is said of a draft alone whose every sentence is covered and
@@ -68,7 +70,7 @@ func TestNoEmptyCount(t *testing.T) {
 // TestOneFullStop: a note that ends with a full stop leads to feedback with one.
 func TestOneFullStop(t *testing.T) {
 	f := good()
-	f.Drift, f.Strays, f.DriftNote = Major, true, "It says nothing of retries."
+	f.Unsafe = []draft.Problem{{Name: "secret", Note: "It has a secret of retries.", Fatal: true}}
 	if got := *Compute(f).BounceFeedback; !strings.HasSuffix(got, "retries.") || strings.Contains(got, "..") {
 		t.Errorf("%q", got)
 	}

@@ -25,7 +25,7 @@ import (
 
 func init() {
 	parts = append(parts,
-		part{"drafts", "Drafts written by hand on eleven codebases: true, minimally falsified, unrelated to their lines", drafts})
+		part{"drafts", "Drafts written by hand on fifteen codebases: true, minimally falsified, unrelated to their lines", drafts})
 }
 
 // draftCodebases are the codebases of data/drafts, by file. No rule was made from those of the untouched
@@ -41,11 +41,29 @@ var draftCodebases = map[string]codebase{
 	"got": {fetch: "npm pack --silent got@14.4.2 && tar -xzf got-14.4.2.tgz", dir: "package"},
 	"uvicorn": {fetch: "apt-get download python3-uvicorn=0.17.6-1 && dpkg-deb -x *.deb .",
 		dir: "usr/lib/python3/dist-packages"},
+	"kafka": {module: "github.com/segmentio/kafka-go@v0.4.47"}, "pgx": {module: "github.com/jackc/pgx/v5@v5.7.1"},
+	"ws": {fetch: "npm pack --silent ws@8.18.0 && tar -xzf ws-8.18.0.tgz", dir: "package"},
+	"tornado": {fetch: "apt-get download python3-tornado=6.2.0-3+deb12u4 && dpkg-deb -x *.deb .",
+		dir: "usr/lib/python3/dist-packages"},
+}
+
+// secondSet are those whose drafts were written when the checks were done, and which rows of their own show.
+var secondSet = []string{"kafka", "pgx", "tornado", "ws"}
+
+// setOf returns what begins the rows of a codebase.
+func setOf(codebase string) string {
+	if slices.Contains(secondSet, codebase) {
+		return "second set, "
+	}
+	return ""
 }
 
 // unrelatedWanted is how many claims are put beside the lines of a file of another
 // codebase, and as many beside those of another file of its own.
 const unrelatedWanted = 300
+
+// moreUnrelated is how many further claims are put beside lines of another file of their codebase.
+const moreUnrelated = 3000
 
 // pair is a line of data/drafts: what somebody wrote of some lines in natural words, and the same made
 // false by as little as possible.
@@ -115,18 +133,21 @@ func drafts(out io.Writer, in inputs) error {
 		all = slices.DeleteFunc(all, func(p pair) bool { return p.Half != halves[0] })
 	}
 	for _, p := range all {
-		t.judge("true", p, p.True, p.Refs)
-		t.judge("true, no quote", p, p.True, unquoted(p.Refs))
+		set := setOf(p.Codebase)
+		t.judge(set+"true", p, p.True, p.Refs)
+		t.judge(set+"true, no quote", p, p.True, unquoted(p.Refs))
 		t.judge("true in "+p.Codebase, p, p.True, p.Refs)
-		t.judge("false: "+p.Kind, p, p.False, p.FalseRefs)
-		t.judge("false, all", p, p.False, p.FalseRefs)
+		t.judge(set+"false: "+p.Kind, p, p.False, p.FalseRefs)
+		t.judge(set+"false, all", p, p.False, p.FalseRefs)
 	}
 	for i, p := range all {
 		if err := t.plant(p, i); err != nil {
 			return err
 		}
 	}
-	t.unrelated(all)
+	for _, set := range []string{"", setOf(secondSet[0])} {
+		t.unrelated(set, slices.DeleteFunc(slices.Clone(all), func(p pair) bool { return setOf(p.Codebase) != set }))
+	}
 	dirs, removeAll, err := locateAll()
 	if err != nil {
 		return err
@@ -183,13 +204,19 @@ func unquoted(refs []cited) []cited {
 }
 
 // unrelated puts claims beside lines that they are not about.
-func (t *draftTable) unrelated(all []pair) {
+func (t *draftTable) unrelated(set string, all []pair) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for _, inside := range []bool{false, true} {
-		name := map[bool]string{false: "unrelated", true: "unrelated, same codebase"}[inside]
-		for n := 0; n < unrelatedWanted; {
+	for _, draw := range []struct {
+		name   string
+		inside bool
+		wanted int
+	}{
+		{"unrelated", false, unrelatedWanted}, {"unrelated, same codebase", true, unrelatedWanted},
+		{"unrelated, more of these", true, moreUnrelated},
+	} {
+		for n := 0; len(all) > 0 && n < draw.wanted; {
 			a, b := all[rng.IntN(len(all))], all[rng.IntN(len(all))]
-			if (a.dir == b.dir) != inside || slices.ContainsFunc(b.Refs, func(c cited) bool {
+			if (a.dir == b.dir) != draw.inside || slices.ContainsFunc(b.Refs, func(c cited) bool {
 				return c.file() == a.Refs[0].file()
 			}) {
 				continue
@@ -197,7 +224,7 @@ func (t *draftTable) unrelated(all []pair) {
 			refs := slices.Clone(b.Refs[:1])
 			refs[0].Claim = a.Refs[0].Claim
 			b.Half = a.Half
-			t.judge(name, b, a.Refs[0].Claim, refs)
+			t.judge(set+draw.name, b, a.Refs[0].Claim, refs)
 			n++
 		}
 	}
@@ -248,7 +275,7 @@ func (t *draftTable) plant(p pair, i int) error {
 		if err != nil {
 			return err
 		}
-		t.add("planted: "+kind, p, bad.Return, bad.Drill.What)
+		t.add(setOf(p.Codebase)+"planted: "+kind, p, bad.Return, bad.Drill.What)
 	}
 	return nil
 }
@@ -268,7 +295,10 @@ type draftTable struct {
 // outcomes counts the drafts of a group: those that were refused, those left to a person since code could
 // decide neither way, those of which code says that something is wrong, and those that passed as covered and
 // decided, sentence by sentence.
-type outcomes struct{ all, refused, left, contradicted, silent int }
+type outcomes struct {
+	all, refused, left, contradicted, silent int
+	by                                       map[string]int // drafts refused, by the kind of what was found
+}
 
 func (t *draftTable) judge(name string, p pair, text string, refs []cited) {
 	t.add(name, p, asReturn(p.Question, text, refs), "")
@@ -302,19 +332,75 @@ func (t *draftTable) add(name string, p pair, ret *draft.Return, note string) {
 		c.left++
 	case v.Verdict != verdict.Pass:
 		c.refused++
+		c.blame(v)
 	case v.Proved == verdict.Covered && decided(v):
 		c.silent++
 	}
 	if contradicted(v) {
 		c.contradicted++
 	}
-	if t.file != "" && name != "true in "+p.Codebase && name != "false, all" {
+	if t.file != "" && name != "true in "+p.Codebase && name != setOf(p.Codebase)+"false, all" {
 		line, _ := json.Marshal(map[string]any{
 			"group": name, "verdict": v.Verdict, "proved": v.Proved, "decided": decided(v),
 			"text": ret.DraftReply, "refs": ret.EvidenceRefs, "what": note,
 			"reasons": v.Reasons, "sentences": v.Sentences, "codebase": p.Codebase,
 		})
 		t.shown.Write(append(line, '\n'))
+	}
+}
+
+// blame counts the kinds of fault for which a draft is refused.
+func (c *outcomes) blame(v *verdict.Verdict) {
+	if c.by == nil {
+		c.by = map[string]int{}
+	}
+	kinds := map[string]bool{}
+	for _, check := range v.Checks {
+		kind, _, _ := strings.Cut(check.Name, " ")
+		switch {
+		case check.Result == verdict.Contradicts && strings.HasPrefix(check.Note, "the claim says"):
+			kind = "claims"
+		case check.Result == verdict.Contradicts, check.Result == verdict.Fabricated:
+			kind += " " + check.Result
+		case check.Result != verdict.Fail || kind == verdict.Traced:
+			continue
+		}
+		kinds[kind] = true
+	}
+	for k := range kinds {
+		c.by[k]++
+	}
+}
+
+// refusals prints for each group the kinds of fault for which drafts are refused, of both halves.
+func (t *draftTable) refusals() {
+	for _, set := range []string{"", setOf(secondSet[0])} {
+		said := func(name string) (n int) {
+			if c := t.counts[set+name]; c != nil {
+				n = c[0].contradicted + c[1].contradicted
+			}
+			return n
+		}
+		if right, wrong := said("false, all"), said("true"); right+wrong > 0 {
+			fmt.Fprintf(t.out, "\n%scalled wrong by code: %d, of which false %s\n", set, right+wrong,
+				percent(right, right+wrong))
+		}
+	}
+	fmt.Fprintf(t.out, "\n%-36s refused for, tuned + untouched\n", "")
+	for _, name := range t.names {
+		a, b := t.counts[name][0].by, t.counts[name][1].by
+		kinds := maps.Clone(a)
+		if kinds == nil {
+			kinds = map[string]int{}
+		}
+		maps.Copy(kinds, b)
+		var said []string
+		for _, k := range slices.Sorted(maps.Keys(kinds)) {
+			said = append(said, fmt.Sprintf("%s %d + %d", k, a[k], b[k]))
+		}
+		if len(said) > 0 {
+			fmt.Fprintf(t.out, "%-36s %s\n", name, strings.Join(said, ", "))
+		}
 	}
 }
 
@@ -338,17 +424,18 @@ func (t *draftTable) print() error {
 		return t.err
 	}
 	slices.Sort(t.names)
-	fmt.Fprintf(t.out, "%-26s %5s  %-22s %-22s %-22s %-22s %-22s %s\n", "", "N", "refused, tuned",
+	fmt.Fprintf(t.out, "%-36s %5s  %-22s %-22s %-22s %-22s %-22s %s\n", "", "N", "refused, tuned",
 		"refused, untouched", "not decided, tuned", "not decided, untouched", "contradicted",
 		"passed as decided")
 	for _, name := range t.names {
 		a, b := t.counts[name][0], t.counts[name][1]
 		n := a.all + b.all
-		fmt.Fprintf(t.out, "%-26s %5d  %-22s %-22s %-22s %-22s %-22s %d + %d\n", name, n,
+		fmt.Fprintf(t.out, "%-36s %5d  %-22s %-22s %-22s %-22s %-22s %d + %d\n", name, n,
 			percent(a.refused, a.all), percent(b.refused, b.all),
 			percent(a.left, a.all), percent(b.left, b.all),
 			percent(a.contradicted+b.contradicted, n), a.silent, b.silent)
 	}
+	t.refusals()
 	if t.file != "" {
 		return os.WriteFile(t.file, t.shown.Bytes(), 0o644)
 	}
