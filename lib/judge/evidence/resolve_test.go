@@ -294,7 +294,8 @@ func TestFabricated(t *testing.T) {
 		case 3:
 			bad.SupportsClaim = fmt.Sprintf("`inventedName%d` is set there", rng.IntN(1000))
 		}
-		if f := Resolve(root, Repo{}, bad); f.Result != Fabricated && f.Result != Contradicts && len(f.Lacks) == 0 {
+		if f := Resolve(root, Repo{}, bad); f.Result != Fabricated && f.Result != Contradicts &&
+			len(f.Lacks) == 0 {
 			t.Fatalf("%+v: %+v", bad, f)
 		}
 	}

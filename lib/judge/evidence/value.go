@@ -101,8 +101,8 @@ func (c *sentence) valued(nums []quantity, against []*Text) string {
 	return ""
 }
 
-// binds reports whether c gives q to a name: the words of the name occur in sequence shortly before q, with no
-// other figure between. A name of one word must be in backticks, since prose has such words too.
+// binds reports whether c gives q to a name: the words of the name occur in sequence shortly before q, with
+// no other figure between. A name of one word must be in backticks, since prose has such words too.
 func (c *sentence) binds(key []term, q quantity) bool {
 	from := 0
 	for _, o := range c.nums {

@@ -146,7 +146,9 @@ func drafts(out io.Writer, in inputs) error {
 		}
 	}
 	for _, set := range []string{"", setOf(secondSet[0])} {
-		t.unrelated(set, slices.DeleteFunc(slices.Clone(all), func(p pair) bool { return setOf(p.Codebase) != set }))
+		t.unrelated(set, slices.DeleteFunc(slices.Clone(all), func(p pair) bool {
+			return setOf(p.Codebase) != set
+		}))
 	}
 	dirs, removeAll, err := locateAll()
 	if err != nil {
