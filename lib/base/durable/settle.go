@@ -49,6 +49,22 @@ func Rename(from, to string) error {
 	return errors.Join(Sync(f), f.Close())
 }
 
+// RemoveAll removes what is at name below root, also folders whose permissions forbid it, such as those
+// of Go's module cache. It follows no link.
+func RemoveAll(root *os.Root, name string) error {
+	err := root.RemoveAll(name)
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	_ = fs.WalkDir(root.FS(), name, func(name string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() && err == nil {
+			_ = root.Chmod(name, 0o700)
+		}
+		return nil
+	})
+	return root.RemoveAll(name)
+}
+
 // makeAll durably creates a folder and its parents.
 func makeAll(dir string) error {
 	if _, err := os.Stat(dir); err == nil {

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
 )
 
@@ -113,22 +114,15 @@ func (r *Repo) Remove(dir string) error {
 
 // removeAll also removes folders without permissions. It follows no link.
 func removeAll(dir string) error {
-	err := os.RemoveAll(dir)
-	if !errors.Is(err, fs.ErrPermission) {
-		return err
-	}
 	root, err := os.OpenRoot(filepath.Dir(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	_ = fs.WalkDir(root.FS(), filepath.Base(dir), func(name string, d fs.DirEntry, err error) error {
-		if d != nil && d.IsDir() && err == nil {
-			_ = root.Chmod(name, 0o700)
-		}
-		return nil
-	})
-	return os.RemoveAll(dir)
+	return durable.RemoveAll(root, filepath.Base(dir))
 }
 
 // List returns the worktrees below a folder that exist or that the repository has an entry for, by

@@ -211,7 +211,7 @@ const lockPatience = 30 * time.Second
 
 // removeAll removes a folder of the box. A missing folder is not an error.
 func (b *Box) removeAll(name string) error {
-	if err := b.home.Root().RemoveAll(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := durable.RemoveAll(b.home.Root(), name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return sysexit.With(sysexit.IO, fmt.Errorf("remove %q: %w", name, err))
 	}
 	return nil

@@ -141,6 +141,30 @@ func TestBroughtByTheRepository(t *testing.T) {
 	}
 }
 
+// TestReadOnlyHome: gc removes the home of a program that made folders of it read-only, as Go makes its
+// module cache.
+func TestReadOnlyHome(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root may remove what is in them")
+	}
+	b := newBench(t)
+	b.agent.play = func(ctx context.Context, task agent.Task) (agent.Result, error) {
+		cache := filepath.Join(task.Dir, "home", "go", "pkg", "mod", "m@v1")
+		if err := errors.Join(os.MkdirAll(cache, 0o700),
+			os.WriteFile(filepath.Join(cache, "go.mod"), nil, 0o400), os.Chmod(cache, 0o500)); err != nil {
+			return agent.Result{}, err
+		}
+		return says("done")(ctx, task)
+	}
+	r := b.start(Scout, "build it")
+	if err := b.open().GC(context.Background(), 0); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(r.Dir, "raw", "home")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("its home is still there: %v", err)
+	}
+}
+
 func TestSlug(t *testing.T) {
 	for task, want := range map[string]string{
 		"why is db latency high?": "why-is-db-latency-high", "../../etc/passwd": "etc-passwd", "修复登录": "task",

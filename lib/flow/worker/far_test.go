@@ -178,6 +178,34 @@ func TestSweep(t *testing.T) {
 	}
 }
 
+// TestReadOnly: folders that a job's program made read-only, as Go makes its module cache, are removed.
+func TestReadOnly(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root may remove what is in them")
+	}
+	w, order := newWorker(t)
+	cache := func(dir string) {
+		t.Helper()
+		dir = filepath.Join(dir, "home", "go", "pkg", "mod", "m@v1")
+		if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "go.mod"), nil, 0o400),
+			os.Chmod(dir, 0o500)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cache(w.Home.Path("work/killed/run"))
+	at, err := w.prepare(t.Context(), order("next"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache(at.dir)
+	if err := at.remove(); err != nil {
+		t.Error(err)
+	}
+	if names, err := w.Home.List(folder); err != nil || len(names) > 0 {
+		t.Errorf("left: %q, %v", names, err)
+	}
+}
+
 // TestSlots: jobs that begin at once in the slots of one worker each keep their folder.
 func TestSlots(t *testing.T) {
 	w, order := newWorker(t)

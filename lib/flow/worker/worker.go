@@ -78,7 +78,7 @@ func (w *Worker) sweep(ctx context.Context) error {
 			}
 		}
 		if e == nil {
-			e = os.RemoveAll(dir)
+			e = durable.RemoveAll(w.Home.Root(), folder+"/"+name)
 		}
 		if lock != nil {
 			e = errors.Join(e, lock.Unlock())
@@ -172,7 +172,7 @@ func (w *Worker) prepare(ctx context.Context, o *remote.Order) (at place, err er
 	at.remove = func() error {
 		w.places.Lock()
 		defer w.places.Unlock()
-		return errors.Join(repo.Remove(tree), os.RemoveAll(dir), lock.Unlock())
+		return errors.Join(repo.Remove(tree), durable.RemoveAll(w.Home.Root(), folder+"/"+o.ID), lock.Unlock())
 	}
 	err = errors.Join(err, w.Home.MkdirAll(folder+"/"+o.ID+"/run"), repo.Remove(tree))
 	if err := errors.Join(err, repo.Create(ctx, tree, o.Commit)); err != nil {
