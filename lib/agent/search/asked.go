@@ -59,7 +59,7 @@ var kinds = []struct {
 	{asksValues, lazyregexp.New(`(?i)^(\S+?),? (?:- )?(?:which|what)(?: ones?| values)? (?:exist|are there|are possible|are allowed|does it have)$`)},
 	{asksValues, lazyregexp.New(`(?i)\b(?:what|which) (?:\w+ )?\w+s (?:.+ )?\((\w*_\w+)\)$`)},
 	{asksValues, lazyregexp.New(`(?i)\bwhat can (.+?) be(?: set to)?$`)},
-	{asksValues, lazyregexp.New(`(?i)\b(?:what|which) (?:.+ )?(?:can|may|am|are) (?:i|we|you|one)(?: allowed to)? (?:pass|give|assign|set) (?:to|for|as) (\S+?)=?(?: (?:in|to|of) .+)?$`)},
+	{asksValues, lazyregexp.New(`(?i)\b(?:what|which) (?:.+ )?can (?:i|we|you|one) (?:pass|give|assign|set) (?:to|for) (.+)$`)},
 	{asksValues, lazyregexp.New(`(?i)\b(?:what|which) (.+?) (?:are (?:there|built[ -]in|supported|available|allowed|possible)(?: internally)?|(?:come|ship) with .+|exist(?: for .+)?|does .+ (?:know|support|have)|do we (?:support|have|know)|can (?:i|we|you|one) (?:pick|choose|use|select))$`)},
 	{asksDefault, lazyregexp.New(`(?i)\b(?:what(?:'s| is)? |which )?(?:is )?(?:the )?default (?:value )?(?:of|for) (.+)$`)},
 	{asksDefault, lazyregexp.New(`(?i)\bwhat (?:does|do|is|are) (.+?) (?:default to|set to by default|by default|set to)$`)},

@@ -62,57 +62,19 @@ func compose(x *codesearch.Index, question string) *composed {
 			return c
 		}
 	}
-	if !ok {
-		if kind, about = loose(question), question; kind == "" {
-			return nil
-		}
+	if !ok && number.MatchString(question) {
+		kind, about = asksDefault, question
 	}
 	if kind == asksDefault {
-		if c := composeWritten(x, about); c != nil {
-			return c
+		for w := range strings.FieldsSeq(about) {
+			if w = strings.Trim(w, "`\"'“”.,;:!?()"); written(w) && w != about {
+				if c := composeOf(x, kind, w); c != nil {
+					return c
+				}
+			}
 		}
 	}
 	return composeDescribed(x, kind, about)
-}
-
-// loosely recognize kinds of questions by a few words anywhere, where a description is found or nothing.
-var loosely = []struct {
-	asks
-	pattern *lazyregexp.Pattern
-}{
-	{asksValues, lazyregexp.New(`(?i)\b(?:what|which) (?:\w+ ){0,3}(?:types|kinds|modes|states|values|levels|units|formats|policies|strategies|options)\b`)},
-	{asksDefault, number},
-	{asksDefault, lazyregexp.New(`(?i)\bout of the box\b|\b(?:if|when|unless) (?:i|we|you|one|nobody|nothing)(?:'ve| have| do)? (?:(?:not|never|set|configured?|pass|give|say|gives?) ?)+(?:none|nothing|no|it|one|is)?\b`)},
-	{asksConfig, lazyregexp.New(`(?i)\bhow (?:do|can|could|would|should|to)\b|\bwhat (?:do|should|can|must) (?:i|we) set\b|\b(?:switch|setting|option|knob|flag)\b|\b(?:can|could) (?:i|we|you|the|it)\b|\b(?:i|we)(?:'d| would)? (?:like|want|need)\b|\bis (?:it possible|there a way)\b`)},
-	{asksWhere, lazyregexp.New(`(?i)\bwhere\b|\bwhich (?:file|function|method|class|module)\b|\b(?:which|what) (?:part|bit|piece|place|code)\b`)},
-}
-
-// loose returns the kind of a question that no form of kinds matches; "" if it is of none.
-func loose(question string) asks {
-	for _, k := range loosely {
-		if k.pattern.MatchString(question) {
-			return k.asks
-		}
-	}
-	return ""
-}
-
-// composeWritten answers a question for the defaults of what it names as code does, among other words.
-func composeWritten(x *codesearch.Index, about string) *composed {
-	var all *composed
-	for w := range strings.FieldsSeq(about) {
-		if w = strings.Trim(w, "`\"'“”.,;:!?()"); !written(w) || w == about {
-			continue
-		}
-		switch c := composeOf(x, asksDefault, w); {
-		case c == nil || all != nil && strings.Contains(all.say, c.say):
-		case all == nil:
-			all = c
-		case len(all.proofs)+len(c.proofs) <= maxCallers:
-			all.say, all.proofs = all.say+" "+c.say, append(all.proofs, c.proofs...)
-		}
-	}
-	return all
 }
 
 // several matches the end of a question.
@@ -137,18 +99,12 @@ func composeTold(x *codesearch.Index, question string) *composed {
 var asking = lazyregexp.New(`(?i)\b(?:what|which|where|when|why|who|how|is|are|does|do|can)\b`)
 
 // failure matches a question about something that the code says when it fails.
-var failure = lazyregexp.New(`(?i)\b(?:\w*errors?|\w*exception|fail(?:s|ed|ure)?|says?|saying|message|warning|logs?|panics?|crash\w*|complain\w*|mean(?:s|ing)?)\b|["“]|` +
-	"`\\S+ [^`]+`")
+var failure = lazyregexp.New(`(?i)\b(?:\w*errors?|\w*exception|fail(?:s|ed|ure)?|says?|saying|message|warning|logs?|panics?|crash\w*|complain\w*|mean(?:s|ing)?)\b|["“]`)
 
 // number matches questions that ask for a number, of which the words may be those of a name.
 var number = lazyregexp.New(`(?i)\b(?:how (?:many|much|long|often|big|large|high|deep|wide|small)|max(?:imum)?|min(?:imum)?|default|berapa)\b`)
 
 func isMain(d codesearch.Definition) bool { return !d.Aside }
-
-// onlyTyped keeps the options of a library whose types are in files of their own.
-func onlyTyped(d codesearch.Definition) bool {
-	return d.Kind == declaration.Field && d.Doc != "" && strings.HasSuffix(d.Path, ".d.ts")
-}
 
 // composeOf answers a question that asks of a name.
 func composeOf(x *codesearch.Index, kind asks, about string) *composed {
@@ -173,11 +129,9 @@ func composeOf(x *codesearch.Index, kind asks, about string) *composed {
 				all = of
 			}
 		}
-		for _, keep := range []func(codesearch.Definition) bool{isMain, onlyTyped} {
-			if c := answers[kind](x, name, merged(only(all, keep)), written(about)); c != nil {
-				c.exact = written(about)
-				return c
-			}
+		if c := answers[kind](x, name, merged(only(all, isMain)), written(about)); c != nil {
+			c.exact = written(about)
+			return c
 		}
 	}
 	if kind == asksError {

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"fmt"
 	"path"
 	"strings"
 	"unicode"
@@ -12,8 +11,13 @@ import (
 )
 
 const (
-	enoughMeant = 0.5 // probability from which a declaration is meant by a description
-	leastShared = 0.5 // of the description's weight, in the declaration
+	enoughMeant = 0.6  // score of a declaration that a description means
+	rival       = 0.85 // share of the best score from which another name could be meant as well
+
+	// A description in other words has a low score; then the next name must be far behind.
+	leastMeant = 0.35
+	behind     = 0.7
+	leastWords = 3
 )
 
 // fits are what a description can mean in a question of a kind.
@@ -28,11 +32,9 @@ var fits = map[asks]func(d codesearch.Definition) bool{
 	asksValues: func(d codesearch.Definition) bool { return len(d.Members) > 1 },
 	asksConfig: func(d codesearch.Definition) bool {
 		function := d.Kind == declaration.Function || d.Kind == declaration.Method
-		given := d.Kind == declaration.Parameter && d.Value != ""
-		return (d.Kind == declaration.Field && !private(d) || given) &&
+		return d.Kind == declaration.Field && !private(d) &&
 			(d.Doc != "" || strings.ContainsAny(d.Name, ".-")) ||
-			function && d.Doc != "" && (setter.MatchString(d.Name) || builds.MatchString(d.Type) ||
-				d.Owner != "" && builder.FindString(d.Type) == d.Owner[strings.LastIndexByte(d.Owner, '.')+1:])
+			function && d.Doc != "" && (setter.MatchString(d.Name) || builds.MatchString(d.Type))
 	},
 	asksWhere: callable, asksWhat: callable, asksReturns: callable, asksCallers: callable,
 }
@@ -51,76 +53,44 @@ func callable(d codesearch.Definition) bool {
 // builds matches the result of a function that sets something: its own type, or an option.
 var builds = lazyregexp.New(`^(?:&mut )?Self$|\b\w*(?:Builder|Option)$`)
 
-// builder matches a type without what it is of.
-var builder = lazyregexp.New(`\w+`)
-
 var setter = lazyregexp.New(`^(?:[sS]et_?|[wW]ith_?)[A-Z_a-z]`)
 
-// Candidates returns the declarations that a phrase may mean in a question of a kind, the most likely first.
-func Candidates(x *codesearch.Index, kind, about string) []codesearch.Meant {
-	if Fits(kind) == "" {
-		return nil
-	}
-	return x.Described(about, Fits(kind), fits[asks(kind)])
-}
-
-// Fits returns what a question of a kind may describe: "option", "thing" or "".
-func Fits(kind string) string {
-	switch asks(kind) {
-	case asksDefault, asksConfig, asksValues:
-		return "option"
-	case asksError, "":
-		return ""
-	}
-	return "thing"
-}
-
-// composeDescribed answers a question that describes what it asks about, if one name is likely to be meant.
+// composeDescribed answers a question that describes what it asks about, if one declaration fits much better
+// than all others.
 func composeDescribed(x *codesearch.Index, kind asks, about string) *composed {
-	found := Candidates(x, string(kind), about)
-	if len(found) == 0 || found[0].Shared() < leastShared || !mayDescribe(kind, about, found[0].Definition) {
+	fit := fits[kind]
+	if fit == nil {
 		return nil
+	}
+	found := only(x.Described(about, fit), func(d codesearch.Meant) bool {
+		return mayDescribe(kind, about, d.Definition)
+	})
+	if len(found) == 0 || found[0].Score < leastMeant ||
+		found[0].Score < enoughMeant && found[0].Words < leastWords {
+		return nil
+	}
+	near := rival
+	if found[0].Score < enoughMeant {
+		if near = behind; kind != asksDefault && kind != asksConfig {
+			return nil
+		}
 	}
 	var all []codesearch.Definition
-	chance, best := 0.0, found[0]
-	if kind == asksWhere && inFile(found) >= enoughMeant {
-		return likelyIn(best.Definition)
-	}
 	for _, d := range found {
-		if essence(d.Name) == essence(best.Name) && d.Owner == best.Owner ||
-			d.Value == best.Name && d.Value != "" ||
-			best.Value == d.Name && d.Name != "" {
-			chance += d.Score
+		switch {
+		case d.Score < near*found[0].Score:
+		case essence(d.Name) == essence(found[0].Name), d.Value != "" && d.Value == found[0].Name,
+			found[0].Value != "" && found[0].Value == d.Name:
 			all = append(all, d.Definition)
+		default:
+			return nil
 		}
 	}
-	if chance < enoughMeant {
-		return nil
-	}
-	return answers[kind](x, best.Name, merged(all), true)
+	return answers[kind](x, found[0].Name, merged(all), true)
 }
 
-// inFile returns the probability that what is meant is in the file of the most likely declaration.
-func inFile(all []codesearch.Meant) (chance float64) {
-	for _, d := range all {
-		if d.Path == all[0].Path {
-			chance += d.Score
-		}
-	}
-	return chance
-}
-
-// likelyIn names the declaration that a description of a place may mean.
-func likelyIn(d codesearch.Definition) *composed {
-	say := fmt.Sprintf("`%s` is in %s", named(d), at(d))
-	if d.Doc != "" {
-		say += ": \"" + strings.TrimSuffix(d.Doc, ".") + "\""
-	}
-	return &composed{say: say + ".", proofs: []proof{shows(d, here(d))}}
-}
-
-// mayDescribe reports whether a phrase can describe a declaration: it has no other name as code writes it,
-// but for that of what takes the values that are asked for.
+// mayDescribe reports whether a phrase can describe a declaration: its name has several words, and the
+// phrase has no other name as code writes it, but for that of what takes the values that are asked for.
 func mayDescribe(kind asks, about string, d codesearch.Definition) bool {
 	for w := range strings.FieldsSeq(about) {
 		w = strings.Trim(w, "`\"'“”.,;:!?()")
@@ -128,8 +98,11 @@ func mayDescribe(kind asks, about string, d codesearch.Definition) bool {
 			return false
 		}
 	}
-	return true
+	return inner.MatchString(strings.Trim(d.Name, "_#"))
 }
+
+// inner matches where a second word of a name begins.
+var inner = lazyregexp.New(`[_.-]|[a-z][A-Z]`)
 
 var prefixes = lazyregexp.New(`^(?:default|set|with|get|is)+`)
 
@@ -143,7 +116,6 @@ var (
 	defaulted = lazyregexp.New(`(?i)\bdefault(?:s|ed|ing)?\b`)
 	valued    = lazyregexp.New(`\d|(?i:\b(?:true|false|none|null|nil|undefined|unlimited|infinit\w+|disabled|enabled|empty|never|always|no|off|on)\b)|["'` + "`" + `{]|\b[A-Z_]{3,}\b|\w\.\w`)
 	paragraph = lazyregexp.New(`^(?::\w+ [^:]*:|@\w+ (?:\{[^}]*\} )?\S+(?: -)?) `)
-	linked    = lazyregexp.New(`\{@\w+ #?([^{}]*)\}`) // by Javadoc
 	sentence  = lazyregexp.New(`[.;](?:\s+|$)|$`)
 )
 
@@ -160,7 +132,7 @@ func stated(d codesearch.Definition) (p proof, said string) {
 				return p, ""
 			}
 			said = strings.TrimRight(strings.Join(strings.Fields(one), " "), ".;")
-			said = linked.ReplaceAllString(paragraph.ReplaceAllString(said, ""), "$1")
+			said = paragraph.ReplaceAllString(said, "")
 			lead := len(one) - len(strings.TrimLeft(one, " \n\t"))
 			p.start = first + strings.Count(one[:lead], "\n")
 			p.end = first + strings.Count(strings.TrimRight(one, " \n\t"), "\n")

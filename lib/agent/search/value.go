@@ -149,9 +149,6 @@ func withDefaults(all []codesearch.Definition) []codesearch.Definition {
 	return all
 }
 
-// numbered matches a value that something is made of, with numbers.
-var numbered = lazyregexp.New(`^[\w.:]+\([^"'{}]*\d[^"'{}]*\)$`)
-
 // member matches a name in a package or a variable.
 var member = lazyregexp.New(`^([a-z_]\w*)\.\w+$`)
 
@@ -166,9 +163,6 @@ func imports(lines []string, name string) bool {
 
 // plain reports whether a definition gives a value that says something by itself: a literal, a constant.
 func plain(d codesearch.Definition) bool {
-	if d.Kind == declaration.Constant && numbered.MatchString(d.Value) {
-		return true
-	}
 	if !literal.MatchString(d.Value) || strings.HasPrefix(d.Value, "self.") ||
 		strings.HasPrefix(d.Value, "this.") {
 		return false
@@ -236,7 +230,7 @@ func answerValues(x *codesearch.Index, name string, all []codesearch.Definition,
 		})
 	}
 	if len(listed) == 0 {
-		return cmp.Or(extended(x, all), compared(x, name, all), taken(all))
+		return cmp.Or(extended(x, all), compared(x, name, all))
 	}
 	slices.SortStableFunc(listed, func(a, b codesearch.Definition) int {
 		return strings.Count(a.Path, "/") - strings.Count(b.Path, "/")
@@ -254,24 +248,6 @@ func answerValues(x *codesearch.Index, name string, all []codesearch.Definition,
 		return nil
 	}
 	return c
-}
-
-// union matches a type that lists what a value may be.
-var union = lazyregexp.New(`\w.* \| .*\w|^(?:\w+\.)?(?:Optional\[)?(?:\w+\.)?(?:Union|Literal)\[.*,.*\]$`)
-
-// taken says which types or values the type of a field lists, if it has one alone.
-func taken(all []codesearch.Definition) *composed {
-	all = only(all, func(d codesearch.Definition) bool {
-		return d.Kind == declaration.Field && union.MatchString(d.Type)
-	})
-	if len(all) == 0 || slices.ContainsFunc(all, func(d codesearch.Definition) bool {
-		return d.Type != all[0].Type
-	}) {
-		return nil
-	}
-	d := all[0]
-	say := fmt.Sprintf("`%s` of `%s` takes `%s`", d.Name, d.Owner[strings.LastIndexByte(d.Owner, '.')+1:], d.Type)
-	return &composed{say: say + " (" + at(d) + ").", proofs: []proof{shows(d, say)}}
 }
 
 // members adds the values of an enumeration; it returns false if their lines cannot be shown.

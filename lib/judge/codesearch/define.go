@@ -124,23 +124,24 @@ func (x *Index) Told(question string) string {
 	if len(words) != len(written) {
 		return ""
 	}
-	has := map[string]float64{} // by file, the rarity of the words of the question
-	for _, w := range written {
+	has := map[string]int{} // by file, how many words of the question
+	for _, w := range words {
 		runs([]byte(w), func(run []byte) {
+			seen := map[string]bool{}
 			x.lex.words(run, func(word []byte, _ bool) {
-				posts, seen := x.posts(string(word)), map[string]bool{}
+				posts := x.posts(string(word))
 				for _, p := range posts[:min(len(posts), 20*maxUsing)] {
 					s, at := x.at(p.at)
 					if e := s.files[at.file]; !seen[e.path] && !e.aside() && declaration.Known(e.path) {
 						seen[e.path] = true
-						has[e.path] += x.rarity(len(posts))
+						has[e.path]++
 					}
 				}
 			})
 		})
 	}
 	files := slices.SortedFunc(maps.Keys(has), func(a, b string) int {
-		return cmp.Or(cmp.Compare(has[b], has[a]), strings.Compare(a, b))
+		return cmp.Or(has[b]-has[a], strings.Compare(a, b))
 	})
 	from, most := 0, 0
 	for _, path := range files[:min(len(files), maxTold)] {
@@ -344,12 +345,8 @@ func split(text []byte) []string {
 
 // aside reports whether declarations of a file are no part of the code itself.
 func (e entry) aside() bool {
-	return fileKind(e.kind) != source || typesOnly(e.path)
-}
-
-// typesOnly reports whether a file has types alone.
-func typesOnly(name string) bool {
-	return strings.HasSuffix(name, ".d.ts") || strings.HasSuffix(name, ".pyi")
+	kind := fileKind(e.kind)
+	return kind != source || strings.HasSuffix(e.path, ".d.ts") || strings.HasSuffix(e.path, ".pyi")
 }
 
 // naming returns at most limit files of code that contain a name, sources first.

@@ -133,7 +133,7 @@ func kindOf(name string, text []byte) fileKind {
 		base == "export_test.go", strings.HasSuffix(strings.TrimSuffix(base, ext), "test") && ext == ".java":
 		return tests
 	case in("example", "examples", "_examples", "demo", "demos", "sample", "samples", "benchmark",
-		"benchmarks", "jmh"), begins("example_"):
+		"benchmarks"), begins("example_"):
 		return example
 	case slices.Contains([]string{".md", ".markdown", ".rst", ".adoc", ".tex", ".html"}, ext), manual(ext):
 		return document

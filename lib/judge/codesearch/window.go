@@ -46,14 +46,8 @@ type matched struct {
 	raws int
 }
 
-// windows returns the best lines of the best passages.
+// windows examines the lines of the best passages.
 func (x *Index) windows(q *query, passages []scored, limit int) []Hit {
-	hits, lines := x.examined(q, passages)
-	return x.pick(q, hits, lines, limit)
-}
-
-// examined returns a hit of each passage, the best first, and the lines of their files.
-func (x *Index) examined(q *query, passages []scored) ([]Hit, map[string][][]byte) {
 	texts, split := map[string][]byte{}, map[string][][]byte{}
 	var hits []Hit
 	for _, p := range passages {
@@ -75,7 +69,7 @@ func (x *Index) examined(q *query, passages []scored) ([]Hit, map[string][][]byt
 		hits[i].Score *= 1 - aroundShare*(1-said[hits[i].Path])
 	}
 	slices.SortStableFunc(hits, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) })
-	return hits, split
+	return x.pick(q, hits, split, limit)
 }
 
 // hit finds the best lines of a passage.
