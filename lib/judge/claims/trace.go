@@ -187,7 +187,7 @@ func citedBy(c evidence.Place, s safety.Sources, found []evidence.Finding) strin
 }
 
 // citing returns the reference that cites a line, or has its quote there, and the last line that it
-// covers; -1 if none. A few lines on each side count as cited, since people miscount.
+// covers; -1 if none.
 func citing(path string, line int, s safety.Sources, found []evidence.Finding) (ref, last int) {
 	ref = -1
 	for i, f := range found {
@@ -201,9 +201,8 @@ func citing(path string, line int, s safety.Sources, found []evidence.Finding) (
 			}
 		}
 		for _, p := range cited {
-			if end := p.End + evidence.Around; p.Start > 0 && line >= p.Start-evidence.Around &&
-				line <= end && end > last {
-				ref, last = i, end
+			if p.Start > 0 && line >= p.Start && line <= p.End && p.End > last {
+				ref, last = i, p.End
 			}
 		}
 	}

@@ -116,7 +116,8 @@ func TestUntraced(t *testing.T) {
 		"It sleeps 99 ms.":                                   "99 ms",
 		"It is `MaxTries`.":                                  "MaxTries",
 		"See lib/other.go.":                                  "lib/other.go",
-		"See lib/retry.go:2-4 and lib/retry.go:40.":          "lib/retry.go:40",
+		"See lib/retry.go:2 and lib/retry.go:40.":            "lib/retry.go:40",
+		"See lib/retry.go:1, or lib/retry.go:2-4.":           "lib/retry.go:1 lib/retry.go:2-4", // beside it
 		// what is cited as a whole covers only the lines of its quote
 		"See lib/long.go:9 and lib/long.go:200.": "lib/long.go:200",
 		"On line 2, then line 77.":               "line 77",
