@@ -39,7 +39,7 @@ type steps struct {
 // add appends to dst what a step makes final.
 func (s *steps) add(dst []Progress, p Progress) []Progress {
 	at := text.ParseTime(p.At)
-	if s.held != nil && at.Before(s.until) {
+	if s.held != nil && at.Before(s.until) && !at.Before(s.until.Add(-interval)) { // else the clock was set
 		s.held = &p
 		return dst
 	}

@@ -127,6 +127,22 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// TestClockSetBack: steps are shown as before after the clock was set back by an hour.
+func TestClockSetBack(t *testing.T) {
+	var s steps
+	var got []string
+	for i, at := range []time.Duration{0, time.Second, 6 * time.Second, 6*time.Second - time.Hour,
+		12*time.Second - time.Hour, 30*time.Second - time.Hour} {
+		p := Progress{At: noon.Add(at).Format(time.RFC3339Nano), Data: fmt.Sprint(i)}
+		for _, p := range s.add(nil, p) {
+			got = append(got, p.Data)
+		}
+	}
+	if want := "1 2 3 4"; strings.Join(got, " ") != want {
+		t.Errorf("shown %q, want %s", got, want)
+	}
+}
+
 // TestHeld: a run whose agent works elsewhere, as a fix does, is running while its lock is held.
 func TestHeld(t *testing.T) {
 	v, id := view(t), "i-1"
