@@ -97,20 +97,12 @@ func (c *Commands) Thread(keys []string, parse func(line []byte) (*thread.Thread
 
 // Show lists all runs: as columns on a terminal, otherwise as records.
 func (c *Commands) Show() error {
-	all, err := c.List()
-	if err != nil {
-		return err
-	}
-	if len(all) == 0 {
+	all, unread := c.List()
+	if len(all) == 0 && unread == nil {
 		c.Say("there is none yet; tri-escalate start starts one")
 	}
 	if !term.Is(c.Out) {
-		for _, e := range all {
-			if err := ndjson.Write(c.Out, e); err != nil {
-				return err
-			}
-		}
-		return nil
+		return errors.Join(ndjson.Write(c.Out, all...), unread)
 	}
 	w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
 	for _, e := range all {
@@ -118,7 +110,7 @@ func (c *Commands) Show() error {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", e.RunID, e.Status, term.Age(at, c.Now()), e.Key,
 			text.Visible(e.Doing))
 	}
-	return sysexit.With(sysexit.IO, w.Flush())
+	return errors.Join(sysexit.With(sysexit.IO, w.Flush()), unread)
 }
 
 // Ended prints those runs that have ended, of the named ones or of all. If none has, the error carries

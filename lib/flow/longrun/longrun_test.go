@@ -230,6 +230,33 @@ func TestTrouble(t *testing.T) {
 	}
 }
 
+// TestUnreadable: a run that cannot be read does not hide the others, nor keep them from being ended.
+func TestUnreadable(t *testing.T) {
+	d := manager(t, config.None)
+	r, damaged := ask("1", "wait"), attempt("2", 1)
+	begin(t, d, r)
+	runner(t, d, r.RunID)
+	name := d.folder(damaged) + "/request.json"
+	if err := errors.Join(d.Home.MkdirAll(d.folder(damaged)), d.Home.Replace(name, []byte("{"))); err != nil {
+		t.Fatal(err)
+	}
+	defer d.Home.Remove(name)
+	var out bytes.Buffer
+	c := &Commands{Manager: d, Out: &out, Say: t.Logf, By: "ana"}
+	if err := c.Show(); err == nil || !strings.Contains(err.Error(), damaged) ||
+		!strings.Contains(out.String(), r.RunID) {
+		t.Errorf("list: %v, %q", err, out.String())
+	}
+	out.Reset()
+	if err := c.End(soon(t), r.RunID); err != nil || !strings.Contains(out.String(), r.RunID) {
+		t.Errorf("kill: %v, %q", err, out.String())
+	}
+	out.Reset()
+	if err := c.Ended(soon(t), nil, true); err == nil || !strings.Contains(out.String(), r.RunID) {
+		t.Errorf("poll: %v, %q", err, out.String())
+	}
+}
+
 // TestPoll: a run that a person started and whose runner is gone has ended; one of
 // the pipeline has not.
 func TestPoll(t *testing.T) {

@@ -33,25 +33,27 @@ type Entry struct {
 	Usage          *draft.Usage `json:"usage"`
 }
 
-// List returns all long runs, oldest first.
+// List returns all long runs, oldest first. An unreadable run does not hide the others: its error is joined
+// to the result's.
 func (m *Manager) List() ([]Entry, error) {
 	ids, err := run.IDs(m.Home)
 	if err != nil {
 		return nil, err
 	}
 	var all []Entry
+	var errs []error
 	for _, id := range ids {
 		if !run.IsID(id) || !m.Home.Exists(m.folder(id)+"/request.json") {
 			continue // not a long run, or killed before it began
 		}
-		e, err := m.entry(id)
-		if err != nil {
-			return nil, err
+		if e, err := m.entry(id); err != nil {
+			errs = append(errs, err)
+		} else {
+			all = append(all, e)
 		}
-		all = append(all, e)
 	}
 	slices.SortStableFunc(all, func(a, b Entry) int { return strings.Compare(a.At, b.At) })
-	return all, nil
+	return all, errors.Join(errs...)
 }
 
 func (m *Manager) entry(id string) (Entry, error) {
@@ -86,17 +88,18 @@ func (m *Manager) entry(id string) (Entry, error) {
 }
 
 // Resolve returns the run that name identifies: its id, its thread's key (the latest run of it), a
-// prefix of one of at least three characters, or "latest".
+// prefix of one of at least three characters, or "latest". An unreadable run keeps no other from being
+// named by its id.
 func (m *Manager) Resolve(name string) (string, error) {
+	if run.IsID(name) && m.Home.Exists(m.folder(name)+"/request.json") {
+		return name, nil
+	}
 	all, err := m.List()
 	if err != nil {
 		return "", err
 	}
 	var found []Entry
 	for _, e := range all {
-		if e.RunID == name {
-			return name, nil
-		}
 		if name == "latest" || text.Names(name, e.RunID) || text.Names(name, e.Key) {
 			found = append(found, e)
 		}
@@ -164,11 +167,10 @@ func (m *Manager) close(id string) (*run.Result, error) {
 // Poll reports the results of runs, of all if ids is empty. With wait it waits for those that are running.
 // It calls tell for each result as it arrives.
 func (m *Manager) Poll(ctx context.Context, ids []string, wait bool, tell func(*run.Result) error) error {
+	var unread error
 	if len(ids) == 0 {
-		all, err := m.List()
-		if err != nil {
-			return err
-		}
+		var all []Entry
+		all, unread = m.List()
 		for _, e := range all {
 			ids = append(ids, e.RunID)
 		}
@@ -187,13 +189,13 @@ func (m *Manager) Poll(ctx context.Context, ids []string, wait bool, tell func(*
 			}
 		}
 		if ids = left; len(ids) == 0 || !wait {
-			return nil
+			break
 		}
 		if err := m.await(ctx, ids[0]); err != nil {
 			return err
 		}
 	}
-	return nil
+	return unread
 }
 
 // await returns when a run has ended, or may have ended.
