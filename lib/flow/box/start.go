@@ -86,7 +86,7 @@ func (b *Box) born(ctx context.Context, req Request) (*live, string, error) {
 		return nil, "", sysexit.With(sysexit.Usage, errors.New("the task is empty"))
 	case len(req.Task) > MaxTask:
 		return nil, "", sysexit.With(sysexit.Usage,
-			fmt.Errorf("the task has %d bytes, over %d", len(req.Task), MaxTask))
+			fmt.Errorf("the task has more than %d bytes", MaxTask))
 	}
 	diff, err := b.diffOf(ctx, &req)
 	if err != nil {
