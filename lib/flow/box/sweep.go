@@ -117,7 +117,8 @@ func (b *Box) Run(name string) (*Run, error) {
 	return &Run{m, s, b.dir(name)}, err
 }
 
-// recent returns the newest n runs, newest first; 0 means all. Unreadable runs are left out.
+// recent returns the newest n runs, newest first; 0 means all. Unreadable runs are left out, and
+// reported.
 func (b *Box) recent(n int) ([]*Run, error) {
 	names, err := b.names()
 	if err != nil {
@@ -129,9 +130,12 @@ func (b *Box) recent(n int) ([]*Run, error) {
 	}
 	var runs []*Run
 	for _, name := range slices.Backward(names) {
-		if r, err := b.Run(name); err == nil {
-			runs = append(runs, r)
+		r, err := b.Run(name)
+		if err != nil {
+			b.Say("%v", err)
+			continue
 		}
+		runs = append(runs, r)
 	}
 	slices.SortStableFunc(runs, func(x, y *Run) int { return y.started().Compare(x.started()) })
 	if n > 0 {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -132,5 +134,33 @@ func TestTailUnwatched(t *testing.T) {
 	}
 	if s, err := x.State(name); err != nil || s.Status != run.Crashed {
 		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// TestListUnreadable: a run that cannot be read is not in the list, and a message says so.
+func TestListUnreadable(t *testing.T) {
+	b := newBench(t)
+	whole, damaged := b.start(Scout, "one"), b.start(Scout, "two")
+	if err := os.WriteFile(filepath.Join(damaged.Dir, "state.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x := b.open()
+	b.out.Reset()
+	b.err.Reset()
+	if err := x.List(20); err != nil || !strings.Contains(b.out.String(), idOf(whole.Meta.RunName)) ||
+		!strings.Contains(b.err.String(), damaged.Meta.RunName) {
+		t.Errorf("%v, %q, %q", err, b.out.String(), b.err.String())
+	}
+}
+
+// TestLongTask: of a task on standard input no more is read than a task may have, and the message does not
+// say that this is its size.
+func TestLongTask(t *testing.T) {
+	b := newBench(t)
+	x := b.open()
+	x.In = strings.NewReader(strings.Repeat("x", 3*MaxTask))
+	_, err := x.Start(t.Context(), Request{Type: Scout, Task: "-"})
+	if err == nil || !strings.Contains(err.Error(), "the task has more than 65536 bytes") {
+		t.Error(err)
 	}
 }
