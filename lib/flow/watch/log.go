@@ -17,6 +17,7 @@ import (
 	"tri/lib/base/ndjson"
 	"tri/lib/base/stream"
 	"tri/lib/base/sysexit"
+	"tri/lib/base/text"
 	"tri/lib/chat"
 	"tri/lib/record/event"
 	"tri/lib/record/presence"
@@ -261,6 +262,9 @@ const maxBody = ndjson.MaxLine - 64
 // maxContent is how much of a text is kept, in bytes, if its line would be too long for readers.
 const maxContent = 100 << 10
 
+// maxName is how much of a name is then kept, in bytes.
+const maxName = 1 << 10
+
 // encode makes the item of an event.
 func encode(e *event.Event, say func(string, ...any)) (Item, error) {
 	if e.Platform == "" || e.ChatID == "" || e.MessageID == "" {
@@ -289,6 +293,8 @@ func encode(e *event.Event, say func(string, ...any)) (Item, error) {
 		say("message %q of chat %q: cut to %d bytes", e.MessageID, e.ChatID, maxContent)
 		e.Content = strings.ToValidUTF8(e.Content[:min(len(e.Content), maxContent)], "") + " […]"
 		e.Attachments = nil
+		// Users name themselves on some platforms, and integrations on Mattermost.
+		e.Sender.Name, e.ChatName = text.CutBytes(e.Sender.Name, maxName), text.CutBytes(e.ChatName, maxName)
 		size := 0
 		for i, who := range e.Mentions {
 			if size += len(who) + 3; size > maxContent/4 {

@@ -14,15 +14,16 @@ import (
 	"tri/lib/base/sysexit"
 )
 
-// TestHuge: a text that fits no record is cut, and said.
+// TestHuge: a text or a name that fits no record is cut, and said.
 func TestHuge(t *testing.T) {
 	e := message(1)
 	e.Content = strings.Repeat("\x01é", 1<<20)
+	e.Sender.Name, e.ChatName = "ana"+strings.Repeat("\u2028", 1<<20), strings.Repeat("c", 1<<20)
 	e.Mentions = append([]string{"tri"}, slices.Repeat([]string{"U\x01"}, 1<<20)...)
 	said := 0
 	item, err := encode(&e, func(string, ...any) { said++ })
 	if err != nil || len(item.Body) > maxBody || said != 1 || ndjson.Check(item.Body) != nil ||
-		!bytes.Contains(item.Body, []byte(`"tri"`)) {
+		!bytes.Contains(item.Body, []byte(`"tri"`)) || !bytes.Contains(item.Body, []byte(`"name":"ana`)) {
 		t.Errorf("%d bytes, said %d, %v", len(item.Body), said, err)
 	}
 	e.MessageID = strings.Repeat("x", 2<<20)
