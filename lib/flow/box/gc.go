@@ -107,10 +107,12 @@ func (b *Box) gcRun(ctx context.Context, name string, older time.Duration) (*Col
 			return nil, err
 		}
 	}
-	// The home of the run's programs is needed only for a resume.
+	// The homes of the run's programs are needed only for a resume.
 	if s.Status == run.Merged || !young {
-		if err := b.removeAll("runs/" + name + "/raw/home"); err != nil {
-			return nil, err
+		for _, home := range []string{"raw/home", testDir + "/home"} {
+			if err := b.removeAll("runs/" + name + "/" + home); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if !waits && !c.Worktree {

@@ -165,6 +165,23 @@ func TestReadOnlyHome(t *testing.T) {
 	}
 }
 
+// TestHomeOfTests: gc removes the home of a fix's tests, where a compiler keeps its cache, not their output.
+func TestHomeOfTests(t *testing.T) {
+	b := newBench(t)
+	b.cfg.Box.FixTest = []string{"sh", "-c", "mkdir $HOME/.cache; echo fits"}
+	b.agent.play = change
+	r := b.start(Fix, "make it six")
+	if err := b.open().GC(context.Background(), 0); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(r.Dir, testDir, "home")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("their home is still there: %v", err)
+	}
+	if got := b.read(Folder + "/runs/" + r.Meta.RunName + "/" + testDir + "/output.txt"); got != "fits\n" {
+		t.Errorf("their output is %q", got)
+	}
+}
+
 func TestSlug(t *testing.T) {
 	for task, want := range map[string]string{
 		"why is db latency high?": "why-is-db-latency-high", "../../etc/passwd": "etc-passwd", "修复登录": "task",
