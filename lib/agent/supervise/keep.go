@@ -87,7 +87,9 @@ func (k *keeper) note(e agent.Event, now time.Time) error {
 	if k == nil {
 		return nil
 	}
-	e.Text = text.CutBytes(strings.ToValidUTF8(e.Text, "\ufffd"), maxText)
+	for _, field := range []*string{&e.Text, &e.Tool, &e.Lines, &e.SessionID} {
+		*field = text.CutBytes(strings.ToValidUTF8(*field, "\ufffd"), maxText)
+	}
 	line, err := json.Marshal(event{text.Timestamp(now), e})
 	if err == nil {
 		_, err = k.stream.Write(append(line, '\n'))
@@ -98,7 +100,8 @@ func (k *keeper) note(e agent.Event, now time.Time) error {
 	return nil
 }
 
-// maxText bounds the text kept of one event, in bytes. The program's own output has the full text.
+// maxText bounds each text kept of one event, in bytes: a longer line would be longer than run.Tail reads at
+// once. The program's own output has the full text.
 const maxText = 16 << 10
 
 // artifact returns the best file that the run has produced so far.

@@ -304,6 +304,26 @@ func TestMend(t *testing.T) {
 	}
 }
 
+// TestEndlessTool: a tool of an endless name does not hide what follows from the readers of the stream.
+func TestEndlessTool(t *testing.T) {
+	dir := t.TempDir()
+	a := Wrap(script(func(_ context.Context, task agent.Task) (agent.Result, error) {
+		task.See(agent.Event{Kind: agent.Tool, Tool: "Read" + strings.Repeat("<", 4<<20)})
+		task.See(agent.Event{Kind: agent.Thought, Text: "what follows"})
+		return agent.Result{}, nil
+	}), Options{Dir: dir})
+	if _, err := a.Run(context.Background(), agent.Task{}); err != nil {
+		t.Fatal(err)
+	}
+	var seen strings.Builder
+	if _, err := run.Tail(dir, 0, func(lines []byte) error {
+		seen.Write(lines)
+		return nil
+	}); err != nil || !strings.Contains(seen.String(), "what follows") {
+		t.Errorf("%d bytes are read, %v", seen.Len(), err)
+	}
+}
+
 // TestOpen tests that the caller sets the final state of a run.
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
