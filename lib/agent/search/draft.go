@@ -35,7 +35,7 @@ type phrases struct {
 var speech = map[string]phrases{
 	"en": {
 		code:            "en",
-		intro:           "I searched the code for this. These lines share the most words with the question:",
+		intro:           "I searched the code for this. These lines may answer it:",
 		also:            "Also:",
 		missing:         "Nothing in the code is called `%s`.",
 		missingQuestion: "Nothing in the code is called %s. What is meant by it?",
@@ -44,7 +44,7 @@ var speech = map[string]phrases{
 	},
 	"id": {
 		code:            "id",
-		intro:           "Ini hasil pencarian di kode. Baris berikut paling banyak memuat kata dari pertanyaan:",
+		intro:           "Ini hasil pencarian di kode. Baris berikut mungkin menjawab:",
 		also:            "Lihat juga:",
 		missing:         "Tidak ada yang bernama `%s` di kode.",
 		missingQuestion: "Tidak ada yang bernama %s di kode. Apa yang dimaksud?",

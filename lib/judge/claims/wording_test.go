@@ -14,20 +14,20 @@ var quoting = safety.Sources{Refs: []draft.Ref{{Kind: draft.KindFile, Ref: "a.sq
 
 func TestSmell(t *testing.T) {
 	for text, want := range map[string]string{
-		"The limit is 3, set in `MaxRetries`.":                         "",
-		"Great question! The limit is 3.":                              "great question",
-		"The limit is 3. I’d be happy to help further.":                "be happy to",
-		"Certainly! It is 3.":                                          "certainly!",
-		"It is 3. Feel free to ask, and let me know if you need more.": "feel free to",
-		"As an AI language model I cannot read it.":                    "as an ai",
-		"It's worth noting that the limit is 3.":                       "worth noting",
-		"Sorry, it is 3, not 5.":                                       "",
-		"It may retry when `may_retry` is set.":                        "",
-		"Dengan senang hati. Batasnya 3.":                              "dengan senang hati",
-		"Batasnya 3, lihat `MaxRetries`.":                              "",
-		"The code prints `I'd be happy to help`.":                      "",
-		"It says:\n> I'd be happy to help\nin that file.":              "",
-		"I searched the code for this. These lines share the most words with the question:\n\na.go:1\nx": "",
+		"The limit is 3, set in `MaxRetries`.":                                  "",
+		"Great question! The limit is 3.":                                       "great question",
+		"The limit is 3. I’d be happy to help further.":                         "be happy to",
+		"Certainly! It is 3.":                                                   "certainly!",
+		"It is 3. Feel free to ask, and let me know if you need more.":          "feel free to",
+		"As an AI language model I cannot read it.":                             "as an ai",
+		"It's worth noting that the limit is 3.":                                "worth noting",
+		"Sorry, it is 3, not 5.":                                                "",
+		"It may retry when `may_retry` is set.":                                 "",
+		"Dengan senang hati. Batasnya 3.":                                       "dengan senang hati",
+		"Batasnya 3, lihat `MaxRetries`.":                                       "",
+		"The code prints `I'd be happy to help`.":                               "",
+		"It says:\n> I'd be happy to help\nin that file.":                       "",
+		"I searched the code for this. These lines may answer it:\n\na.go:1\nx": "",
 	} {
 		if got := strings.Join(AIPhrases(text, quoting), " "); (got == "") != (want == "") ||
 			!strings.Contains(got, want) {
