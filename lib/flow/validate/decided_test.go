@@ -256,3 +256,27 @@ func TestEverydayWords(t *testing.T) {
 		}
 	}
 }
+
+// TestValueOfAName: a name that many files use is no everyday word beside the value that it is given.
+func TestValueOfAName(t *testing.T) {
+	dir := codebase(t)
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("pay/status.go", "package pay\n\n// Codes of a charge.\nconst (\n\tTempFail = 75 // try it again later\n)\n")
+	for i := range 70 {
+		write(fmt.Sprintf("pay/use%d.go", i), "package pay\n\nfunc use() error {\n\treturn code(TempFail)\n}\n")
+	}
+	for text, pass := range map[string]bool{"`TempFail` is 75.": true, "A `TempFail` fails again.": false} {
+		ret := good()
+		ret.Question = "which code is TempFail?"
+		ret.DraftReply, ret.SummaryForOrchestrator = text, text
+		ret.EvidenceRefs = []draft.Ref{{Kind: draft.KindFile, Ref: "pay/status.go:5", SupportsClaim: text}}
+		got := judge(t, &Validator{}, Request{Return: ret, Codebase: dir})
+		if (got.Verdict == verdict.Pass) != pass {
+			t.Errorf("%s: %s %q %+v", text, got.Verdict, got.Reasons, got.Sentences)
+		}
+	}
+}

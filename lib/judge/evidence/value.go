@@ -101,6 +101,21 @@ func (c *sentence) valued(nums []quantity, against []*Text) string {
 	return ""
 }
 
+// assigns reports whether t gives a name the value that lines assign to it.
+func (t *Text) assigns(lines []*Text) bool {
+	for i := range t.sentences {
+		s := &t.sentences[i]
+		for _, e := range lines {
+			if slices.ContainsFunc(e.values, func(v value) bool {
+				return slices.ContainsFunc(s.nums, func(q quantity) bool { return q.same(v.is) && s.binds(v.key, q) })
+			}) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // binds reports whether c gives q to a name: the words of the name occur in sequence shortly before q, with
 // no other figure between. A name of one word must be in backticks, since prose has such words too.
 func (c *sentence) binds(key []term, q quantity) bool {
