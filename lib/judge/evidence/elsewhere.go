@@ -25,7 +25,8 @@ const (
 
 // Peculiar reports whether, of a claim or of a sentence of own, the cited lines have more than other places
 // of the codebase. A word has more weight the fewer places of this codebase have it, so everyday words of the
-// codebase prove nothing. A claim that gives a name the value that the cited lines assign to it is about them.
+// codebase prove nothing. A claim that gives a name the value that the cited lines assign to it is about
+// them.
 func Peculiar(root *os.Root, own *Text, found []Finding) bool {
 	c := census{ids: map[string]int{}, seen: map[string][]int{}, files: map[string][2]int{}}
 	var asked []question

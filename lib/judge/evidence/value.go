@@ -107,7 +107,9 @@ func (t *Text) assigns(lines []*Text) bool {
 		s := &t.sentences[i]
 		for _, e := range lines {
 			if slices.ContainsFunc(e.values, func(v value) bool {
-				return slices.ContainsFunc(s.nums, func(q quantity) bool { return q.same(v.is) && s.binds(v.key, q) })
+				return slices.ContainsFunc(s.nums, func(q quantity) bool {
+					return q.same(v.is) && s.binds(v.key, q)
+				})
 			}) {
 				return true
 			}
