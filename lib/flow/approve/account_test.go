@@ -24,7 +24,8 @@ func TestEditIsCompared(t *testing.T) {
 		states      []string
 	}{
 		{"A charge is tried again 5 times (retry.go:4).",
-			"edited by ana, 1 of 1 sentence covered, wording not decided in 1", []string{verdict.About}},
+			"edited by ana, 1 of 1 sentence covered, a name, count or unit and wording not decided in 1",
+			[]string{verdict.About}}, // no word of it is beside the 5 in the cited line
 		{"A charge is tried again 7 times.", "edited by ana, 0 of 1 sentence covered",
 			[]string{verdict.Unbacked}},
 		{"Yes. `MaxRetries` is 5, see retry.go:4-900.",
