@@ -56,7 +56,11 @@ func (f *fold) see(e *Event, weigh *model) placement {
 	if t.verdict.mute {
 		return t.placement
 	}
+	t.me = t.person(e.who)
+	t.writer = &t.persons[t.me]
+	room, writer := *t.room, *t.writer
 	t.enter()
+	target := t.persons[t.target]
 	t.replies = t.own && t.writer.wanted
 	t.marks.n = 0
 	if weigh != nil {
@@ -64,15 +68,28 @@ func (f *fold) see(e *Event, weigh *model) placement {
 		t.ruling(&t.marks)
 	}
 	t.place()
-	if t.verdict.words >= 3 || t.wanted {
-		t.writer.said++
+	if e.edited {
+		*t.room, t.persons[t.target], *t.writer = room, target, writer
+		t.askedByEdit()
+	} else {
+		if t.verdict.words >= 3 || t.wanted {
+			t.writer.said++
+		}
+		t.leave()
+		t.takePart()
 	}
-	t.leave()
-	t.takePart()
 	if weigh != nil {
 		t.weigh(weigh)
 	}
 	return t.placement
+}
+
+// askedByEdit remembers a question that an edit made of a message. Otherwise an edit leaves no trace: it is
+// no further message of its writer, and its time is that of the message, which others have followed since.
+func (t *turn) askedByEdit() {
+	if t.wanted && t.asks && !t.writer.asking {
+		t.opens()
+	}
 }
 
 // enter determines who speaks to whom.
@@ -87,8 +104,6 @@ func (t *turn) enter() {
 		r.roots++
 	}
 	t.byPlatform = t.inThread && r.roots == 0
-	t.me = t.person(e.who)
-	t.writer = &t.persons[t.me]
 	p := t.writer
 	p.listed, p.member = v.helper, v.member
 	t.address()
@@ -98,7 +113,8 @@ func (t *turn) enter() {
 	}
 	opener := t.inThread && t.thread.opener == t.me
 	flat := p.asking && (!r.threaded() || e.time-p.opened <= burstTime) && !t.inThread
-	t.own = (flat || opener || t.returns()) && !(p.busy(e.time) && p.helpingAt > p.opened)
+	t.own = (flat || opener || t.returns()) && !(p.busy(e.time) && p.helpingAt > p.opened) &&
+		!(e.edited && p.opened > e.time)
 	t.helping = p.busy(e.time) && t.persons[p.helping].asking
 	t.newcomer = p.said == 0
 	t.helper = v.helper || v.unlisted && p.isHelper()
@@ -175,7 +191,8 @@ func (t *turn) returns() bool {
 // answered returns who asked a moment ago, if the writer is not being helped and names no one.
 func (t *turn) answered() int32 {
 	r, p, at := t.room, t.writer, t.event.time
-	fresh := at-r.askedAt <= freshTime && r.said-r.askedSaid <= freshSaid
+	fresh := at-r.askedAt <= freshTime && r.said-r.askedSaid <= freshSaid &&
+		!(t.event.edited && r.askedAt > at)
 	if t.verdict.filler || r.asker == nobody || r.asker == t.me || !fresh ||
 		t.own && (at-p.last < quietTime || p.last > r.askedAt) {
 		return nobody
@@ -261,6 +278,9 @@ func (t *turn) opens() {
 // begins records that a thread belongs to someone who needs help.
 func (t *turn) begins(key uint64) {
 	th, ok := t.threads.get(key)
+	if ok && t.event.edited {
+		return
+	}
 	if !ok || !th.live(t.event.time) {
 		th.opener = t.me
 	}
@@ -271,7 +291,7 @@ func (t *turn) begins(key uint64) {
 // settles records that the writer has what they need, or acknowledged an answer.
 func (t *turn) settles() {
 	p, at := t.writer, t.event.time
-	if !p.asking {
+	if !p.asking || t.event.edited {
 		return
 	}
 	if p.partner != nobody {
