@@ -65,9 +65,8 @@ func Since(h *durable.Home, name, field string, at time.Time) (int64, error) {
 	}
 	size := info.Size()
 	n := sort.Search(int(size/step), func(i int) bool {
-		line := lineAfter(f, int64(i)*step, size)
-		t, err := time.Parse(time.RFC3339, gjson.GetBytes(line, field).String())
-		return err == nil && !t.Before(at)
+		t, ok := timeAfter(f, field, int64(i)*step, size)
+		return ok && !t.Before(at)
 	})
 	return startAfter(f, int64(max(0, n-1))*step, size), nil
 }
@@ -88,15 +87,20 @@ func startAfter(f io.ReaderAt, off, size int64) int64 {
 	}
 }
 
-// lineAfter returns the first complete line that starts at off or after it.
-func lineAfter(f io.ReaderAt, off, size int64) []byte {
+// timeAfter returns the time of the first line that starts at off or after it and has one: a broken line must
+// not hide those before it. ok is false if none of the next ndjson.MaxLine bytes has.
+func timeAfter(f io.ReaderAt, field string, off, size int64) (at time.Time, ok bool) {
 	start := startAfter(f, off, size)
 	r := bufio.NewReaderSize(io.NewSectionReader(f, start, min(size-start, ndjson.MaxLine+1)), 64<<10)
-	line, err := r.ReadBytes('\n')
-	if err != nil {
-		return nil
+	for {
+		line, err := r.ReadBytes('\n')
+		if err != nil {
+			return time.Time{}, false
+		}
+		if at, err = time.Parse(time.RFC3339, gjson.GetBytes(line, field).String()); err == nil {
+			return at, true
+		}
 	}
-	return line
 }
 
 // Split returns offsets that divide a piece of a log into n parts of complete lines, including both

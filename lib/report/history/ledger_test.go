@@ -246,3 +246,32 @@ func TestParts(t *testing.T) {
 		}
 	}
 }
+
+// TestBrokenLine: wherever one line of a log is broken, the others of a window are read.
+func TestBrokenLine(t *testing.T) {
+	h := open(t)
+	const all, old = 600, 90
+	lines := make([]string, all)
+	for i := range lines {
+		lines[i] = fmt.Sprintf("{\"pad\":%q,\"classified_at\":%q}\n", strings.Repeat("x", 100), at(60*i))
+	}
+	for bad := range all {
+		whole := lines[bad]
+		lines[bad] = "{\"torn\":\n"
+		if err := h.Replace(ClassifiedLog, []byte(strings.Join(lines, ""))); err != nil {
+			t.Fatal(err)
+		}
+		lines[bad] = whole
+		got, want := 0, all-old
+		if bad >= old {
+			want--
+		}
+		err := Recent(h, ClassifiedLog, "classified_at", noon.Add(old*time.Hour), func([]byte) error {
+			got++
+			return nil
+		})
+		if err != nil || got != want {
+			t.Errorf("line %d is broken: %d lines are read, want %d; %v", bad, got, want, err)
+		}
+	}
+}
