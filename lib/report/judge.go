@@ -50,7 +50,7 @@ func (t *teller) judge() {
 		s.Outcome, s.Reason = Dropped, "it takes a question back, and its sender asks none here"
 	case t.passed(last):
 		s.Outcome, s.Reason = Dropped,
-			"the dispatcher has read it, and it opens no thread: it is tri's own, or thanks"
+			"the dispatcher has read it, and it opens no thread: it is tri's own, thanks, or older than an edit of it"
 	default:
 		s.Outcome, s.Reason = Undispatch, "the dispatcher has not read it"
 	}

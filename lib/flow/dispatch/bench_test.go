@@ -84,7 +84,11 @@ func (b *bench) add(id, sender, root, class, text string) {
 		e.Content, b.forward = "", false
 		e.Forward("ben", text)
 	}
-	line, err := json.Marshal(&e)
+	b.put(&e)
+}
+
+func (b *bench) put(e *event.Classified) {
+	line, err := json.Marshal(e)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -98,6 +102,22 @@ func (b *bench) add(id, sender, root, class, text string) {
 func (b *bench) edit(id, sender, text string) {
 	b.editing = fmt.Sprint("edit at ", b.size)
 	b.add(id, sender, "", event.Ambient, text)
+}
+
+// version adds a version of a question of ana, made so many seconds after it: "" deletes it.
+func (b *bench) version(id, text string, seconds int) {
+	b.t.Helper()
+	e := event.Classified{Event: event.Event{Seq: new(b.size), Platform: "local", ChatID: b.chat,
+		MessageID: id, CreateTime: "2026-11-21T10:00:00Z", MsgType: "text", Content: text,
+		Sender: event.Sender{ID: "ana", Type: "user"}, Mentions: []string{}, Deleted: text == ""},
+		Classification: event.Actionable, IsQuestion: true}
+	if seconds > 0 {
+		e.EditedAt = fmt.Sprintf("2026-11-21T10:00:%02dZ", seconds)
+	}
+	if e.Deleted {
+		e.Classification, e.IsQuestion, e.EditID = event.Ambient, false, "deleted"
+	}
+	b.put(&e)
 }
 
 func (b *bench) options() Options {

@@ -139,7 +139,11 @@ func (d *Dispatcher) run(ctx context.Context) error {
 	if err := d.recover(ctx); err != nil {
 		return err
 	}
-	d.taken(func(e *event.Classified) { d.turns.see(e) }) // the beginning of a turn whose end comes now
+	d.taken(func(e *event.Classified) { // the beginning of a turn whose end comes now
+		if !d.turns.outdated(e) {
+			d.turns.see(e)
+		}
+	})
 	err := d.loop(ctx)
 	end()
 	d.pool.drain()

@@ -144,7 +144,7 @@ func (d *Dispatcher) takeEvents(first classified, more <-chan classified) error 
 	var ins []thread.Input
 	seq := d.store.mark.Seq
 	for _, c := range batch {
-		if seq = max(seq, c.seq); d.rules.operators(c.event) {
+		if seq = max(seq, c.seq); d.rules.operators(c.event) || d.turns.outdated(c.event) {
 			continue
 		}
 		if name := d.rules.names[place{c.event.Platform, c.event.ChatID}]; name != "" {

@@ -15,7 +15,7 @@ import (
 // Bounds of the memory of turns.
 const (
 	maxTurn  = 50        // messages of a turn
-	maxTurns = 1024      // turns
+	maxTurns = 1024      // turns, and changed messages
 	tailed   = 256 << 10 // bytes of the input that are read again at a start
 )
 
@@ -26,6 +26,9 @@ type turns struct {
 	at    int64
 	said  map[turnKey][]thread.Message
 	order []turnKey
+
+	changed   map[message]time.Time // of messages that changed, when the latest version was made
+	changedIn []message             // these, oldest first
 }
 
 type turnKey struct {
@@ -33,7 +36,29 @@ type turnKey struct {
 	turn string
 }
 
-func newTurns() *turns { return &turns{fold: turn.NewFold(), said: map[turnKey][]thread.Message{}} }
+func newTurns() *turns {
+	return &turns{fold: turn.NewFold(), said: map[turnKey][]thread.Message{},
+		changed: map[message]time.Time{}}
+}
+
+// outdated reports whether a later version of the message of e was read before e. Platforms deliver again
+// what was not acknowledged, also after an edit or the deletion of it.
+func (t *turns) outdated(e *event.Classified) bool {
+	of, at := message{e.Platform, e.ChatID, e.MessageID}, e.ChangedAt()
+	last, known := t.changed[of]
+	if !changes(e) || known && !e.Deleted && at.Before(last) {
+		return known
+	}
+	if !known {
+		t.changedIn = append(t.changedIn, of)
+	}
+	t.changed[of] = at
+	if len(t.changedIn) > maxTurns {
+		delete(t.changed, t.changedIn[0])
+		t.changedIn = t.changedIn[1:]
+	}
+	return false
+}
 
 // see adds an event and returns the messages of its turn before it.
 func (t *turns) see(e *event.Classified) []thread.Message {
