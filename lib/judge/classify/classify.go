@@ -205,7 +205,7 @@ type facts struct {
 	threaded          bool // it is in a thread
 	reply             bool // it is not the thread's first message
 	inferred          bool // the thread was inferred by tri-thread
-	edited            bool // it changes a message; time is that of the message
+	edited, deleted   bool // it changes or deletes a message; time is that of the message
 	at, time          int64
 }
 

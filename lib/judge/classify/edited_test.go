@@ -26,9 +26,13 @@ func edits(t *testing.T, script string) []event.Classified {
 			t.Fatal(err)
 		}
 		id, edit := strings.CutSuffix(f[1], "!")
+		id, deletion := strings.CutSuffix(id, "-")
 		e := event.Event{Platform: "p", ChatID: "c", MessageID: id, Content: f[3], Mentions: []string{},
 			Sender:     event.Sender{ID: f[2], Type: "user"},
 			CreateTime: time.Unix(1e9, 0).Add(second).UTC().Format(time.RFC3339)}
+		if deletion {
+			e.Deleted, e.EditID, e.Content = true, "deleted", ""
+		}
 		if edit {
 			e.EditedAt = "2031-01-01T00:00:00Z"
 		}
@@ -123,6 +127,33 @@ func TestAskedByEdit(t *testing.T) {
 	for i, want := range []string{event.Ambient, event.Actionable, event.Ambient, event.Actionable} {
 		if got[i].Classification != want {
 			t.Errorf("%d is %s for %v, want %s", i, got[i].Classification, got[i].Reasons, want)
+		}
+	}
+}
+
+// TestDeleted: who deletes their question is not being helped, and what they say next follows up nothing.
+func TestDeleted(t *testing.T) {
+	for _, tt := range []struct{ name, chat, want string }{
+		{"alone", `
+			0s q ana how do I set the retry limit of the gateway on staging?
+			20s q- ana -
+			30s f ana it still gives up after one attempt`, event.Ambient},
+		{"another question stays", `
+			0s p ana how do I set the timeout of the gateway on staging?
+			10s m bob good morning everybody
+			20s q ana how do I set the retry limit of the gateway on staging?
+			0s p- ana -
+			60s a bob set GATEWAY_RETRIES in the env file
+			90s f ana it still gives up after one attempt`, event.Actionable},
+		{"another message", `
+			0s q ana how do I set the retry limit of the gateway on staging?
+			10s m ana it is urgent
+			10s m- ana -
+			30s f ana it still gives up after one attempt`, event.Actionable},
+	} {
+		got := edits(t, tt.chat)
+		if e := got[len(got)-1]; e.Classification != tt.want {
+			t.Errorf("%s: it is %s for %v, want %s", tt.name, e.Classification, e.Reasons, tt.want)
 		}
 	}
 }

@@ -24,7 +24,8 @@ func (f *facts) read(m *event.Header, seed maphash.Seed, buf []byte) []byte {
 		f.maybeNames(m.Content, seed)
 	}
 	root := m.Thread
-	f.threaded, f.inferred, f.edited = len(root) > 0, m.Inferred, m.Edited
+	f.threaded, f.inferred = len(root) > 0, m.Inferred
+	f.edited, f.deleted = m.Edited, m.Deleted
 	f.reply = f.threaded && !bytes.Equal(root, m.ID)
 	f.root = pair(^f.room, maphash.Bytes(seed, m.ID))
 	if f.thread = f.root; f.reply {

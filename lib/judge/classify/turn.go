@@ -53,6 +53,9 @@ func (f *fold) see(e *Event, weigh *model) placement {
 	}
 	t.inflight = t.inThread
 	t.inThread = t.inThread && !e.inferred // an inferred thread adds nothing to what the rules know
+	if e.deleted {
+		t.unasks()
+	}
 	if t.verdict.mute {
 		return t.placement
 	}
@@ -90,6 +93,21 @@ func (t *turn) askedByEdit() {
 	if t.wanted && t.asks && !t.writer.asking {
 		t.opens()
 	}
+}
+
+// unasks ends the help for a question that is deleted.
+func (t *turn) unasks() {
+	th, ok := t.threads.get(t.event.root)
+	if !ok {
+		return
+	}
+	if p := &t.persons[th.opener]; p.asking && p.opened == th.opened {
+		p.asking = false
+		if t.room.asker == th.opener {
+			t.room.asker = nobody
+		}
+	}
+	t.threads.put(t.event.root, thread{})
 }
 
 // enter determines who speaks to whom.
