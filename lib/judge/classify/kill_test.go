@@ -46,3 +46,12 @@ func TestKilled(t *testing.T) {
 			bytes.Count(want, []byte("\n")))
 	}
 }
+
+// TestResumedAnywhere: wherever a run ended, the next one says what an undisturbed run says.
+func TestResumedAnywhere(t *testing.T) {
+	c, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	streamtest.Resumed(t, streamtest.Room(1500, 16<<10), 29, Window, c.Stage, unstamped)
+}

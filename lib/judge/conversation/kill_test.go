@@ -46,3 +46,8 @@ func TestKilled(t *testing.T) {
 			bytes.Count(want, []byte("\n")))
 	}
 }
+
+// TestResumedAnywhere: wherever a run ended, the next one says what an undisturbed run says.
+func TestResumedAnywhere(t *testing.T) {
+	streamtest.Resumed(t, streamtest.Room(1500, 32<<10), 29, Window, Stage, bytes.Clone)
+}

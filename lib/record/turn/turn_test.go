@@ -258,3 +258,8 @@ func spliced(text string) ([]byte, bool) {
 	b, err := st.Emit(nil, &e)
 	return bytes.TrimSuffix(b, []byte("\n")), err == nil
 }
+
+// TestResumedAnywhere: wherever a run ended, the next one says what an undisturbed run says.
+func TestResumedAnywhere(t *testing.T) {
+	streamtest.Resumed(t, streamtest.Room(1500, 20<<10), 29, Window, Stage, bytes.Clone)
+}
