@@ -27,7 +27,7 @@ const groupPrefix = "tri-"
 func newLimits(memory int64, processes int) *limits {
 	name := fmt.Sprintf("%s%d-%s", groupPrefix, os.Getpid(), strings.ToLower(rand.Text()[:8]))
 	set := map[string]string{"memory.max": strconv.FormatInt(memory, 10), "pids.max": strconv.Itoa(processes)}
-	for _, parent := range parents2() {
+	for _, parent := range parentsV2() {
 		if dir, err := makeGroup(parent, name, unix.CGROUP2_SUPER_MAGIC, set); err == nil {
 			// missing in a kernel without swap
 			_ = os.WriteFile(filepath.Join(dir, "memory.swap.max"), []byte("0"), 0)
@@ -38,7 +38,7 @@ func newLimits(memory int64, processes int) *limits {
 	for controller, set := range map[string]map[string]string{
 		"memory": {"memory.limit_in_bytes": set["memory.max"]}, "pids": {"pids.max": set["pids.max"]},
 	} {
-		dir, err := makeGroup(parent1(controller), name, unix.CGROUP_SUPER_MAGIC, set)
+		dir, err := makeGroup(parentV1(controller), name, unix.CGROUP_SUPER_MAGIC, set)
 		if err != nil {
 			l.remove()
 			return &limits{kind: Rlimits}
@@ -102,9 +102,9 @@ func clean(parent string) {
 	}
 }
 
-// parents2 returns the groups of version 2 in which we might create one: our own and its
+// parentsV2 returns the groups of version 2 in which we might create one: our own and its
 // ancestors, if their children are limited in memory and processes.
-func parents2() (dirs []string) {
+func parentsV2() (dirs []string) {
 	mount, root := hierarchy("cgroup2", "")
 	path, ok := ownGroup("")
 	if mount == "" || !ok {
@@ -122,8 +122,8 @@ func parents2() (dirs []string) {
 	return dirs
 }
 
-// parent1 returns our own group in the hierarchy of one controller.
-func parent1(controller string) string {
+// parentV1 returns our own group in the hierarchy of one controller.
+func parentV1(controller string) string {
 	mount, root := hierarchy("cgroup", controller)
 	path, ok := ownGroup(controller)
 	if mount == "" || !ok {

@@ -36,7 +36,7 @@ const (
 	makesFile    = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
 )
 
-func any1(argument uint32, of uint64) seccomp.Condition {
+func anyBit(argument uint32, of uint64) seccomp.Condition {
 	return seccomp.Condition{Argument: argument, Operation: seccomp.BitsSet, Value: of}
 }
 
@@ -50,7 +50,7 @@ func low(argument uint32, value uint32) (all []seccomp.Condition) {
 	all = append(all, seccomp.Condition{Argument: argument, Operation: seccomp.BitsNotSet,
 		Value: uint64(^value)})
 	for rest := value; rest != 0; rest &= rest - 1 {
-		all = append(all, any1(argument, 1<<bits.TrailingZeros32(rest)))
+		all = append(all, anyBit(argument, 1<<bits.TrailingZeros32(rest)))
 	}
 	return all
 }
@@ -77,7 +77,7 @@ func policy(info *arch.Info, paths bool) seccomp.Policy {
 	}
 	var never, denied []seccomp.NameWithConditions
 	// A child in new namespaces would have every right in them.
-	when(&never, "clone", any1(0, newNamespaces))
+	when(&never, "clone", anyBit(0, newNamespaces))
 	// Input injection into a person's terminal.
 	when(&never, "ioctl", low(1, unix.TIOCSTI)...)
 	when(&never, "ioctl", low(1, unix.TIOCLINUX)...)
@@ -85,10 +85,10 @@ func policy(info *arch.Info, paths bool) seccomp.Policy {
 	// on whose behalf all this runs.
 	for name, mode := range map[string]uint32{"fchmod": 1, "fchmodat": 2, "fchmodat2": 2, "mknodat": 2,
 		"chmod": 1, "creat": 1, "mknod": 1} {
-		when(&never, name, any1(mode, ownersRights))
+		when(&never, name, anyBit(mode, ownersRights))
 	}
-	when(&never, "openat", any1(2, makesFile), any1(3, ownersRights))
-	when(&never, "open", any1(1, makesFile), any1(2, ownersRights))
+	when(&never, "openat", anyBit(2, makesFile), anyBit(3, ownersRights))
+	when(&never, "open", anyBit(1, makesFile), anyBit(2, ownersRights))
 	// Socket families are limited to those that programs use. Some others (vsock) lead out of a
 	// virtual machine, whatever its network. Of netlink, only the protocol that libraries use to
 	// list addresses.

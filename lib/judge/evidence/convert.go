@@ -22,7 +22,7 @@ func (q quantity) same(e quantity) bool {
 				continue // the factors of 10 * 1024 * 1024 are no values
 			}
 			if sameValue(a, q.unit, b, e.unit) &&
-				!(e.exact && q.unit.dim != noDim && !near2(a*q.unit.scale, b)) {
+				!(e.exact && q.unit.dim != noDim && !almostEqual(a*q.unit.scale, b)) {
 				return true
 			}
 		}
@@ -33,16 +33,16 @@ func (q quantity) same(e quantity) bool {
 func sameValue(a float64, u unit, b float64, v unit) bool {
 	switch {
 	case u.dim == noDim && v.dim == noDim:
-		return near2(a, b)
+		return almostEqual(a, b)
 	case u.dim == noDim:
-		return near2(a, b) || near2(a, b*v.scale) // 0.05 for 5%, 1048576 for 1 MiB
+		return almostEqual(a, b) || almostEqual(a, b*v.scale) // 0.05 for 5%, 1048576 for 1 MiB
 	case v.dim == noDim:
-		return near2(a, b) || (b >= a || b >= leastBare || u.dim == ratio) && converts(a*u.scale, u, b)
+		return almostEqual(a, b) || (b >= a || b >= leastBare || u.dim == ratio) && converts(a*u.scale, u, b)
 	case u.dim != v.dim:
 		return false
 	}
 	x, y := a*u.scale, b*v.scale
-	return near2(x, y) || u.dim == size && decimal(x, y) ||
+	return almostEqual(x, y) || u.dim == size && decimal(x, y) ||
 		// months vary
 		u.dim == duration && (u.scale == 30*day || u.scale == 365*day) && math.Abs(x-y) <= 0.04*x
 }
@@ -50,7 +50,7 @@ func sameValue(a float64, u unit, b float64, v unit) bool {
 // decimal reports whether two sizes are equal if one counts by 1000 and the other by 1024.
 func decimal(x, y float64) bool {
 	for f := 1.024; f < 1.11; f *= 1.024 {
-		if near2(x, y*f) || near2(y, x*f) {
+		if almostEqual(x, y*f) || almostEqual(y, x*f) {
 			return true
 		}
 	}
@@ -64,7 +64,8 @@ const leastBare = 10
 // converts reports whether the bare number b in code equals base in a unit of u's dimension: 5000 is 5
 // seconds. Code counts bytes, and milliseconds or seconds.
 func converts(base float64, u unit, b float64) bool {
-	return near2(base, b) || u.dim == duration && near2(base, b*1e-3) || u.dim == size && decimal(base, b)
+	return almostEqual(base, b) || u.dim == duration && almostEqual(base, b*1e-3) ||
+		u.dim == size && decimal(base, b)
 }
 
 // bare reports whether e, a number without a unit, can only be q: bytes, or another unit in other digits.

@@ -263,7 +263,7 @@ func (t *Text) tells(u unit) int {
 // tellsOne returns where a text names the unit of q without a number, if q is one of it: one second, of the
 // same second; -1 otherwise.
 func (t *Text) tellsOne(q quantity) int {
-	if !q.soft || !near2(q.values[0], 1) {
+	if !q.soft || !almostEqual(q.values[0], 1) {
 		return -1
 	}
 	rest := &Text{terms: slices.DeleteFunc(slices.Clone(t.terms), func(w term) bool {

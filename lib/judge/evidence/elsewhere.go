@@ -157,10 +157,10 @@ func (c *census) peculiar(q question) bool {
 	better, asGood := 0, 0
 	file := c.files[q.path]
 	for at, s := range score {
-		if s >= own-close2 {
+		if s >= own-tolerance {
 			asGood++
 		}
-		if first := at * step; s > own+close2 && (first < file[0]-step || first > file[1]) {
+		if first := at * step; s > own+tolerance && (first < file[0]-step || first > file[1]) {
 			better++
 		}
 	}

@@ -52,7 +52,7 @@ func quantities(text string, code bool) []quantity {
 			from = j
 			continue
 		}
-		q := read1(text, i, j)
+		q := readQuantity(text, i, j)
 		if code && q.unit.dim == noDim && q.version == "" {
 			q.unit = hinted(text, i, q.end)
 			q.next = beside(text[:i], q.values)
@@ -107,8 +107,8 @@ func partOfName(text string, i, j int) bool {
 	return false
 }
 
-// read1 reads the quantity with the digits text[i:j].
-func read1(text string, i, j int) quantity {
+// readQuantity reads the quantity with the digits text[i:j].
+func readQuantity(text string, i, j int) quantity {
 	q := quantity{at: i, end: j}
 	digits := text[i:j]
 	if strings.Count(digits, ".") > 1 || i > 0 && (text[i-1] == 'v' || text[i-1] == 'V') {
@@ -321,7 +321,7 @@ func hinted(text string, i, end int) unit {
 		return unit{}
 	}
 	if m := remark.FindStringSubmatch(rest); m != nil {
-		for _, w := range split2(m[1]) {
+		for _, w := range identifierWords(m[1]) {
 			if u, ok := units[w]; ok && len(w) > 3 && len(quantities(m[1], false)) == 0 {
 				return u
 			}
@@ -362,9 +362,9 @@ func lengths(text string) (out []quantity) {
 	return out
 }
 
-const close2 = 1e-6 // relative; fractions with few digits are rounded
+const tolerance = 1e-6 // relative; fractions with few digits are rounded
 
-func near2(a, b float64) bool {
+func almostEqual(a, b float64) bool {
 	return a == b || (a != math.Trunc(a) || b != math.Trunc(b)) &&
-		math.Abs(a-b) <= close2*math.Max(math.Abs(a), math.Abs(b))
+		math.Abs(a-b) <= tolerance*math.Max(math.Abs(a), math.Abs(b))
 }

@@ -62,7 +62,7 @@ func unitOf(w string) (unit, bool) {
 // hintOf returns the unit in the words of a name: SLOT_WAIT_MS, timeout-minutes, from_secs. A single
 // letter is no hint, nor is min, which is also a bound.
 func hintOf(name string) (unit, bool) {
-	parts := split2(name)
+	parts := identifierWords(name)
 	for i := len(parts) - 1; i >= 0; i-- {
 		if p := parts[i]; len(p) > 1 && p != "min" && p != "day" && p != "second" && p != "week" &&
 			p != "month" && p != "year" && p != "hour" {
@@ -74,8 +74,8 @@ func hintOf(name string) (unit, bool) {
 	return unit{}, false
 }
 
-// split2 splits an identifier into lower-case words.
-func split2(name string) []string {
+// identifierWords splits an identifier into lower-case words.
+func identifierWords(name string) []string {
 	var out []string
 	rs := []rune(name)
 	start := -1

@@ -56,7 +56,7 @@ func keyOf(before string) []term {
 // nameTerms returns the words of a name, without a unit at its end.
 func nameTerms(name string) []term {
 	var out []term
-	for _, w := range split2(name) {
+	for _, w := range identifierWords(name) {
 		if _, isUnit := unitOf(w); isUnit && w != "min" && len(out) > 0 {
 			continue
 		}

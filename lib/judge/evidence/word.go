@@ -29,7 +29,7 @@ func terms(text string) []term {
 func spacedTerms(whole string, at int) []term {
 	var out []term
 	i := 0
-	parts := split2(whole)
+	parts := identifierWords(whole)
 	if len(parts) > 1 && isASCII(whole) && !slices.ContainsFunc(parts, func(p string) bool {
 		return !words().is("stop", p)
 	}) {

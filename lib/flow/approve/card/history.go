@@ -169,4 +169,4 @@ func (p *history) newer(c *card) bool {
 }
 
 // one makes outside text one line of at most most characters.
-func one(s string, most int) string { return text.Cut(line1(text.Visible(s)), most) }
+func one(s string, most int) string { return text.Cut(oneLine(text.Visible(s)), most) }

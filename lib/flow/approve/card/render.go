@@ -96,7 +96,7 @@ type body struct {
 
 // line writes a line if there is room for it.
 func (b *body) line(format string, args ...any) {
-	text := harmless.Replace(line1(fmt.Sprintf(format, args...)))
+	text := harmless.Replace(oneLine(fmt.Sprintf(format, args...)))
 	if n := utf8.RuneCountInString(text) + 1; n <= b.left && !b.full {
 		b.left -= n
 		b.WriteString(text + "\n")
@@ -281,8 +281,8 @@ func (c *card) signal(f content) notify.Signal {
 	return s
 }
 
-// line1 joins a text into one line.
-func line1(s string) string { return strings.Join(strings.Fields(s), " ") }
+// oneLine joins a text into one line.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func before(sep, s string) string {
 	if s == "" {
