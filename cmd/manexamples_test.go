@@ -49,7 +49,7 @@ func TestManExamples(t *testing.T) {
 // elsewhere matches commands that do not end, or need something that is not available here: a
 // terminal, an agent program, mail, a running pipeline, a home with answers.
 var elsewhere = regexp.MustCompile(`--follow|--watch|attach|tail |tri up|tri logs|tri-supervise|tri-box|tri-escalate|` +
-	`tri-approve (approve|redo)|tri-reply --test|mail |/srv/|tri-sandbox|tri restore|tri-report (why|audit|diff)|tri-watch (local|tail)|~/restored`)
+	`tri-approve (approve|redo)|tri-reply --test|mail |/srv/|tri-sandbox|tri restore|tri-report (why|audit|diff|tune)|tri-watch (local|tail)|~/restored`)
 
 // rendered returns the commands below EXAMPLES of a page, as mandoc prints them in 80 columns:
 // those of literal blocks, with continuation lines joined.

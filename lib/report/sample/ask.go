@@ -27,7 +27,8 @@ type reader struct {
 // errQuit means that the person quits.
 var errQuit = errors.New("quit")
 
-const keys = "y it needed an answer   n it needed none   s cannot tell   u undo   q quit"
+const keys = "y it asked something new   f it added to what its writer had asked\n" +
+	"n it needed no answer   s cannot tell   u undo   q quit"
 
 // Label shows each message of the sample without a label and stores the person's answers, until all
 // have one or the person quits.
@@ -133,7 +134,7 @@ func (r *reader) print(s string) error {
 }
 
 // answers are the keys and their meanings.
-var answers = map[string]string{"y": Miss, "n": Right, "s": Skip, "u": Undo}
+var answers = map[string]string{"y": Opens, "f": Follows, "n": Nothing, "s": Skip, "u": Undo}
 
 // answer asks until the answer is valid.
 func (r *reader) answer(key func() (string, error)) (string, error) {
@@ -172,10 +173,4 @@ func (r *reader) keys() (key func() (string, error), done func() error, err erro
 		c, _, err := in.ReadRune()
 		return strings.ToLower(string(c)), err
 	}, done, err
-}
-
-// Print writes the estimate as text.
-func (e Estimate) Print(w io.Writer) error {
-	_, err := fmt.Fprintln(w, e)
-	return sysexit.With(sysexit.IO, err)
 }

@@ -16,10 +16,11 @@ const File = "labels.ndjson"
 
 // Labels of a message.
 const (
-	Miss  = "actionable" // it needs an answer
-	Right = "dropped"    // it needs none
-	Skip  = "skip"       // cannot be decided
-	Undo  = "undo"       // revokes the message's last label
+	Opens   = "actionable" // it asks something new, which needs an answer
+	Follows = "follow-up"  // it adds to what its writer has asked, and has to be read for the answer
+	Nothing = "dropped"    // it needs no answer
+	Skip    = "skip"       // cannot be decided
+	Undo    = "undo"       // revokes the message's last label
 )
 
 // Label is one line of labels.ndjson: a person's label of a message, with the parameters of
@@ -46,12 +47,18 @@ func (l *Label) key() string {
 // Labels are the valid labels, by version and message.
 type Labels struct {
 	all  map[string]Label
-	last map[string]Label // of each version
+	last map[side]Label
+}
+
+// side names the messages that a version of the filter dropped, or took for actionable.
+type side struct {
+	version string
+	asked   bool
 }
 
 // readLabels folds the log. If it does not exist, there are no labels.
 func readLabels(h *durable.Home) (*Labels, error) {
-	ls := &Labels{all: map[string]Label{}, last: map[string]Label{}}
+	ls := &Labels{all: map[string]Label{}, last: map[side]Label{}}
 	b, err := h.ReadFile(File)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ls, nil
@@ -75,7 +82,7 @@ func readLabels(h *durable.Home) (*Labels, error) {
 }
 
 func (ls *Labels) add(l Label) {
-	ls.last[l.ClassifierVersion] = l
+	ls.last[side{l.ClassifierVersion, !dropped(l.Classification)}] = l
 	if l.Label == Undo {
 		delete(ls.all, l.key())
 		return
@@ -97,4 +104,15 @@ func (ls *Labels) of(version string, d *drop) (Label, bool) {
 	l, ok := ls.all[(&Label{ClassifierVersion: version, Platform: d.platform, ChatID: d.chat,
 		MessageID: d.message}).key()]
 	return l, ok
+}
+
+// version returns the version of the filter whose messages were labelled last, "" if there is no label.
+func (ls *Labels) version() string {
+	var newest Label
+	for _, l := range ls.last {
+		if l.At > newest.At {
+			newest = l
+		}
+	}
+	return newest.ClassifierVersion
 }

@@ -20,7 +20,7 @@ func labelled(h *durable.Home, from time.Time) (Estimate, error) {
 			newest = l
 		}
 	}
-	e := Estimate{Of: Right, Version: newest.ClassifierVersion, Seed: newest.Seed, Frame: newest.Frame,
+	e := Estimate{Of: Nothing, Version: newest.ClassifierVersion, Seed: newest.Seed, Frame: newest.Frame,
 		Sample: newest.Sample, Target: target}
 	for _, l := range labels.all {
 		at, err := time.Parse(time.RFC3339, l.At)
@@ -32,7 +32,7 @@ func labelled(h *durable.Home, from time.Time) (Estimate, error) {
 		case Skip:
 			e.Skipped++
 			continue
-		case Miss:
+		case Opens, Follows:
 			e.Misses++
 		}
 		e.Labels++

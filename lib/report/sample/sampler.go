@@ -67,15 +67,21 @@ func (d *Sampler) Audit(ctx context.Context, o Order) (Estimate, error) {
 	if err != nil {
 		return Estimate{}, err
 	}
-	s, err := draw(ctx, d.Home, labels, o, d.Now)
+	f, err := readFrame(ctx, d.Home, d.Now)
 	if err != nil {
 		return Estimate{}, err
 	}
+	s := f.sample(f.version, labels, o)
 	if o.Ask {
 		r := reader{Home: d.Home, By: d.By, In: d.In, Out: d.Show, Now: time.Now}
 		if err := r.Label(ctx, s, labels); err != nil {
 			return Estimate{}, err
 		}
 	}
-	return s.Estimate(labels), nil
+	e := s.Estimate(labels)
+	all := count(labels, func(_ string, before bool) bool { return before },
+		f.sample(s.Version, labels, Order{Window: o.Window, Seed: s.Seed, Actionable: o.Actionable}),
+		f.sample(s.Version, labels, Order{Window: o.Window, Actionable: !o.Actionable}))
+	e.Counts = all.counts()
+	return e, nil
 }
