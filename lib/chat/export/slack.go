@@ -66,6 +66,9 @@ type slackMessage struct {
 	Attachments []struct {
 		Fallback string `json:"fallback"`
 		Text     string `json:"text"`
+		IsShare  bool   `json:"is_share"` // a message that this one passes on
+		Author   string `json:"author_name"`
+		Subname  string `json:"author_subname"`
 	} `json:"attachments"`
 }
 
@@ -164,11 +167,17 @@ func (s *slackExport) message(chat slackChat, m *slackMessage) error {
 	}
 	text := m.Text
 	for _, a := range m.Attachments { // texts of bots are often only there
-		if text == "" {
+		if text == "" && !a.IsShare {
 			text = cmp.Or(a.Text, a.Fallback)
 		}
 	}
 	e.Content, e.Mentions = s.readable(text)
+	for _, a := range m.Attachments {
+		if a.IsShare {
+			said, _ := s.readable(cmp.Or(a.Text, a.Fallback))
+			e.Forward(cmp.Or(a.Author, a.Subname), said)
+		}
+	}
 	for _, f := range m.Files {
 		e.Attachments = append(e.Attachments,
 			event.Attachment{ID: f.ID, Name: cmp.Or(f.Name, f.ID), MIME: f.Mimetype, Size: f.Size,

@@ -28,7 +28,7 @@ type telegramMessage struct {
 	Date      string       `json:"date"`
 	Unix      string       `json:"date_unixtime"`
 	From      string       `json:"from"`
-	FromID    string       `json:"from_id"`
+	FromID    telegramID   `json:"from_id"`
 	Text      telegramText `json:"text"`
 	ReplyTo   int64        `json:"reply_to_message_id"`
 	ReplyPeer string       `json:"reply_to_peer_id"` // set if that message is in another chat
@@ -39,6 +39,19 @@ type telegramMessage struct {
 	ViaBot    string       `json:"via_bot"`
 	// Forwarded is a name, or null for a deleted account; absent if the message was not forwarded.
 	Forwarded json.RawMessage `json:"forwarded_from"`
+}
+
+// telegramID is the id of an account: user123, or, before 2021, the number alone.
+type telegramID string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (id *telegramID) UnmarshalJSON(raw []byte) error {
+	var n json.Number
+	if len(raw) > 0 && raw[0] != '"' && json.Unmarshal(raw, &n) == nil && n != "" {
+		*id = telegramID("user" + n.String())
+		return nil
+	}
+	return json.Unmarshal(raw, (*string)(id))
 }
 
 // telegramText is a complete text and the ids mentioned in it.
@@ -146,7 +159,7 @@ func (p *pass) telegramMessage(c *telegramChat, m *telegramMessage) error {
 		Platform: "telegram", ChatID: c.id, ChatName: cmp.Or(c.name, c.id),
 		MessageID: strconv.FormatInt(m.ID, 10),
 		Content:   m.Text.text, Mentions: m.Text.mentions,
-		Sender: event.Sender{ID: cmp.Or(m.FromID, "unknown"), Name: m.From},
+		Sender: event.Sender{ID: cmp.Or(string(m.FromID), "unknown"), Name: m.From},
 	}
 	if m.Forwarded != nil {
 		var from string
