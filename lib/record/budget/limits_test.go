@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -190,5 +191,21 @@ func TestLeft(t *testing.T) {
 	}
 	if sums, err = Today(h, noon.AddDate(0, 0, 1)); err != nil || sums.Of(scope{what: Day}).Runs != 0 {
 		t.Errorf("tomorrow: %+v, %v", sums, err)
+	}
+}
+
+// TestClockAhead: after a clock was ahead, the limits of that day last, and say why.
+func TestClockAhead(t *testing.T) {
+	b := open(t, newHome(t), config.Budget{PerDay: config.Limits{Runs: 1}})
+	if err := b.Take(Run{ID: "1"}, noon.AddDate(10, 0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	err := b.Take(Run{ID: "2"}, noon)
+	if !errors.Is(err, ErrSpent) || !strings.Contains(err.Error(), "spend.ndjson has a run of 2036-11-21") {
+		t.Error(err)
+	}
+	err = b.Take(Run{ID: "2"}, noon.AddDate(10, 0, 0))
+	if !errors.Is(err, ErrSpent) || strings.Contains(err.Error(), "clock") {
+		t.Error(err)
 	}
 }

@@ -153,5 +153,9 @@ func (l *Limit) over(sum Sum, e *Entry) error {
 	default:
 		return nil
 	}
+	if e.At < e.Day {
+		o.why += fmt.Sprintf("; %s has a run of %s: the clock was ahead, and until then it is that day",
+			file, e.Day)
+	}
 	return o
 }
