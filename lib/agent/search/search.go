@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"sync"
@@ -21,18 +22,16 @@ import (
 	"tri/lib/record/draft"
 )
 
-// Thresholds for an answer: the minimum strength of the best place, lower if a name of the
-// question occurs there in full, and much higher if only one word does, since every chat and every
-// codebase share some words. They were tuned on half of the questions in scripts/bench/judgement
-// that a codebase answers, and of the chat that it does not: 94 of 100 questions of its own get a
-// draft, and 9 of 100 foreign ones, 14 in the half that was not used for tuning.
+// Thresholds for an answer: the minimum strength of the best place for a question of one word, lower if a
+// name of the question occurs there in full, and higher if only one word does, since every chat and every
+// codebase share some words. The strength of right answers decreases with about the square root of the number
+// of words. The numbers were tuned on half of the questions in scripts/bench/judgement that a codebase
+// answers, and of the chat that it does not: see data/questions/README.md.
 const (
-	enough      = 0.78
-	enoughNamed = 0.45
-	enoughAlone = 1.4
+	enough      = 1.74
+	enoughNamed = 1.45
+	enoughAlone = 2.64
 	vouched     = 0.75 // factor if a commit answers too: the question is then about this project
-	leastNamed  = 0.2  // of the question's weight, if a name occurs
-	ofReport    = 0.25 // factor for a report: most of its text is about no place
 )
 
 // Model is the model name that a search reports.
@@ -208,13 +207,10 @@ func answer(question string, found codesearch.Found, bar float64) *draft.Return 
 // enoughOf reports whether the best place that may be shown is an answer. bar is 1, or lower if
 // there is other evidence.
 func enoughOf(h codesearch.Hit, found codesearch.Found, bar float64) bool {
-	if found.Report {
-		bar *= ofReport
-	}
 	strength := found.Strength * h.Score / found.Hits[0].Score / bar
-	switch {
+	switch strength *= math.Sqrt(float64(found.Words)); {
 	case found.Exact:
-		return h.Cover >= leastNamed*bar && strength >= enoughNamed
+		return strength >= enoughNamed
 	case h.Count > 1:
 		return strength >= enough
 	}

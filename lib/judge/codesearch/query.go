@@ -23,6 +23,7 @@ const (
 // query is a question in terms of the index.
 type query struct {
 	wants   []want
+	words   int      // wants that are not guesses, including those not found
 	total   float64  // weight of all wants that are not guesses, including those not found
 	raws    []string // names with . / : or - in them, lower case, to be found unchanged
 	names   []string // whole names, as written
@@ -268,6 +269,7 @@ func (x *Index) weigh(q *query, w *want) {
 	}
 	w.weight = w.kind * w.options[0].rarity
 	if !w.guess {
+		q.words++
 		q.total += w.weight
 	}
 	w.options = slices.DeleteFunc(w.options, func(o option) bool { return len(o.posts) == 0 })

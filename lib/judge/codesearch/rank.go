@@ -61,8 +61,8 @@ type Found struct {
 	Skipped  int      // not indexed because the index is full
 	Missing  []string // names in the question that are not found
 	Cover    float64  // share of the question's weight in the best hit
-	Strength float64  // the best hit's score relative to the question's weight: about 1 or more if it answers
-	Report   bool     // the question has more than 40 words: what was done, what happened
+	Strength float64  // the best hit's score relative to the question's weight; lower for longer questions
+	Words    int      // of the question that count, those not found included
 	Exact    bool     // the best hit contains a whole name of the question
 	// Fault is the first error by which an existing file could not be read. With a Fault, finding nothing
 	// is not significant.
@@ -122,7 +122,7 @@ func (x *Index) Search(ctx context.Context, question string, limit int) (Found, 
 		return Found{}, err
 	}
 	q := x.query(question)
-	found := Found{Files: len(x.known), Skipped: x.skipped, Missing: q.missing, Report: q.report,
+	found := Found{Files: len(x.known), Skipped: x.skipped, Missing: q.missing, Words: q.words,
 		Fault: x.fault}
 	if len(q.wants) == 0 {
 		if found.Hits = x.phrase(question, limit); len(found.Hits) > 0 {
