@@ -160,6 +160,24 @@ func TestTargets(t *testing.T) {
 	}
 }
 
+// TestForgedRedaction: a redaction that names two events deletes neither message, and removes no reaction.
+func TestForgedRedaction(t *testing.T) {
+	c := known(t)
+	c.threads.Put("$theirs", memo{sender: "@ben:a.test", at: 1})
+	c.threads.Put("$mine", memo{sender: "@ana:a.test", at: 1})
+	for redacts, want := range map[string]string{"$mine": "", "$theirs": "$theirs"} {
+		in := `{"event_id":"$9","sender":"@ana:a.test","type":"m.room.redaction","redacts":"` + redacts +
+			`","content":{"redacts":"$theirs"}}`
+		var x roomEvent
+		if err := json.Unmarshal([]byte(in), &x); err != nil {
+			t.Fatal(err)
+		}
+		if e, _, err := c.event(t.Context(), "!dev:a.test", &x); err != nil || e.MessageID != want {
+			t.Errorf("%s: it deletes %q, want %q; %v", in, e.MessageID, want, err)
+		}
+	}
+}
+
 // TestActions: a reaction to a message of the bot or of who reacts, and its removal, are actions.
 func TestActions(t *testing.T) {
 	c := known(t)

@@ -68,6 +68,15 @@ func (x *roomEvent) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// redacted returns the event that a redaction deletes, "" if it names two: in rooms before version 11 the
+// content is the sender's, and the homeserver has not looked at it.
+func (x *roomEvent) redacted() string {
+	if x.Redacts != "" && x.Content.Redacts != "" && x.Redacts != x.Content.Redacts {
+		return ""
+	}
+	return cmp.Or(x.Content.Redacts, x.Redacts)
+}
+
 func (x *roomEvent) memo() memo {
 	m := memo{sender: x.Sender, at: x.At}
 	switch x.Content.Relates.Type {
@@ -236,7 +245,7 @@ func withoutQuote(s string) string {
 
 // deletion returns the event of a message's deletion.
 func (c *Client) deletion(ctx context.Context, roomID string, x *roomEvent) (event.Event, bool, error) {
-	id := cmp.Or(x.Content.Redacts, x.Redacts)
+	id := x.redacted()
 	m, ok, err := c.threadOf(ctx, roomID, id)
 	if !ok || m.target != "" {
 		return event.Event{}, false, err
@@ -254,7 +263,7 @@ func (c *Client) action(ctx context.Context, roomID string,
 	case "m.reaction":
 		c.threads.Put(x.ID, x.memo())
 	case "m.room.redaction":
-		id = cmp.Or(x.Content.Redacts, x.Redacts)
+		id = x.redacted()
 	default:
 		return a, false, nil
 	}
