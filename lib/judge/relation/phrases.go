@@ -2,6 +2,7 @@ package relation
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -166,6 +167,11 @@ func (c calls) others(text string) bool {
 		person = person || known || strings.HasPrefix(w, "@") || strings.HasPrefix(w, "<@")
 	}
 	return person
+}
+
+// bot reports whether a message addresses the bot.
+func (c calls) bot(text string) bool {
+	return slices.ContainsFunc(strings.Fields(text), func(w string) bool { return c[address(w)] })
 }
 
 // parts returns the words of each part of a message, folded, without mentions.

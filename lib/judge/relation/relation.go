@@ -249,10 +249,11 @@ func isQuestion(said []string) bool {
 }
 
 // cancel: the message as a whole is in a closed list. While a question to the asker is unanswered, "found
-// it" may be the answer.
+// it" may be the answer, and so may "cancel it" unless it is said to the bot.
 func (j *judgement) cancel() bool {
 	section, phrase := withdraws(j.m.Text, j.calls)
-	if section == "" || section == settled && j.asked() {
+	if section == "" || section == settled && j.asked() ||
+		section == order && j.asked() && !j.calls.bot(j.m.Text) {
 		return false
 	}
 	return j.say(Cancel, sure, "whole:"+phrase)
@@ -273,7 +274,7 @@ func (j *judgement) corrects() bool {
 // redirect: it begins with a correction, or follows one.
 func (j *judgement) redirect() bool {
 	if n := len(j.m.Before); n > 0 && len(j.said) > 0 {
-		if section, phrase := withdraws(j.m.Before[n-1], j.calls); section == withdraw {
+		if section, phrase := withdraws(j.m.Before[n-1], j.calls); section == withdraw || section == order {
 			return j.say(Redirect, likely, "before:"+phrase)
 		}
 	}

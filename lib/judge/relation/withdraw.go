@@ -14,8 +14,8 @@ func Withdraws(text string, names Names) bool {
 	return section != ""
 }
 
-// withdraws returns the section of the list that text is in as a whole, withdraw before settled, and the
-// phrase; "" if it is in neither.
+// withdraws returns the section of the list that text is in as a whole, withdraw before order before settled,
+// and the phrase; "" if it is in none.
 func withdraws(text string, calls calls) (section, phrase string) {
 	if len(text) > maxWithdrawal || asks(text) {
 		return "", ""
@@ -27,8 +27,12 @@ func withdraws(text string, calls calls) (section, phrase string) {
 		case p == "":
 		case in(order, p) && calls.others(text):
 			return "", ""
-		case in(withdraw, p) || in(order, p):
+		case in(withdraw, p):
 			section, phrase = withdraw, p
+		case in(order, p):
+			if section != withdraw {
+				section, phrase = order, p
+			}
 		case !in(settled, p):
 			return "", ""
 		case section == "":
