@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"tri/lib/base/stream"
+	"tri/lib/judge/relation"
 	"tri/lib/record/event"
 	"tri/lib/record/journal"
 	"tri/lib/record/thread"
@@ -298,6 +300,21 @@ func TestWasAsked(t *testing.T) {
 		e.Sender.ID, e.TurnID, e.CreateTime = "ana", tt.turn, at(tt.seconds)
 		if got := wasAsked(&tt.t, e); got != tt.want {
 			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+}
+
+// TestNamedByThePlatform: an order to the bot is one, whatever the platform calls the bot.
+func TestNamedByThePlatform(t *testing.T) {
+	r := &rules{own: []string{"U1", "tri"}}
+	for _, tt := range []struct {
+		mentions []string
+		want     bool
+	}{{[]string{"U1"}, true}, {[]string{"U1", "U2"}, false}, {[]string{"U2"}, false}, {nil, false}} {
+		e := &event.Classified{Event: event.Event{Content: "@answers stop", Mentions: tt.mentions},
+			IsBotMention: slices.Contains(tt.mentions, "U1")}
+		if got := relation.Withdraws(e.Content, r.named(e)); got != tt.want {
+			t.Errorf("%v: %v, want %v", tt.mentions, got, tt.want)
 		}
 	}
 }

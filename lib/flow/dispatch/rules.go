@@ -123,7 +123,9 @@ func (r *rules) facts(e *event.Classified, second string, o Options) (*thread.Fa
 
 // named returns the names by which somebody may be addressed in an event.
 func (r *rules) named(e *event.Classified) relation.Names {
-	return relation.Names{Bot: r.own, People: e.Mentions}
+	other := func(id string) bool { return !slices.Contains(r.own, id) }
+	return relation.Names{Bot: r.own, People: e.Mentions,
+		ToBot: e.IsBotMention && len(e.Mentions) > 0 && !slices.ContainsFunc(e.Mentions, other)}
 }
 
 // tooOld says why an event may not open a thread, or "" if it is at most most hours old.

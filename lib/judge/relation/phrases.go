@@ -137,13 +137,23 @@ func fold(s string) string {
 }
 
 // Names are the names by which somebody may be addressed in a message.
-type Names struct{ Bot, People []string }
+type Names struct {
+	Bot, People []string
+	// ToBot says that the message mentions the bot and no one else: the platform's name for the bot, which
+	// is in the text, may be in no configuration.
+	ToBot bool
+}
 
 // calls are folded names; of the bot's the value is true.
 type calls map[string]bool
 
+const toBot = "@" // no address is this
+
 func called(names Names) calls {
 	all := calls{}
+	if names.ToBot {
+		all[toBot] = true
+	}
 	for _, n := range names.People {
 		all[address(n)] = false
 	}
@@ -158,6 +168,9 @@ func address(word string) string { return fold(strings.Trim(word, "@<>:,;!. \t")
 
 // others reports whether a message addresses a person, and not the bot.
 func (c calls) others(text string) bool {
+	if c[toBot] {
+		return false
+	}
 	person := false
 	for _, w := range strings.Fields(text) {
 		bot, known := c[address(w)]
@@ -171,7 +184,8 @@ func (c calls) others(text string) bool {
 
 // bot reports whether a message addresses the bot.
 func (c calls) bot(text string) bool {
-	return slices.ContainsFunc(strings.Fields(text), func(w string) bool { return c[address(w)] })
+	return c[toBot] ||
+		slices.ContainsFunc(strings.Fields(text), func(w string) bool { return c[address(w)] })
 }
 
 // parts returns the words of each part of a message, folded, without mentions.
