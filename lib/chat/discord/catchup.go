@@ -3,6 +3,7 @@ package discord
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -78,6 +79,7 @@ func (l *listening) missed(ctx context.Context, p place, since time.Time) (event
 		if err != nil {
 			return nil, err
 		}
+		begin := next
 		for i := range ms {
 			seen[ms[i].ID] = true
 			next = max(next, number(ms[i].ID))
@@ -87,6 +89,9 @@ func (l *listening) missed(ctx context.Context, p place, since time.Time) (event
 		}
 		if ends {
 			break
+		}
+		if next == begin {
+			return nil, fmt.Errorf("messages of %s: the pages do not advance", p.ID)
 		}
 	}
 	known := l.recent.of(p.ID)

@@ -3,6 +3,7 @@ package mattermost
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -132,7 +133,11 @@ func (c *Client) pages(ctx context.Context, chatID string, since int64, keep fun
 		if oldest.CreateAt <= since {
 			return nil
 		}
-		before = anchor(page, oldest)
+		next := anchor(page, oldest)
+		if next == before {
+			return fmt.Errorf("posts of %s: the pages do not advance", chatID)
+		}
+		before = next
 	}
 }
 
