@@ -51,8 +51,12 @@ func Why(h *durable.Home, cfg *config.Config, id string, words func(reason strin
 	return s, nil
 }
 
-// seen joins the received events with their classification.
+// seen joins the received events with their classification, in the order in which they were made: a message
+// may be delivered again after its edit.
 func (s *Story) seen(f *found, words func(string) string) {
+	slices.SortStableFunc(f.events, func(a, b event.Classified) int {
+		return a.ChangedAt().Compare(b.ChangedAt())
+	})
 	said := map[string]*event.Classified{}
 	for i := range f.classified {
 		said[f.classified[i].Identity()] = &f.classified[i]
