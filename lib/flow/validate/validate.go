@@ -179,19 +179,21 @@ func (v *Validator) facts(r Request) (verdict.Facts, error) {
 		}
 	}
 	if r.Codebase != "" && !f.Places && verdict.Compute(f).Verdict == verdict.Pass {
-		f.Everyday, err = everyday(r.Codebase, own, found)
+		f.Everyday, f.Unread, err = everyday(r.Codebase, own, found)
 	}
 	return f, err
 }
 
-// everyday reports whether the cited lines have no more of the draft than other places of the codebase.
-func everyday(codebase string, own *evidence.Text, found []evidence.Finding) (bool, error) {
+// everyday reports whether the cited lines have no more of the draft than other places of the codebase, or
+// what could not be read of these.
+func everyday(codebase string, own *evidence.Text, found []evidence.Finding) (is bool, unread string, err error) {
 	root, err := os.OpenRoot(codebase)
 	if err != nil {
-		return false, sysexit.With(sysexit.NoInput, fmt.Errorf("open codebase: %w", err))
+		return false, "", sysexit.With(sysexit.NoInput, fmt.Errorf("open codebase: %w", err))
 	}
 	defer root.Close()
-	return !evidence.Peculiar(root, own, found), nil
+	peculiar, unread := evidence.Peculiar(root, own, found)
+	return !peculiar && unread == "", unread, nil
 }
 
 // resolve checks every reference. exists reports whether a path is in the codebase; it is nil without a

@@ -1,6 +1,8 @@
 package evidence
 
 import (
+	"errors"
+	"fmt"
 	"io/fs"
 	"math"
 	"os"
@@ -26,8 +28,13 @@ const (
 // Peculiar reports whether, of a claim or of a sentence of own, the cited lines have more than other places
 // of the codebase. A word has more weight the fewer places of this codebase have it, so everyday words of the
 // codebase prove nothing. A claim that gives a name the value that the cited lines assign to it is about
-// them.
-func Peculiar(root *os.Root, own *Text, found []Finding) bool {
+// them. unread names a file or folder that could not be read, if that leaves it undecided, and says why.
+func Peculiar(root *os.Root, own *Text, found []Finding) (peculiar bool, unread string) {
+	return peculiarIn(root.FS(), func(name string) ([]byte, error) { return read(root, name) }, own, found)
+}
+
+func peculiarIn(tree fs.FS, text func(name string) ([]byte, error), own *Text,
+	found []Finding) (peculiar bool, unread string) {
 	c := census{ids: map[string]int{}, seen: map[string][]int{}, files: map[string][2]int{}}
 	var asked []question
 	for _, f := range found {
@@ -35,15 +42,17 @@ func Peculiar(root *os.Root, own *Text, found []Finding) bool {
 			continue
 		}
 		if f.Claim.assigns(f.Exact) {
-			return true
+			return true, ""
 		}
 		asked = append(asked, c.ask(f.Path, f.Claim.content, f.Places))
 		for i := range own.sentences {
 			asked = append(asked, c.ask(f.Path, own.sentences[i].content, f.Places))
 		}
 	}
-	c.read(root)
-	return slices.ContainsFunc(asked, c.peculiar)
+	if unread = c.read(tree, text); unread != "" {
+		return false, unread // its words may be those of the text
+	}
+	return slices.ContainsFunc(asked, c.peculiar), ""
 }
 
 // census is where in a codebase the words of some texts are. Lines are numbered through all files.
@@ -86,21 +95,30 @@ func (c *census) ask(path string, content []term, cited []*Text) question {
 	return q
 }
 
-// read finds the words in all files.
-func (c *census) read(root *os.Root) {
+// read finds the words in all files, until one cannot be read: it returns its name, and why.
+func (c *census) read(tree fs.FS, text func(name string) ([]byte, error)) (unread string) {
 	left := maxRead
-	_ = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+	_ = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
-		case err != nil || d.IsDir() && d.Name() == ".git":
+		case err != nil && missing(err) == errMissing && name != ".":
+			return nil // removed meanwhile
+		case err != nil:
+			unread = fmt.Sprintf("%q: %v", name, missing(err))
+			return fs.SkipAll
+		case d.IsDir() && d.Name() == ".git":
 			return fs.SkipDir
 		case left <= 0:
 			return fs.SkipAll
 		case !d.Type().IsRegular():
 			return nil
 		}
-		data, err := read(root, name)
+		data, err := text(name)
+		if as := unfit(""); errors.As(err, &as) || errors.Is(err, errMissing) {
+			return nil // what is not text has no words
+		}
 		if err != nil {
-			return nil // a binary file has no words
+			unread = fmt.Sprintf("%q: %v", name, err)
+			return fs.SkipAll
 		}
 		left -= len(data)
 		from := c.last
@@ -108,6 +126,7 @@ func (c *census) read(root *os.Root) {
 		c.files[name] = [2]int{from, c.last}
 		return nil
 	})
+	return unread
 }
 
 // file finds the words in one file. Places do not span files.

@@ -17,6 +17,11 @@ import (
 const MaxFile = 4 << 20
 
 // errMissing is the one error that another version of the codebase may resolve.
+// unfit is the error of a file that cannot be evidence, whatever is in it.
+type unfit string
+
+func (e unfit) Error() string { return string(e) }
+
 var errMissing = errors.New("there is no such file")
 
 // read returns the content of a regular text file below root. A FIFO, a device, a folder, a link that
@@ -66,20 +71,20 @@ func unknown(err error) bool {
 
 func checkInfo(info fs.FileInfo) error {
 	if !info.Mode().IsRegular() {
-		return errors.New("it is not a regular file")
+		return unfit("it is not a regular file")
 	}
 	if info.Size() > MaxFile {
-		return fmt.Errorf("it has %d bytes, at most %d are read", info.Size(), MaxFile)
+		return unfit(fmt.Sprintf("it has %d bytes, at most %d are read", info.Size(), MaxFile))
 	}
 	return nil
 }
 
 func checkText(data []byte) error {
 	if len(data) > MaxFile {
-		return fmt.Errorf("it has more than %d bytes", MaxFile)
+		return unfit(fmt.Sprintf("it has more than %d bytes", MaxFile))
 	}
 	if bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0 { // the test that git uses
-		return errors.New("it is a binary file")
+		return unfit("it is a binary file")
 	}
 	return nil
 }

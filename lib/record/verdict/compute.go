@@ -49,6 +49,7 @@ type Facts struct {
 	Places     bool            // its references claim only that names occur
 	Restated   bool            // a sentence and a claim share words, and the lines cover one of them
 	Everyday   bool            // other places of the codebase have as much of it as the cited lines
+	Unread     string          // file of the codebase that could not be read for that, and why
 	Misjudged  []string        // wording that does not fit the confidence
 	Risks      []string        // reasons why high confidence is needed
 	Smells     []string        // phrases typical of machine-written text
@@ -124,6 +125,7 @@ func (r *ruling) check(name, result, note string) {
 //	the draft names lines that no reference cites               bounce
 //	the draft or a claim has a name that occurs in no source    undecided
 //	other files of the codebase have more of it than the lines  undecided
+//	a file of the codebase cannot be read for that comparison   undecided
 //	the evidence contradicts the draft or its summary           bounce
 //	risky advice without confidence high                        risk gate fails, bounce
 //	risky advice, and not every reference supports              needs_high_confidence, undecided
@@ -262,6 +264,10 @@ func (r *ruling) sentences(f Facts, supported bool) {
 		result = Fail
 		r.undecided("no sentence of the draft is covered by what is cited",
 			"Say in the draft what the cited lines say, or cite the lines that say it: "+note+".")
+	case f.Unread != "":
+		result = Fail
+		r.undecided("whether other places of the codebase have more of the draft is not decided: "+f.Unread,
+			"Nothing can be done in the draft: "+f.Unread+".")
 	case f.Everyday:
 		result = Fail
 		said := "what the cited lines have of the draft, other places of the codebase have too"

@@ -71,6 +71,8 @@ func TestCompute(t *testing.T) {
 		{"a claim that names what its lines do not have", func(f *Facts) {
 			f.Refs = append(f.Refs, Ref{Ref: "a.go:2", Result: Uncheckable, Note: "no 7", Lacks: []string{"7"}})
 		}, Escalate, "no 7", func(v Verdict) string { return v.Proved }, Undecided},
+		{"a file that cannot be read", func(f *Facts) { f.Unread = `"a.go": input/output error` }, Escalate,
+			"is not decided: \"a.go\": input/output error", func(v Verdict) string { return v.Proved }, Undecided},
 		{"everyday words", func(f *Facts) { f.Everyday = true }, Escalate, "other places",
 			func(v Verdict) string { return v.Proved }, Undecided},
 		{"wording", func(f *Facts) {
