@@ -24,6 +24,9 @@ func (s *sentence) contrary(nums []quantity, against []*Text) string {
 	if why := s.valued(nums, against); why != "" {
 		return why
 	}
+	if why := s.refused(against); why != "" {
+		return why
+	}
 	for _, e := range against {
 		if why := e.typed(s); why != "" {
 			return why
@@ -39,13 +42,13 @@ func (s *sentence) contrary(nums []quantity, against []*Text) string {
 }
 
 // notA matches a claim that a name does not have a type or value.
-var notA = lazyregexp.New("(?i)[`\"']?([A-Za-z_][\\w.]*)[`\"']?(?:'s type)?\\s+(?:is|are|was)(?:\\s+not|n't)\\s+(?:of\\s+type\\s+|set\\s+to\\s+|an?\\s+|the\\s+)?[`\"']?([\\w.]+)")
+var notA = lazyregexp.New("(?i)[`\"']?([A-Za-z_][\\w.]*)[`\"']?(?:'s type)?\\s+(?:(?:is|are|was)(?:\\s+not|\\s+never|n't)|(?:does|do|did)(?:\\s+not|n't)\\s+(?:default\\s+to|equal|be))\\s+(?:of\\s+type\\s+|set\\s+to\\s+|an?\\s+|the\\s+)?[`\"']?([\\w.]+)")
 
 // typed finds a line that declares a name with the type or value that a sentence denies.
 func (t *Text) typed(s *sentence) string {
 	m := notA.FindStringSubmatch(s.text)
-	if m == nil || m[1] == "it" || m[1] == "that" || m[1] == "this" {
-		return ""
+	if m == nil || m[1] == "it" || m[1] == "that" || m[1] == "this" || !s.plainly() || isDigits(m[2][:1]) {
+		return "" // see refused for figures
 	}
 	name := m[1][strings.LastIndexByte(m[1], '.')+1:]
 	for i := range t.sentences {
@@ -55,17 +58,7 @@ func (t *Text) typed(s *sentence) string {
 		}
 		words := lettersAndSigns.FindAllString(p.text, -1)
 		for k, w := range words {
-			if w != name || k+1 == len(words) {
-				continue
-			}
-			next := words[k+1]
-			if next == "=" || next == ":=" || next == ":" {
-				if k+2 == len(words) {
-					continue
-				}
-				next = words[k+2]
-			}
-			if next == m[2] {
+			if w == name && slices.Contains(given(words[k+1:]), m[2]) {
 				return fmt.Sprintf("says %s is not %s, %s has %q", name, m[2], t.at(p.line),
 					strings.TrimSpace(p.text))
 			}
@@ -73,6 +66,27 @@ func (t *Text) typed(s *sentence) string {
 	}
 	return ""
 }
+
+// given returns the type and the value that code gives a name, from the words and signs after it.
+func given(words []string) (all []string) {
+	if len(words) > 0 && !isAssignment(words[0]) {
+		if _, quoted := strings.CutPrefix("\"'`", words[0][:1]); !quoted {
+			all, words = append(all, words[0]), words[1:] // Go has the type behind the name
+		} else {
+			words = words[1:]
+		}
+	}
+	for len(words) > 1 && isAssignment(words[0]) {
+		words = words[1:]
+		if len(words) > 1 && strings.Contains("\"'`", words[0]) {
+			words = words[1:]
+		}
+		all, words = append(all, words[0]), words[1:]
+	}
+	return all
+}
+
+func isAssignment(word string) bool { return word == "=" || word == ":=" || word == ":" }
 
 // counted finds a sentence of another text with another count of the same things: only one writer, only two
 // writers.

@@ -77,7 +77,7 @@ func (c *sentence) valued(nums []quantity, against []*Text) string {
 		if q.soft && q.unit.dim == noDim && q.values[0] < 3 {
 			continue
 		}
-		if slices.ContainsFunc(against, func(e *Text) bool { return q.in(e.nums) }) {
+		if c.denies(q) || slices.ContainsFunc(against, func(e *Text) bool { return q.in(e.nums) }) {
 			continue
 		}
 		why, longest := "", 0
@@ -101,6 +101,42 @@ func (c *sentence) valued(nums []quantity, against []*Text) string {
 	return ""
 }
 
+// refused finds a value that a sentence without a condition denies of a name, though the lines assign it, and
+// no other, to that name.
+func (c *sentence) refused(against []*Text) (why string) {
+	for _, q := range c.nums {
+		if !c.plainly() || !c.denies(q) {
+			continue
+		}
+		why = ""
+		for _, e := range against {
+			for _, v := range e.values {
+				switch {
+				case !c.binds(v.key, q):
+				case !q.same(v.is):
+					return ""
+				case why == "":
+					why = fmt.Sprintf("says not %s, %s has it", q.text, e.at(v.line))
+				}
+			}
+		}
+		if why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// between matches what may be between a negation and the value that it denies.
+var between = lazyregexp.New("(?i)^[\\s`\"'(]*(?:(?:set|equal|default|by default|be|an?|the|of|to)[\\s`\"'(]+)*$")
+
+// denies reports whether the only negation of a sentence denies a figure.
+func (c *sentence) denies(q quantity) bool {
+	at := c.negations()
+	return len(at) == 1 && c.terms[at[0]].end <= q.at &&
+		between.MatchString(c.text[c.terms[at[0]].end:q.at])
+}
+
 // assigns reports whether t gives a name the value that lines assign to it.
 func (t *Text) assigns(lines []*Text) bool {
 	for i := range t.sentences {
@@ -108,7 +144,7 @@ func (t *Text) assigns(lines []*Text) bool {
 		for _, e := range lines {
 			if slices.ContainsFunc(e.values, func(v value) bool {
 				return slices.ContainsFunc(s.nums, func(q quantity) bool {
-					return q.same(v.is) && s.binds(v.key, q)
+					return q.same(v.is) && s.binds(v.key, q) && !s.denies(q)
 				})
 			}) {
 				return true
@@ -149,8 +185,11 @@ func (c *sentence) binds(key []term, q quantity) bool {
 		return false
 	}
 	// The words between the name and the figure must not introduce another subject.
-	other := 0
+	other, denied := 0, c.denies(q)
 	for _, t := range before[found+1:] {
+		if denied && words().is("not", t.text) {
+			continue
+		}
 		if !words().is("stop", t.text) && t.text != "equal" && t.text != "equals" {
 			other++
 		}

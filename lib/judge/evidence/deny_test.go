@@ -1,0 +1,43 @@
+package evidence
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestDeniedValue: a claim that a name has not the value which the lines assign to it is contradicted; one
+// that denies another value, sets a condition, or is about another name, is not.
+func TestDeniedValue(t *testing.T) {
+	for _, tt := range []struct {
+		claim, lines string
+		contrary     bool
+	}{
+		{"`requestTimeout` is not `0` by default.", "server.requestTimeout = 0;", true},
+		{"`requestTimeout` is not `0` by default.", "  requestTimeout: number = 0,", true},
+		{"`requestTimeout` is not `0` by default.", `  "requestTimeout": 0,`, true},
+		{"`requestTimeout` isn't 0.", "requestTimeout: 0", true},
+		{"`requestTimeout` does not default to `0`.", "const requestTimeout = 0", true},
+		{"By default `requestTimeout` is not set to `0`.", "requestTimeout := 0", true},
+		{"`MaxRetries` is not 5.", "const MaxRetries = 5", true},
+		{"The `retries` are not 5.", "retries = 5", true},
+		{"`keepAlive` is not `true` by default.", `"keepAlive": true,`, true},
+		{"`keepAlive` does not default to `true`.", "keepAlive: boolean = true", true},
+		{"`level` is never `info`.", `level = "info"`, true},
+
+		{"`requestTimeout` is not `0` by default.", "server.requestTimeout = 300000;", false},
+		{"`requestTimeout` is not `0` if `secure` is set.", "requestTimeout = 0", false},
+		{"`requestTimeout` is not `0` by default.", "requestTimeout = 0\nrequestTimeout = 300000", false},
+		{"`requestTimeout` is `0` by default.", "requestTimeout = 0", false},
+		{"`headersTimeout` is not `0` by default.", "requestTimeout = 0", false},
+		{"`MaxRetries` is not more than 5.", "const MaxRetries = 5", false},
+		{"`MaxRetries` is not only 5.", "const MaxRetries = 5", false},
+		{"`MaxRetries` is not 6.", "const MaxRetries = 5", false},
+		{"`keepAlive` is not `true` by default.", `"keepAlive": false,`, false},
+		{"`keepAlive` is not a `boolean` by default.", `keepAlive = true`, false},
+	} {
+		why := FromText("the claim", tt.claim).Contrary(FromLines("a.ts", strings.Split(tt.lines, "\n"), 1))
+		if (why != "") != tt.contrary {
+			t.Errorf("%q beside %q: %q", tt.claim, tt.lines, why)
+		}
+	}
+}
