@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 
+	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
 )
 
@@ -73,7 +74,7 @@ func (a *adoption) copy(name string, d fs.DirEntry, err error) error {
 	case !d.Type().IsRegular():
 		return nil
 	}
-	in, err := a.src.Open(name)
+	in, err := durable.OpenFile(a.src, name)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func resume(t agent.Task) ([]message, *kept, error) {
 		t.Resume, t.SessionID = true, t.From.SessionID
 	}
 	if t.Resume {
-		text, err := os.ReadFile(filepath.Join(dir, sessionFile))
+		text, err := durable.ReadPath(filepath.Join(dir, sessionFile))
 		if t.Dir == "" || errors.Is(err, fs.ErrNotExist) {
 			return nil, k, sysexit.With(sysexit.Unavailable, agent.ErrNoResume)
 		}

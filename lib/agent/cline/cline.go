@@ -15,11 +15,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"io"
-	"os"
 
 	"tri/lib/agent"
 	"tri/lib/agent/program"
 	"tri/lib/base/config"
+	"tri/lib/base/durable"
 )
 
 // New takes program and model from cfg. Provider and key are in the file providers.json that
@@ -80,7 +80,7 @@ func provider(t program.Turn) (name string, reach []string) {
 			} `json:"settings"`
 		} `json:"providers"`
 	}
-	text, err := os.ReadFile(t.Login())
+	text, err := durable.ReadPath(t.Login())
 	if err != nil || json.Unmarshal(text, &login) != nil || !program.ValidID(login.Last) {
 		return "", agent.Endpoint(endpoints["cline"])
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"tri/lib/agent"
+	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
 )
 
@@ -61,7 +62,7 @@ func copyTree(from, to string) error {
 		case !e.Type().IsRegular():
 			return nil
 		}
-		in, err := source.Open(name)
+		in, err := durable.OpenFile(source, name)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}

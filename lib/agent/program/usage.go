@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
 	"tri/lib/record/draft"
 )
@@ -20,7 +21,7 @@ func (r *running) earlier() error {
 	if r.task.Dir == "" || r.program.Since == nil {
 		return nil
 	}
-	text, err := os.ReadFile(filepath.Join(r.task.Dir, ledger))
+	text, err := durable.ReadPath(filepath.Join(r.task.Dir, ledger))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -113,8 +113,8 @@ func (h *Home) Contains(file string) bool {
 // Close closes the folder.
 func (h *Home) Close() error { return h.root.Close() }
 
-// ReadFile reads a whole file.
-func (h *Home) ReadFile(name string) ([]byte, error) { return h.root.ReadFile(name) }
+// ReadFile reads a whole file, as the function does.
+func (h *Home) ReadFile(name string) ([]byte, error) { return ReadFile(h.root, name) }
 
 // Exists reports whether name exists.
 func (h *Home) Exists(name string) bool {

@@ -28,7 +28,7 @@ func (h *Home) Tail(name string, from int64, fn func(line []byte, next int64) er
 }
 
 func (h *Home) lines(name string, from, until int64, fn func(line []byte, next int64) error) error {
-	f, err := h.root.Open(name)
+	f, err := OpenFile(h.root, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

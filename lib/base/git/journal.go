@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 
+	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
 )
@@ -198,7 +199,7 @@ func (j *journal) ready(st *step) error {
 
 // toCRLF converts a file to CRLF line ends, like the file that it replaces or copies.
 func (j *journal) toCRLF(name string) error {
-	text, err := j.root.ReadFile(name)
+	text, err := durable.ReadFile(j.root, name)
 	if err != nil || !canCRLF(text) {
 		return err
 	}

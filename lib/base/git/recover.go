@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 
+	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
 )
@@ -29,7 +30,7 @@ func (j *journal) recoverMerge() (*Recovered, error) {
 	if j.linked(j.name("journal.json")) {
 		return nil, sysexit.Errorf(sysexit.NoPerm, "recover merge: %q is, or is below, a link", j.dir)
 	}
-	b, err := j.root.ReadFile(j.name("journal.json"))
+	b, err := durable.ReadFile(j.root, j.name("journal.json"))
 	if errors.Is(err, fs.ErrNotExist) {
 		_ = os.Remove(j.seal)
 		return nil, sysexit.With(sysexit.IO, j.root.RemoveAll(j.dir)) // nothing was changed
@@ -173,7 +174,7 @@ func (j *journal) isCRLF(name string, v version) (bool, error) {
 	if err != nil || info.Size() > MaxFile {
 		return false, err
 	}
-	text, err := j.root.ReadFile(name)
+	text, err := durable.ReadFile(j.root, name)
 	plain := bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
 	if err != nil || len(text) == len(plain) || !canCRLF(plain) ||
 		len(text)-len(plain) != bytes.Count(plain, []byte("\n")) {

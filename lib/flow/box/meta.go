@@ -7,6 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
 	"tri/lib/record/run"
 )
@@ -106,7 +107,7 @@ func (b *Box) writeMeta(dir string, m *Meta) error {
 // Meta reads meta.yaml of a run.
 func (b *Box) Meta(run string) (*Meta, error) {
 	name := "runs/" + run + "/meta.yaml"
-	f, err := b.home.Root().Open(name)
+	f, err := durable.OpenFile(b.home.Root(), name)
 	if err != nil {
 		return nil, sysexit.With(sysexit.IO, fmt.Errorf("read %q: %w", name, err))
 	}

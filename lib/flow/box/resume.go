@@ -233,7 +233,7 @@ func (l *live) learned() []prompt.Text {
 
 // lastWords returns the end of the stream: the agent's text, and its tool calls.
 func (l *live) lastWords() string {
-	f, err := l.home.Root().Open("runs/" + l.name + "/raw/stream.jsonl")
+	f, err := durable.OpenFile(l.home.Root(), "runs/"+l.name+"/raw/stream.jsonl")
 	if err != nil {
 		return ""
 	}

@@ -67,7 +67,7 @@ func (b *Box) sayMissing() {
 	if _, err := b.root.Lstat(".gitmodules"); err == nil {
 		b.Say("submodules are empty there, and changes in one are not in the patch")
 	}
-	if text, err := b.root.ReadFile(".gitattributes"); err == nil && bytes.Contains(text, []byte("filter=")) {
+	if text, err := durable.ReadFile(b.root, ".gitattributes"); err == nil && bytes.Contains(text, []byte("filter=")) {
 		b.Say("files with a filter, such as those of LFS, are there as they are committed")
 	}
 }
@@ -210,7 +210,7 @@ func (l *live) envTest() ([]string, error) {
 	if len(l.env.EnvTest) == 0 {
 		return nil, nil
 	}
-	text, err := l.root.ReadFile(".env.test")
+	text, err := durable.ReadFile(l.root, ".env.test")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -19,6 +19,7 @@ import (
 
 	"tri/lib/agent/proc"
 	"tri/lib/base/config"
+	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
 	"tri/lib/chat"
@@ -180,7 +181,7 @@ func (s *Source) findings(ctx context.Context, c *config.Sweep, to chat.Handler)
 		Sandbox: s.cfg.Sandbox, Home: home, Read: c.Read, MaxStdout: maxOutput,
 		Line: func(line []byte) bool { r.line(line); return false },
 	})
-	said, readErr := os.ReadFile(filepath.Join(own, "stderr.txt")) // where go vet reports
+	said, readErr := durable.ReadPath(filepath.Join(own, "stderr.txt")) // where go vet reports
 	if !errors.Is(readErr, fs.ErrNotExist) {
 		err = errors.Join(err, readErr)
 	}

@@ -356,7 +356,7 @@ func (j *job) file(name string) (remote.Sum, error) {
 		return sum, err
 	}
 	defer root.Close()
-	f, err := root.Open(name)
+	f, err := durable.OpenFile(root, name)
 	if err != nil {
 		return sum, err
 	}

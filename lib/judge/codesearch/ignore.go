@@ -9,6 +9,8 @@ import (
 	"path"
 	"regexp"
 	"strings"
+
+	"tri/lib/base/durable"
 )
 
 // ignored decides which files git ignores, following gitignore(5): by the .gitignore of each folder and
@@ -57,7 +59,7 @@ func readSome(root *os.Root, name string, most int64) []byte {
 	if err != nil || !info.Mode().IsRegular() || info.Size() > most {
 		return nil
 	}
-	f, err := root.Open(name)
+	f, err := durable.OpenFile(root, name)
 	if err != nil {
 		return nil
 	}

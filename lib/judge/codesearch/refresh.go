@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"tri/lib/base/durable"
 	"tri/lib/base/filename"
 	"tri/lib/judge/safety"
 )
@@ -221,7 +222,7 @@ func (x *Index) text(path string) ([]byte, error) {
 	if x.root == nil {
 		return []byte(x.texts[path]), nil
 	}
-	b, err := x.root.ReadFile(path)
+	b, err := durable.ReadFile(x.root, path)
 	if err == nil && len(b) > MaxFile {
 		err = fmt.Errorf("%w: grown too large", fs.ErrNotExist)
 	}

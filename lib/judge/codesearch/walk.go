@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"tri/lib/base/durable"
 	"tri/lib/base/filename"
 	"unicode/utf8"
 )
@@ -24,7 +25,7 @@ func (x *Index) made(dir string) bool {
 	if info, err := x.root.Lstat(name); err != nil || !info.Mode().IsRegular() {
 		return false
 	}
-	f, err := x.root.Open(name)
+	f, err := durable.OpenFile(x.root, name)
 	if err != nil {
 		return false
 	}

@@ -103,7 +103,7 @@ func LoadState(dir string) (s State, err error) {
 		return s, sysexit.With(sysexit.IO, err)
 	}
 	defer root.Close()
-	b, err := root.ReadFile(stateName)
+	b, err := durable.ReadFile(root, stateName)
 	if err == nil {
 		_, err = durable.Sealed(b)
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"tri/lib/base/durable"
 	"tri/lib/base/sysexit"
 )
 
@@ -26,7 +27,7 @@ func Tail(dir string, at int64, fn func(lines []byte) error) (int64, error) {
 		return at, sysexit.With(sysexit.IO, err)
 	}
 	defer root.Close()
-	f, err := root.Open(StreamName)
+	f, err := durable.OpenFile(root, StreamName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return at, nil // no events yet
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"tri/lib/base/durable"
 	"tri/lib/record/draft"
 )
 
@@ -42,7 +43,7 @@ func (d *Drill) known() (*words, error) {
 		if err != nil || !info.Mode().IsRegular() || info.Size() > maxFileSize || info.Size() > left {
 			return nil
 		}
-		text, err := d.Root.ReadFile(name)
+		text, err := durable.ReadFile(d.Root, name)
 		if err != nil || slices.Contains(text[:min(len(text), 8000)], 0) {
 			return nil
 		}
