@@ -35,7 +35,7 @@ func (c *Classifier) words(e *Event, line []byte, m *marks) string {
 	for _, reason := range v.reasons[:v.nreasons] {
 		why = append(why, c.inWords(int(reason)))
 	}
-	said := gjson.GetManyBytes(line, "classification", "classifier_confidence", "lang")
+	said := gjson.GetManyBytes(line, "classification", "classifier_confidence", "lang", "sender.name")
 	lang := ""
 	if said[2].Exists() {
 		lang = ", language " + text.Visible(said[2].String())
@@ -44,7 +44,7 @@ func (c *Classifier) words(e *Event, line []byte, m *marks) string {
 	if v.stand.weighed {
 		sum = "    " + c.sum(v, m) + "\n"
 	}
-	return fmt.Sprintf("%s: %s\n    %s (%s%s): %s\n%s", oneLine(string(e.from), 30),
+	return fmt.Sprintf("%s: %s\n    %s (%s%s): %s\n%s", oneLine(cmp.Or(said[3].String(), string(e.from)), 30),
 		oneLine(string(e.says), 100),
 		said[0].String(), said[1].Raw, lang, strings.Join(why, "; "), sum)
 }

@@ -76,6 +76,22 @@ func TestOneLine(t *testing.T) {
 	}
 }
 
+// TestExplainNames: a message is shown with its writer's name, if the chat gave one, without control characters.
+func TestExplainNames(t *testing.T) {
+	for name, want := range map[string]string{"mira": "mira: hm\n", "": "U0MIRA: hm\n",
+		`\u001b[31m`: "<U+001B>[31m: hm\n"} {
+		in := `{"platform":"p","chat_id":"c","chat_name":"c","message_id":"m","create_time":"2026-01-01T00:00:00Z",` +
+			`"msg_type":"text","content":"hm","thread_id":null,"sender":{"id":"U0MIRA","type":"user","name":"` + name +
+			`"},"mentions":[]}` + "\n"
+		var out bytes.Buffer
+		if _, err := stream.Run(t.Context(), stream.Input{Stdin: strings.NewReader(in), After: -1},
+			stream.Output{Stdout: &out}, classifier(t, Options{}).Explain()); err != nil ||
+			!strings.HasPrefix(out.String(), want) {
+			t.Errorf("%q: %q, %v", name, out.String(), err)
+		}
+	}
+}
+
 // TestRuleThatFails: it does not hold, is reported once, and the message keeps what other rules have set.
 func TestRuleThatFails(t *testing.T) {
 	var said []string
