@@ -41,6 +41,8 @@ type Options struct {
 type demo struct {
 	Options
 	home string // the demo's own TRI_HOME
+	// final is where Dir will be once it is whole; "" if that is where it is.
+	final string
 	// pick is the thread whose draft is decided on; approved is the decision.
 	pick     thread.Thread
 	approved bool
@@ -155,8 +157,17 @@ func (d *demo) folders(names ...string) error {
 	return sysexit.With(sysexit.IO, errors.Join(d.write("CACHEDIR.TAG", tag), d.write(".gitignore", "*\n")))
 }
 
-// clear removes an earlier demo. Any other folder is left alone, with an error.
+// clear removes an earlier demo, if there is one.
 func (d *demo) clear() error {
+	err := d.replaceable()
+	if entries, _ := os.ReadDir(d.Dir); err == nil && len(entries) > 0 {
+		err = sysexit.With(sysexit.IO, os.RemoveAll(d.Dir))
+	}
+	return err
+}
+
+// replaceable returns an error if there is a folder that is not of an earlier demo.
+func (d *demo) replaceable() error {
 	entries, err := os.ReadDir(d.Dir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
 		return nil
@@ -168,7 +179,7 @@ func (d *demo) clear() error {
 		return sysexit.Hint(sysexit.With(sysexit.Usage,
 			fmt.Errorf("%q is there and is no earlier demo", d.Dir)), "name another folder with --dir")
 	}
-	return sysexit.With(sysexit.IO, os.RemoveAll(d.Dir))
+	return nil
 }
 
 // configure writes the demo's config.yaml, as a team would.

@@ -31,8 +31,16 @@ type pipe struct {
 
 // run shows the pipeline's command, runs it, and returns its output.
 func (d *demo) run(ctx context.Context, p pipe) ([]byte, error) {
-	d.command(d.shell(p))
+	d.command(d.shown(d.shell(p)))
 	return d.quiet(ctx, p)
+}
+
+// shown returns a command with the names that its files will have.
+func (d *demo) shown(command string) string {
+	if d.final == "" {
+		return command
+	}
+	return strings.ReplaceAll(command, d.Dir, d.final)
 }
 
 // tool returns a pipeline of one program.

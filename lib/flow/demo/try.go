@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -39,6 +40,9 @@ func Try(ctx context.Context, t Trial) error {
 	if _, err := os.Stat(t.Export); err != nil {
 		return err
 	}
+	if err := d.begin(); err != nil {
+		return err
+	}
 	if err := d.trialHome(t.Agent); err != nil {
 		return err
 	}
@@ -56,7 +60,7 @@ func Try(ctx context.Context, t Trial) error {
 		return err
 	}
 	d.title("2. Drafts of the likeliest; nothing is offered or posted")
-	d.command("export TRI_HOME=" + text.Quote(d.path("home")))
+	d.command(d.shown("export TRI_HOME=" + text.Quote(d.path("home"))))
 	if _, err := d.run(ctx, pipe{
 		steps: [][]string{{"tri-dispatch", "--once", "--shadow", chosen}}, into: d.path("moves.ndjson"),
 		what: "questions", ends: `"to":"pending-user"`, most: t.Limit,
@@ -73,6 +77,9 @@ func Try(ctx context.Context, t Trial) error {
 		}
 	}
 	page, err := os.ReadFile(d.path("trial.txt"))
+	if err == nil {
+		err = d.finish()
+	}
 	if err != nil {
 		return sysexit.With(sysexit.IO, err)
 	}
@@ -80,6 +87,41 @@ func Try(ctx context.Context, t Trial) error {
 	d.page(bold, string(head))
 	d.say("Read %s, or open %s in a browser.", d.path("trial.txt"), d.path("trial.html"))
 	return nil
+}
+
+// begin has the trial made in a folder of its own: an earlier one stays until this one is whole.
+func (d *demo) begin() error {
+	if err := d.replaceable(); err != nil {
+		return err
+	}
+	err := os.MkdirAll(d.Dir, 0o700)
+	if err == nil {
+		err = errors.Join(d.write("CACHEDIR.TAG", tag), d.write(".gitignore", "*\n"))
+	}
+	d.final, d.Dir = d.Dir, d.path(".new")
+	return sysexit.With(sysexit.IO, errors.Join(err, os.RemoveAll(d.Dir)))
+}
+
+// finish puts the trial in the place of an earlier one.
+func (d *demo) finish() error {
+	for _, dir := range []string{d.final, d.Dir} {
+		names, err := os.ReadDir(dir)
+		for _, name := range names {
+			switch to := filepath.Join(d.final, name.Name()); {
+			case err != nil, name.Name() == "CACHEDIR.TAG", to == d.Dir:
+			case dir == d.final:
+				err = os.RemoveAll(to)
+			default:
+				err = os.Rename(filepath.Join(dir, name.Name()), to)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	made := d.Dir
+	d.Dir = d.final
+	return os.RemoveAll(made)
 }
 
 // History writes the classified messages of an export to a file of a home, with the programs in
