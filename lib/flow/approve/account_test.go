@@ -6,7 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"tri/lib/chat"
+	"tri/lib/record/decision"
 	"tri/lib/record/draft"
+	"tri/lib/record/outbox"
 	"tri/lib/record/verdict"
 )
 
@@ -54,6 +57,47 @@ func TestEditIsCompared(t *testing.T) {
 		if said.Badge != tt.badge || strings.Join(states, " ") != strings.Join(tt.states, " ") {
 			t.Errorf("%q: %q %v, want %q %v: %+v", tt.text, said.Badge, states, tt.badge, tt.states,
 				said.Sentences)
+		}
+	}
+}
+
+// TestEditIsCut: a text that a person wrote, if it is longer than a message of the chat, is cut as a draft is:
+// its code stays whole.
+func TestEditIsCut(t *testing.T) {
+	code := "```go\n" + strings.Repeat("retry()\n\n", 150) + "```\n\n"
+	text := strings.Repeat("It is tried again. ", 40) + "\n\n" + code + "That is all."
+	for _, platform := range []string{"discord", "local"} {
+		g := newGate(t, "ana")
+		key := put(t, g, "1", "is it tried again?", "MaxRetries is 5.")
+		it, err := g.Find(key, Draft)
+		if err != nil {
+			t.Fatal(err)
+		}
+		it.Platform = platform
+		if _, err := g.Edit(it, text); err != nil {
+			t.Fatal(err)
+		}
+		all, err := decision.Read(g.Home)
+		if err != nil {
+			t.Fatal(err)
+		}
+		yes := all[len(all)-1]
+		limit := chat.Limits[platform]
+		parts := outbox.Derive(&yes, &decision.Target{Platform: platform}, limit)
+		if yes.Kind != decision.Edit || len(parts) > 1 != (limit > 0) {
+			t.Fatalf("%s: %d parts of %+v", platform, len(parts), yes)
+		}
+		for _, p := range parts {
+			if strings.Count(p.Text, "```")%2 != 0 {
+				t.Errorf("%s: a message ends within code: %.60q", platform, p.Text)
+			}
+		}
+		it, err = g.Find(key, Approved)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := g.View(it); len(v.Messages) > 1 != (limit > 0) {
+			t.Errorf("%s: %d messages are shown", platform, len(v.Messages))
 		}
 	}
 }

@@ -8,9 +8,11 @@ import (
 
 	"tri/lib/base/sysexit"
 	"tri/lib/base/text"
+	"tri/lib/chat"
 	"tri/lib/judge/claims"
 	"tri/lib/judge/evidence"
 	"tri/lib/judge/safety"
+	"tri/lib/judge/voice"
 	"tri/lib/record/decision"
 	"tri/lib/record/draft"
 	"tri/lib/record/memory"
@@ -80,7 +82,7 @@ func (g *Gate) Edit(it *Item, text string) (Said, error) {
 		Kind: decision.Edit, Text: text, DraftSHA256: decision.Sum(text),
 		Original: it.standing.Offer.DraftSHA256,
 		Distance: decision.Distance(it.standing.Offer.Text, text), NoFile: g.NoFile, Badge: badge,
-		Sentences: sentences,
+		Sentences: sentences, Cuts: voice.Fit(text, nil, chat.Limits[it.Platform]),
 	})
 	if lesson := memory.Lesson(it.standing.Offer, text); err == nil && lesson != nil {
 		said.Lesson = lesson

@@ -58,8 +58,11 @@ func (g *Gate) View(it *Item) View {
 		v.Draft = *it.thread.DraftPending
 	}
 	if it.standing != nil && it.standing.Offer != nil && it.entry == nil {
-		if cut, err := draft.Cut(v.Draft, it.standing.Cuts(decision.Sum(v.Draft))); err == nil &&
-			len(cut) > 1 {
+		cuts := it.standing.Offer.Cuts
+		if yes := it.standing.Decision; yes != nil {
+			cuts = yes.Cuts
+		}
+		if cut, err := draft.Cut(v.Draft, cuts); err == nil && len(cut) > 1 {
 			v.Messages = cut
 		}
 	}

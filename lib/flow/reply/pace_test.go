@@ -177,4 +177,17 @@ func TestCutsBind(t *testing.T) {
 			t.Errorf("%v: %v %s", c.cuts, got, why)
 		}
 	}
+	for _, c := range []struct { // a person's own text has cuts of its own
+		cuts []int
+		want bool
+	}{{nil, true}, {[]int{4}, true}, {[]int{400}, false}, {[]int{4, 4}, false}} {
+		s := decision.NewState(decision.Policy{Approvers: []string{"ana"}})
+		s.Add(rs[0])
+		own := rs[1]
+		own.Kind, own.Original, own.Text, own.Cuts = decision.Edit, rs[0].DraftSHA256, "One.Two.", c.cuts
+		own.DraftSHA256 = decision.Sum(own.Text)
+		if got, why := s.Add(own); got != c.want {
+			t.Errorf("%v of another text: %v %s", c.cuts, got, why)
+		}
+	}
 }

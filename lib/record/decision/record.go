@@ -69,8 +69,8 @@ type Record struct {
 	// Text is the draft of an offer, the approved bytes of an approve, or the replacement text of
 	// an edit.
 	Text string `json:"text,omitempty"`
-	// Cuts are the byte offsets at which Text is posted in several messages, of an offer and of an
-	// approval of it.
+	// Cuts are the byte offsets at which Text is posted in several messages, of an offer, the same of an
+	// approval of it, and of an edit.
 	Cuts []int `json:"cuts,omitempty"`
 	// Form names the form of a notice. Holes are the values of a notify, Of is its item's key.
 	Form  string        `json:"form,omitempty"`

@@ -172,18 +172,12 @@ func (s *Standing) seen(r *Record) string {
 		return "the current draft is not the one that was shown"
 	case r.Text == "" || Sum(r.Text) != r.DraftSHA256:
 		return "its hash is not that of its text"
-	case !slices.Equal(r.Cuts, s.Cuts(r.DraftSHA256)):
+	case r.DraftSHA256 == s.Offer.DraftSHA256 && !slices.Equal(r.Cuts, s.Offer.Cuts):
 		return "it is cut into other messages than those that were shown"
+	case !cuttable(r):
+		return "its cuts are not in its text"
 	}
 	return ""
-}
-
-// Cuts returns where a text is cut into messages: the offered one as offered, another nowhere.
-func (s *Standing) Cuts(draftSHA256 string) []int {
-	if draftSHA256 != s.Offer.DraftSHA256 {
-		return nil
-	}
-	return s.Offer.Cuts
 }
 
 // direct applies decisions that post nothing. They also apply to a thread that waits without a
