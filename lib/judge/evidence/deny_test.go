@@ -41,3 +41,17 @@ func TestDeniedValue(t *testing.T) {
 		}
 	}
 }
+
+// TestBesideIsCited: what a number is of must be said in the cited lines themselves. A comment directly above
+// them is not shown to the person who approves, nor compared again before a post.
+func TestBesideIsCited(t *testing.T) {
+	lines := []string{"// tried is how often a charge is sent again.", "const limit = 5"}
+	claim := FromText("the claim", "A charge is sent again 5 times.")
+	for first, want := range map[int]int{1: 0, 2: 1} {
+		own := FromLines("a.go", lines[first-1:], first)
+		got := apart(claim.sentences, claim.tokens, []*Text{own}, []*Text{FromLines("a.go", lines, 1)})
+		if len(got) != want {
+			t.Errorf("cited from line %d: not decided %q", first, got)
+		}
+	}
+}
