@@ -61,8 +61,8 @@ func TestEditIsCompared(t *testing.T) {
 	}
 }
 
-// TestEditIsCut: a text that a person wrote, if it is longer than a message of the chat, is cut as a draft is:
-// its code stays whole.
+// TestEditIsCut: a text that a person wrote, if it is longer than a message of the chat, is cut as a draft
+// is: its code stays whole.
 func TestEditIsCut(t *testing.T) {
 	code := "```go\n" + strings.Repeat("retry()\n\n", 150) + "```\n\n"
 	text := strings.Repeat("It is tried again. ", 40) + "\n\n" + code + "That is all."

@@ -186,7 +186,8 @@ func (v *Validator) facts(r Request) (verdict.Facts, error) {
 
 // everyday reports whether the cited lines have no more of the draft than other places of the codebase, or
 // what could not be read of these.
-func everyday(codebase string, own *evidence.Text, found []evidence.Finding) (is bool, unread string, err error) {
+func everyday(codebase string, own *evidence.Text, found []evidence.Finding) (is bool, unread string,
+	err error) {
 	root, err := os.OpenRoot(codebase)
 	if err != nil {
 		return false, "", sysexit.With(sysexit.NoInput, fmt.Errorf("open codebase: %w", err))

@@ -76,7 +76,8 @@ func TestOneLine(t *testing.T) {
 	}
 }
 
-// TestExplainNames: a message is shown with its writer's name, if the chat gave one, without control characters.
+// TestExplainNames: a message is shown with its writer's name, if the chat gave one, and without control
+// characters.
 func TestExplainNames(t *testing.T) {
 	for name, want := range map[string]string{"mira": "mira: hm\n", "": "U0MIRA: hm\n",
 		`\u001b[31m`: "<U+001B>[31m: hm\n"} {
