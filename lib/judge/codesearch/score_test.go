@@ -115,3 +115,14 @@ func TestProse(t *testing.T) {
 		t.Errorf("zebra weighs %v, grommet %v", zebra, grommet)
 	}
 }
+
+// TestContractions: the halves of "haven't" and "they're" are no words of a question.
+func TestContractions(t *testing.T) {
+	x := Texts(map[string]string{
+		"a.go": "package a\n\n// haven re ve ll\nfunc haven(re, ve, ll int) {}\n\nfunc size(limit int) {}\n",
+	})
+	q := x.query("what size do they've that we haven't, if they're small and we'll see?")
+	if len(q.wants) != 1 || q.wants[0].options[0].word != "siz" {
+		t.Errorf("words %v, want siz", q.wants)
+	}
+}
