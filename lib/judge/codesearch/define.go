@@ -345,8 +345,7 @@ func split(text []byte) []string {
 
 // aside reports whether declarations of a file are no part of the code itself.
 func (e entry) aside() bool {
-	kind := fileKind(e.kind)
-	return kind != source || strings.HasSuffix(e.path, ".d.ts") || strings.HasSuffix(e.path, ".pyi")
+	return fileKind(e.kind) != source
 }
 
 // naming returns at most limit files of code that contain a name, sources first.

@@ -11,7 +11,8 @@ func TestKindOf(t *testing.T) {
 		".github/ISSUE_TEMPLATE/bug.md": history, "pip/_vendor/six.py": vendored,
 		"third_party/x/x.go": vendored, "docs/use.md": document,
 		"CHANGES": history, "CONTRIBUTING.md": history, "dist/node/x.cjs": vendored, "scripts/dist/x.go": source,
-		"testdata/a.go": data, "examples/a/main.go": example,
+		"testdata/a.go": data, "examples/a/main.go": example, "src/jmh/java/A.java": example,
+		"types/client.d.ts": types, "lib/client.ts": source, "a/b.pyi": types, "test/a.d.ts": tests,
 	} {
 		if got := kindOf(name, nil); got != want {
 			t.Errorf("%s is %d, want %d", name, got, want)

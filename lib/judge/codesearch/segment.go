@@ -130,7 +130,7 @@ func (s *segment) each(i int, fn func(at uint32, f fields)) {
 
 // format is the first line of an index on disk. It must change whenever the contents or the splitting of
 // words change.
-const format = "tri index 7\n"
+const format = "tri index 8\n"
 
 var table = crc32.MakeTable(crc32.Castagnoli)
 

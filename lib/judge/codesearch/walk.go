@@ -89,12 +89,13 @@ const (
 	data
 	history  // change logs, licences, authors, issue templates
 	vendored // copied code of other projects
+	types    // types alone, whose code is in other files
 )
 
 // worth is the factor of each kind of file: an implementation ranks above its tests, and data, which often
 // quotes the question itself, is last.
 var worth = [...]float64{source: 1, tests: 0.35, example: 0.7, document: 0.8, plainText: 0.6,
-	settingsFile: 0.75, data: 0.3, history: 0.35, vendored: 0.35}
+	settingsFile: 0.75, data: 0.3, history: 0.35, vendored: 0.35, types: 0.6}
 
 // kindOf determines the kind by the path and the first bytes of the text.
 func kindOf(name string, text []byte) fileKind {
@@ -133,8 +134,10 @@ func kindOf(name string, text []byte) fileKind {
 		strings.HasSuffix(dirs, "test/") && ext == ".go", // such as net/http/httptest
 		base == "export_test.go", strings.HasSuffix(strings.TrimSuffix(base, ext), "test") && ext == ".java":
 		return tests
+	case strings.HasSuffix(base, ".d.ts"), ext == ".pyi":
+		return types
 	case in("example", "examples", "_examples", "demo", "demos", "sample", "samples", "benchmark",
-		"benchmarks"), begins("example_"):
+		"benchmarks", "jmh"), begins("example_"):
 		return example
 	case slices.Contains([]string{".md", ".markdown", ".rst", ".adoc", ".tex", ".html"}, ext), manual(ext):
 		return document
