@@ -281,7 +281,7 @@ const maxFirst = 2 // definitions of a name that come first
 // definedFirst puts the definitions of the names in a question before all other hits: who writes a name as
 // the code does asks about that thing.
 func (x *Index) definedFirst(q *query, hits []Hit, limit int) []Hit {
-	if q.report || len(hits) == 0 {
+	if q.report || q.callers || len(hits) == 0 {
 		return hits
 	}
 	var first []Hit

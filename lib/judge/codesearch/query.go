@@ -31,8 +31,8 @@ type query struct {
 	typed   []typed
 	frames  []string // files of the tracebacks of a report
 
-	number, tests, use bool // the kind of answer asked for: a number, tests, how something is used
-	report             bool // longer than maxShort words
+	number, tests, use, callers bool // asked for: a number, tests, how something is used, where it is called
+	report                      bool // longer than maxShort words
 }
 
 // declaredAs matches a name of one word that a question says is one: "func Fence".
@@ -138,6 +138,8 @@ func (q *query) kinds(question string) {
 	q.use = !q.report && has(" how do i ", " how do we ", " how to ", " how can i ", " how can we ",
 		" how would i ", " example", " usage", " gimana cara", " bagaimana cara")
 	q.tests = !q.report && has(" test", " tes ")
+	q.callers = !q.report && has(" who calls ", " what calls ", " who uses ", " what uses ", " called from ",
+		" used from ", " callers of ")
 }
 
 // ask adds the wants of one run of the question.

@@ -116,6 +116,25 @@ func TestProse(t *testing.T) {
 	}
 }
 
+// TestCallers: who asks who calls a function is shown a call before the declaration.
+func TestCallers(t *testing.T) {
+	x := Texts(map[string]string{
+		"store/list.go": "package store\n\n// ListExpired returns the tasks whose lease has expired.\n" +
+			"func ListExpired(now int) []string {\n\treturn nil\n}\n",
+		"recover/loop.go": "package recover\n\nfunc again() {\n\tfor _, id := range store.ListExpired(7) {\n" +
+			"\t\tretry(id)\n\t}\n}\n",
+	})
+	for question, want := range map[string]string{
+		"who calls ListExpired?":     "recover/loop.go",
+		"what does ListExpired do?":  "store/list.go",
+		"what is the ListExpired of": "store/list.go",
+	} {
+		if got := search(t, x, question); len(got) == 0 || !strings.HasPrefix(got[0], want) {
+			t.Errorf("%q: %q, want %s first", question, got, want)
+		}
+	}
+}
+
 // TestContractions: the halves of "haven't" and "they're" are no words of a question.
 func TestContractions(t *testing.T) {
 	x := Texts(map[string]string{

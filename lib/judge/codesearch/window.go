@@ -17,6 +17,7 @@ const (
 	maxLine   = 480  // bytes; a longer line is never shown
 	perFile   = 5    // hits of one file
 	near      = 0.45 // share of the best hit's score; lower hits are dropped
+	declaring = 0.3  // factor for the declaration of a name whose callers are asked for
 	again     = 0.92 // factor for all places in a file except its first, so that other files are shown too
 )
 
@@ -67,6 +68,9 @@ func (x *Index) windows(q *query, passages []scored, limit int) []Hit {
 	for i := range hits {
 		hits[i].alone = hits[i].Score
 		hits[i].Score *= 1 - aroundShare*(1-said[hits[i].Path])
+		if q.callers && hits[i].Defines {
+			hits[i].Score *= declaring
+		}
 	}
 	slices.SortStableFunc(hits, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) })
 	return x.pick(q, hits, split, limit)
