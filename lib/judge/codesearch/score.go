@@ -23,7 +23,7 @@ const (
 	coverShare = 0.45 // how much a passage's score depends on covering the whole question
 	fileShare  = 0.2  // share of the whole file's score added to each of its passages
 	baseShare  = 0.75 // share of a word's weight if it is in the file's own name
-	headless   = 0.75 // factor for a passage without a declaration
+	headless   = 0.87 // factor for a passage without a declaration
 	frameBonus = 6.0  // for the innermost own file of a traceback
 	rawBonus   = 3.0  // for a path of the question that is this file's, or a name found in a line
 	callBonus  = 3.0  // for a file or declaration whose name consists of words of the question

@@ -1,6 +1,7 @@
 package codesearch
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -143,5 +144,18 @@ func TestContractions(t *testing.T) {
 	q := x.query("what size do they've that we haven't, if they're small and we'll see?")
 	if len(q.wants) != 1 || q.wants[0].options[0].word != "siz" {
 		t.Errorf("words %v, want siz", q.wants)
+	}
+}
+
+// TestManyOfAFile: all places of one file may be shown.
+func TestManyOfAFile(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("package a\n")
+	for i := range 8 {
+		fmt.Fprintf(&text, "\n// zebra%d crosses the river.\nfunc zebra%d() {\n%s}\n", i, i,
+			strings.Repeat("\tnothing()\n", 30))
+	}
+	if got := search(t, Texts(map[string]string{"a.go": text.String()}), "zebra river crossing"); len(got) < 7 {
+		t.Errorf("%d places: %q", len(got), got)
 	}
 }

@@ -15,7 +15,6 @@ const (
 	maxShown  = 36   // lines of a hit: a whole passage
 	maxJoined = 48   // lines of adjacent hits that are joined
 	maxLine   = 480  // bytes; a longer line is never shown
-	perFile   = 5    // hits of one file
 	near      = 0.45 // share of the best hit's score; lower hits are dropped
 	declaring = 0.3  // factor for the declaration of a name whose callers are asked for
 	again     = 0.92 // factor for all places in a file except its first, so that other files are shown too
@@ -318,10 +317,9 @@ func surroundings(p scored, from, to int) (int, int) {
 	return max(first, end-maxShown+1), end
 }
 
-// pick takes the best hits, at most perFile of each file, and joins adjacent ones.
+// pick takes the best hits and joins adjacent ones.
 func (x *Index) pick(q *query, hits []Hit, texts map[string][][]byte, limit int) []Hit {
 	var out []Hit
-	taken := map[string]int{}
 	for _, h := range hits {
 		if len(out) == limit || h.Score < near*hits[0].Score {
 			break
@@ -330,11 +328,9 @@ func (x *Index) pick(q *query, hits []Hit, texts map[string][][]byte, limit int)
 			out[i].Start, out[i].End = min(out[i].Start, h.Start), max(out[i].End, h.End)
 			continue
 		}
-		if taken[h.Path]++; taken[h.Path] <= perFile {
-			out = append(out, h)
-		}
+		out = append(out, h)
 	}
-	clear(taken)
+	taken := map[string]int{}
 	for i := range out {
 		if taken[out[i].Path]++; taken[out[i].Path] > 1 {
 			out[i].Score *= again
