@@ -54,6 +54,32 @@ var codebases = []codebase{
 	{name: "certmagic", lang: "Go", module: "github.com/caddyserver/certmagic@v0.25.2", alone: true},
 	{name: "bubbletea", lang: "Go", module: "charm.land/bubbletea/v2@v2.0.9", alone: true},
 	{name: "echo", lang: "Go", module: "github.com/labstack/echo/v4@v4.13.4", alone: true},
+	{name: "memberlist", lang: "Go", module: "github.com/hashicorp/memberlist@v0.5.1", alone: true},
+	{name: "resty", lang: "Go", module: "github.com/go-resty/resty/v2@v2.16.0", alone: true},
+	{name: "goquery", lang: "Go", module: "github.com/PuerkitoBio/goquery@v1.10.0", alone: true},
+	{name: "winston", lang: "JavaScript", fetch: fmt.Sprintf(npm, "winston@3.17.0"), alone: true},
+	{name: "nodemailer", lang: "JavaScript", fetch: fmt.Sprintf(npm, "nodemailer@6.9.16"), alone: true},
+	{name: "knex", lang: "JavaScript", fetch: fmt.Sprintf(npm, "knex@3.1.0"), alone: true},
+	{name: "mongodb", lang: "TypeScript", fetch: fmt.Sprintf(npm, "mongodb@6.10.0"), alone: true},
+	// 5.0.0
+	{name: "notify", lang: "Rust", fetch: fmt.Sprintf(deb, "librust-notify-dev", "usr/share/cargo/registry/*"),
+		alone: true},
+	// 2.3.1
+	{name: "url", lang: "Rust", fetch: fmt.Sprintf(deb, "librust-url-dev", "usr/share/cargo/registry/*"),
+		alone: true},
+	// 0.6.3
+	{name: "zip", lang: "Rust", fetch: fmt.Sprintf(deb, "librust-zip-dev", "usr/share/cargo/registry/*"),
+		alone: true},
+	// 4.6.2
+	{name: "picocli", lang: "Java", fetch: debian("bookworm", "picocli"), alone: true},
+	// 4.5.14
+	{name: "httpclient", lang: "Java", fetch: debian("bookworm", "httpcomponents-client"), alone: true},
+	// 8.1.3
+	{name: "click", lang: "Python", fetch: fmt.Sprintf(deb, "python3-click", "usr/lib/python3/dist-packages"),
+		alone: true},
+	// 3.18.0
+	{name: "marshmallow", lang: "Python",
+		fetch: fmt.Sprintf(deb, "python3-marshmallow", "usr/lib/python3/dist-packages"), alone: true},
 	{name: "pino", lang: "JavaScript", fetch: fmt.Sprintf(npm, "pino@9.7.0"), alone: true},
 	{name: "commander", lang: "JavaScript", fetch: fmt.Sprintf(npm, "commander@14.0.0"), alone: true},
 	{name: "ws", lang: "JavaScript", fetch: fmt.Sprintf(npm, "ws@8.13.0"), alone: true},
