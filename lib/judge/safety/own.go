@@ -17,15 +17,19 @@ func OwnWords(text string, s Sources, commands bool) string {
 	quoted := map[string]bool{}
 	for _, r := range s.Refs {
 		for _, l := range strings.Split(r.Quote, "\n") {
-			if l = strings.TrimSpace(l); len(l) > 3 {
+			if l = strings.TrimSpace(l); l != "" {
 				quoted[l] = true
 			}
 		}
 	}
 	var kept []string
+	block := false // only there is a line of 3 bytes, such as "i++", code that is quoted
 	for _, l := range strings.Split(text, "\n") {
 		t := strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(l), "> "))
-		if quoted[t] || quoted[strings.Trim(t, "`")] {
+		switch {
+		case strings.HasPrefix(t, "```"):
+			block = !block
+		case len(t) > 3 && (quoted[t] || quoted[strings.Trim(t, "`")]), block && quoted[t]:
 			l = ""
 		}
 		kept = append(kept, l)

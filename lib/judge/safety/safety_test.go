@@ -208,3 +208,12 @@ func FuzzCheck(f *testing.F) {
 		}
 	})
 }
+
+// TestOwnWordsOfBlocks: a line of a block that is quoted is none of the draft's own, however short it is.
+func TestOwnWordsOfBlocks(t *testing.T) {
+	text := "It counts:\n\n```\nfor {\n\ti++\n}\n...\n```\nx\n"
+	own := OwnWords(text, Sources{Refs: []draft.Ref{{Quote: "for {\n\ti++\n}\nx"}}}, true)
+	if strings.Contains(own, "i++") || strings.Contains(own, "for {") || !strings.HasSuffix(own, "```\nx\n") {
+		t.Errorf("%q", own)
+	}
+}
