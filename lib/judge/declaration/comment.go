@@ -18,10 +18,13 @@ var (
 
 // Comment returns the text of a declaration's comment by line, without its marks, and the number of the first
 // line: the string below the head in Python, else what is above it or behind it. Of a parameter it is the
-// part of its function's comment that is about it. lines are those of the file.
+// part of its function's comment that is about it; of an option its lines. lines are those of the file.
 func (d Declaration) Comment(lines []string) (first int, text []string) {
 	if d.Line < 1 || d.Line > len(lines) {
 		return 0, nil
+	}
+	if d.Kind == Option {
+		return d.Line, lines[d.Line-1 : min(d.End, len(lines))]
 	}
 	start, line := d.Start, d.Line
 	if d.Kind == Parameter {

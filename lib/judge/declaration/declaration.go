@@ -24,6 +24,7 @@ const (
 	Field     Kind = "field"
 	Parameter Kind = "parameter"
 	Setting   Kind = "setting" // a field that gets a value where its owner is made
+	Option    Kind = "option"  // what a document says of a name
 )
 
 // Declaration is a name that a file declares, or a place where a field gets its first value.

@@ -2,6 +2,7 @@ package declaration
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"tri/lib/base/lazyregexp"
@@ -29,12 +30,12 @@ func enumerated(head string) (all []string) {
 	return all
 }
 
-// member adds a declaration to the values of the enumeration around it.
+// member adds a declaration to the values of the enumeration around it, unless it is another name of one.
 func (s *scan) member(d Declaration) {
 	if len(s.around) == 0 || d.Kind != Constant && d.Kind != Field {
 		return
 	}
-	if c := s.around[len(s.around)-1]; c.enum && c.at >= 0 {
+	if c := s.around[len(s.around)-1]; c.enum && c.at >= 0 && !slices.Contains(s.all[c.at].Members, d.Value) {
 		s.all[c.at].Members = append(s.all[c.at].Members, d.Name)
 	}
 }
