@@ -27,7 +27,7 @@ type Use struct {
 }
 
 const (
-	maxDefining = 48  // files read for one name
+	maxDefining = 128 // files read for one name
 	maxUsing    = 160 // files read for the uses of a name
 )
 

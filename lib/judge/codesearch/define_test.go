@@ -98,7 +98,7 @@ func TestWholeStatements(t *testing.T) {
 // come behind many that only use it.
 func TestDefinitionsOfShortenedWords(t *testing.T) {
 	texts := map[string]string{"z.go": "package a\n\ntype Command struct{}\n\nfunc Index() {}\n\nfunc Retry() {}\n"}
-	for i := range 2 * maxDefining {
+	for i := range maxUsing - 1 {
 		texts[fmt.Sprintf("a%d.go", i)] = "package a\n\nfunc a() { x := Retry(); Index(); x(Command{}) }\n"
 	}
 	x := Texts(texts)
@@ -106,7 +106,7 @@ func TestDefinitionsOfShortenedWords(t *testing.T) {
 		if all := x.Definitions(name); len(all) != 1 || all[0].Path != "z.go" {
 			t.Errorf("%s: %d definitions", name, len(all))
 		}
-		if all := x.Uses(name); len(all) != 2*maxDefining {
+		if all := x.Uses(name); len(all) != maxUsing-1 {
 			t.Errorf("%s: %d uses", name, len(all))
 		}
 	}

@@ -44,7 +44,9 @@ func (x *Index) Described(description string, fit func(Definition) bool) []Meant
 	var all []Meant
 	seen := map[string]bool{}
 	for _, p := range x.best(q) {
-		if seen[p.path] || p.aside() || len(seen) == maxDescribing || !declaration.Known(p.path) {
+		documents := p.documents()
+		if seen[p.path] || p.aside() && !documents || len(seen) == maxDescribing ||
+			!declaration.Known(p.path) && !documents {
 			continue
 		}
 		seen[p.path] = true
@@ -53,7 +55,11 @@ func (x *Index) Described(description string, fit func(Definition) bool) []Meant
 			continue
 		}
 		lines := split(text)
-		for _, d := range declaration.Read(p.path, text) {
+		read := declaration.Read(p.path, text)
+		if documents {
+			read = declaration.Options(text)
+		}
+		for _, d := range read {
 			if of := (Definition{p.path, d, lines, false}); fit(of) && !inTests(p.path, lines, d.Line) {
 				if m := x.means(q, of); m.Score > 0 {
 					all = append(all, m)
