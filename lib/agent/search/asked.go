@@ -96,6 +96,31 @@ var abroad = []struct {
 	{asksDefault, lazyregexp.New(`(?i)(?:^|[\s,:])(?:was ist|wie (?:hoch|groß|gross|lang|viele) (?:ist|sind)|welchen wert hat|cu[áa]l es|cu[áa]nto es|quel(?:le)? est|qual [ée]|berapa(?:kah)?|apa(?:kah)?) (?:(?:der|die|das|el|la|le|o|a|valor|valeur|wert|standardwert|nilai|default|bawaan|standar|par|d[ée]faut|por|defecto|padr[ãa]o|von|für|de|do|da|du|untuk|dari) )*` + foreignName)},
 }
 
+// gists recognize the kind of a question that is asked in no common form.
+var gists = []struct {
+	asks
+	pattern *lazyregexp.Pattern
+}{
+	{asksDefault, lazyregexp.New(`(?i)\b(?:how (?:many|much|long|often|big|large|high|deep|wide|small)|max(?:imum)?|min(?:imum)?|default|berapa)\b`)},
+	{asksValues, lazyregexp.New(`(?i)\b(?:what|which) (?:\w+ ){0,3}(?:types|kinds|states|values|modes|options|levels|codes|causes|formats|variants|strategies|policies)\b`)},
+	{asksWhere, lazyregexp.New(`(?i)\b(?:which|what) (?:file|bit|part|piece|code|place|function|method|class|module|struct|script|helper)(?: of (?:the )?\w+)?(?: in \S+)? (?:\w*[^g\s]s|do|can|will|would|did)\b|(?:^|[,.;:?!] *|\band |\bso )where\b`)},
+}
+
+var wh = lazyregexp.New(`(?i)\b(?:which|what|where|how|when|why|who)\b`)
+
+// gist returns the kind of a question by its words; "" if they say none, or it asks several things.
+func gist(question string) asks {
+	if len(wh.FindAllString(question, 2)) > 1 || len(strings.Fields(question)) > maxAsked {
+		return ""
+	}
+	for _, g := range gists {
+		if g.pattern.MatchString(question) {
+			return g.asks
+		}
+	}
+	return ""
+}
+
 // foreignName is a name, before words of which none is a name.
 const foreignName = "`?([\\w.]+(?:\\(\\))?)`?(?: \\p{L}+){0,2}$"
 

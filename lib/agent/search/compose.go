@@ -46,12 +46,18 @@ type composed struct {
 }
 
 // compose answers a question of a common kind in a sentence, if the code proves one; otherwise it returns
-// nil.
-func compose(x *codesearch.Index, question string) *composed {
+// nil. found are the places of a search for the question.
+func compose(x *codesearch.Index, question string, found codesearch.Found) *composed {
 	if len(several.FindAllString(question, 2)) > 1 {
 		return nil
 	}
+	if c := answerDoes(x, question); c != nil {
+		return c
+	}
 	kind, about, ok := understand(question)
+	if all := both.FindStringSubmatch(about); all != nil && written(all[1]) && written(all[2]) {
+		return composeBoth(x, kind, all[1:])
+	}
 	if ok && (language(question) == "en" || kind == asksWhere || kind == asksDefault) {
 		if c := composeOf(x, kind, about); c != nil {
 			return c
@@ -62,8 +68,8 @@ func compose(x *codesearch.Index, question string) *composed {
 			return c
 		}
 	}
-	if !ok && number.MatchString(question) {
-		kind, about = asksDefault, question
+	if !ok {
+		kind, about = gist(question), question
 	}
 	if kind == asksDefault {
 		for w := range strings.FieldsSeq(about) {
@@ -74,18 +80,46 @@ func compose(x *codesearch.Index, question string) *composed {
 			}
 		}
 	}
-	return composeDescribed(x, kind, about)
+	if kind == asksWhere {
+		return composePlace(x, question, found)
+	}
+	return composeDescribed(x, kind, about, question)
+}
+
+// both splits a phrase that names two things.
+var both = lazyregexp.New("^(?:.* )?`?([\\w.$-]+)`? and `?([\\w.$-]+)`?$")
+
+// composeBoth answers a question that asks the same of two names.
+func composeBoth(x *codesearch.Index, kind asks, names []string) *composed {
+	c := &composed{exact: true}
+	for _, name := range names {
+		one := composeOf(x, kind, name)
+		if one == nil {
+			return nil
+		}
+		c.say, c.proofs = strings.TrimSpace(c.say+" "+one.say), append(c.proofs, one.proofs...)
+		c.exact = c.exact && one.exact
+	}
+	if len(c.proofs) > maxProofs {
+		return nil
+	}
+	return c
 }
 
 // several matches the end of a question.
 var several = lazyregexp.New(`\?+`)
 
-// composeTold answers a question that repeats a text of the code, such as the message of an error.
+// composeTold answers a question that repeats a text of the code, such as the message of an error: in quotes,
+// or most of the question, or behind the name of an error.
 func composeTold(x *codesearch.Index, question string) *composed {
 	text := x.Told(question)
 	said := len(strings.Fields(text))
-	if said == 0 || asking.MatchString(question) && !failure.MatchString(question) &&
-		3*said < 2*len(strings.Fields(question)) {
+	switch {
+	case said == 0, asking.MatchString(question) && !failure.MatchString(question) &&
+		3*said < 2*len(strings.Fields(question)):
+		return nil
+	case said < leastTold && 2*said < len(strings.Fields(question)) && !thrown.MatchString(question) &&
+		!strings.Contains(inQuotes.FindString(question), text):
 		return nil
 	}
 	c := answerMessage(x, text)
@@ -95,14 +129,18 @@ func composeTold(x *codesearch.Index, question string) *composed {
 	return c
 }
 
+const leastTold = 5 // words of a text that a question repeats by more than chance
+
+var (
+	thrown   = lazyregexp.New(`(?:[eE]rror|[eE]xception|panic\w*): `)
+	inQuotes = lazyregexp.New("[`\"“'].*[`\"”']")
+)
+
 // asking matches a text that asks, rather than a message alone.
 var asking = lazyregexp.New(`(?i)\b(?:what|which|where|when|why|who|how|is|are|does|do|can)\b`)
 
 // failure matches a question about something that the code says when it fails.
 var failure = lazyregexp.New(`(?i)\b(?:\w*errors?|\w*exception|fail(?:s|ed|ure)?|says?|saying|message|warning|logs?|panics?|crash\w*|complain\w*|mean(?:s|ing)?)\b|["“]`)
-
-// number matches questions that ask for a number, of which the words may be those of a name.
-var number = lazyregexp.New(`(?i)\b(?:how (?:many|much|long|often|big|large|high|deep|wide|small)|max(?:imum)?|min(?:imum)?|default|berapa)\b`)
 
 func isMain(d codesearch.Definition) bool { return !d.Aside }
 
@@ -132,6 +170,16 @@ func composeOf(x *codesearch.Index, kind asks, about string) *composed {
 		if c := answers[kind](x, name, merged(only(all, isMain)), written(about)); c != nil {
 			c.exact = written(about)
 			return c
+		}
+	}
+	for _, name := range names {
+		all := only(x.Documented(name), func(d codesearch.Definition) bool {
+			return owner == "" || ownedBy(d, owner) || begins(d, owner) || !written(owner)
+		})
+		if len(all) > 0 && (kind == asksDefault || kind == asksValues || kind == asksConfig) {
+			if c := answers[kind](x, name, all, written(about)); c != nil {
+				return c
+			}
 		}
 	}
 	if kind == asksError {
@@ -337,16 +385,15 @@ func (c *composed) exactly(question string, found codesearch.Found) *draft.Retur
 			"The sentence says what the quoted lines declare; that the question means this name is a guess."
 	}
 	for _, p := range c.proofs {
-		quote := p.quote()
 		ref := draft.Ref{Kind: draft.KindFile, Ref: p.place(), SupportsClaim: p.claim,
-			Quote: strings.Join(quote, "\n")}
+			Quote: unindent(p.quote())}
 		if place, err := evidence.Parse(ref.Ref); err != nil || place.Path != p.path ||
 			!safe(question, ref) || len(ref.Quote) > draft.MaxQuoteRunes ||
 			strings.Contains(ref.Quote, "```") {
 			return nil
 		}
 		ret.EvidenceRefs = append(ret.EvidenceRefs, ref)
-		block := "\n\n" + ref.Ref + "\n```\n" + unindent(quote) + "\n```"
+		block := "\n\n" + ref.Ref + "\n```\n" + ref.Quote + "\n```"
 		if text.Words(ret.DraftReply+block) <= maxWords {
 			ret.DraftReply += block
 		}

@@ -74,6 +74,8 @@ func answerConfig(x *codesearch.Index, name string, all []codesearch.Definition,
 				say = fmt.Sprintf("By the field `%s` of `%s`", d.Name, owner)
 			} else if owner != "" {
 				say = fmt.Sprintf("By `%s.%s`", owner, d.Name)
+			} else if d.Kind == declaration.Option {
+				say = fmt.Sprintf("By the option `%s`", d.Name)
 			}
 			if m := flag.FindStringSubmatch(source(d)); m != nil && d.Kind == declaration.Field {
 				say, head = fmt.Sprintf("By the setting `%s`, or the option `%s`", d.Name, m[1]), nil
@@ -84,6 +86,9 @@ func answerConfig(x *codesearch.Index, name string, all []codesearch.Definition,
 			}
 			if d.Doc != "" {
 				say += ": \"" + strings.TrimSuffix(d.Doc, ".") + "\""
+			}
+			if d.Kind == declaration.Option && d.Value != "" {
+				say += ", by default `" + d.Value + "`"
 			}
 			if before, ok := strings.CutSuffix(c.say, ")."); ok && strings.HasPrefix(before, say+" (") {
 				c.say = before + ", " + at(d) + ")."

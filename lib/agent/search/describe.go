@@ -2,6 +2,7 @@ package search
 
 import (
 	"path"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -18,6 +19,7 @@ const (
 	leastMeant = 0.35
 	behind     = 0.7
 	leastWords = 3
+	leastLong  = 0.28 // if it has more words
 )
 
 // fits are what a description can mean in a question of a kind.
@@ -32,7 +34,7 @@ var fits = map[asks]func(d codesearch.Definition) bool{
 	asksValues: func(d codesearch.Definition) bool { return len(d.Members) > 1 },
 	asksConfig: func(d codesearch.Definition) bool {
 		function := d.Kind == declaration.Function || d.Kind == declaration.Method
-		return d.Kind == declaration.Field && !private(d) &&
+		return d.Kind == declaration.Option && d.Doc != "" || d.Kind == declaration.Field && !private(d) &&
 			(d.Doc != "" || strings.ContainsAny(d.Name, ".-")) ||
 			function && d.Doc != "" && (setter.MatchString(d.Name) || builds.MatchString(d.Type))
 	},
@@ -57,49 +59,104 @@ var setter = lazyregexp.New(`^(?:[sS]et_?|[wW]ith_?)[A-Z_a-z]`)
 
 // composeDescribed answers a question that describes what it asks about, if one declaration fits much better
 // than all others.
-func composeDescribed(x *codesearch.Index, kind asks, about string) *composed {
+func composeDescribed(x *codesearch.Index, kind asks, about, question string) *composed {
 	fit := fits[kind]
 	if fit == nil {
 		return nil
 	}
 	found := only(x.Described(about, fit), func(d codesearch.Meant) bool {
-		return mayDescribe(kind, about, d.Definition)
+		return mayDescribe(kind, about, d.Definition) &&
+			(kind != asksDefault || mayMeasure(question, d.Definition))
 	})
-	if len(found) == 0 || found[0].Score < leastMeant ||
-		found[0].Score < enoughMeant && found[0].Words < leastWords {
+	least := leastWords
+	if kind == asksValues {
+		least-- // few declarations have values
+	}
+	if len(found) == 0 || found[0].Score < leastMeant && found[0].Words <= leastWords ||
+		found[0].Score < leastLong || found[0].Score < enoughMeant && found[0].Words < least {
 		return nil
 	}
 	near := rival
 	if found[0].Score < enoughMeant {
-		if near = behind; kind != asksDefault && kind != asksConfig {
+		if near = behind; kind == asksWhat || kind == asksReturns || kind == asksCallers {
 			return nil
 		}
 	}
-	var all []codesearch.Definition
+	var meant [][]codesearch.Definition // by name
 	for _, d := range found {
-		switch {
-		case d.Score < near*found[0].Score:
-		case essence(d.Name) == essence(found[0].Name), d.Value != "" && d.Value == found[0].Name,
-			found[0].Value != "" && found[0].Value == d.Name:
-			all = append(all, d.Definition)
-		default:
+		if d.Score < near*found[0].Score {
+			break
+		}
+		i := slices.IndexFunc(meant, func(of []codesearch.Definition) bool {
+			return essence(d.Name) == essence(of[0].Name) || d.Value != "" && d.Value == of[0].Name ||
+				of[0].Value != "" && of[0].Value == d.Name
+		})
+		if i < 0 {
+			i, meant = len(meant), append(meant, nil)
+		}
+		meant[i] = append(meant[i], d.Definition)
+	}
+	if len(meant) > 2 || len(meant) > 1 && (kind != asksDefault && kind != asksConfig || !nearly(found)) {
+		return nil
+	}
+	c := &composed{}
+	for _, all := range meant {
+		one := answers[kind](x, all[0].Name, merged(all), true)
+		if one == nil || len(c.proofs)+len(one.proofs) > maxProofs {
 			return nil
 		}
+		c.say, c.proofs = strings.TrimSpace(c.say+" "+one.say), append(c.proofs, one.proofs...)
 	}
-	return answers[kind](x, found[0].Name, merged(all), true)
+	return c
 }
 
-// mayDescribe reports whether a phrase can describe a declaration: its name has several words, and the
-// phrase has no other name as code writes it, but for that of what takes the values that are asked for.
+// nearly reports whether the second name of declarations that a description may mean is not far behind.
+func nearly(found []codesearch.Meant) bool {
+	i := slices.IndexFunc(found, func(d codesearch.Meant) bool {
+		return essence(d.Name) != essence(found[0].Name)
+	})
+	return i > 0 && found[i].Score >= rival*found[0].Score
+}
+
+// mayDescribe reports whether a phrase can describe a declaration: its name has several words, unless the
+// question is for values, and each name in the phrase as code writes it is its own, or shares a word with
+// what the declaration belongs to.
 func mayDescribe(kind asks, about string, d codesearch.Definition) bool {
+	around := strings.ToLower(d.Owner + "/" + d.Path)
 	for w := range strings.FieldsSeq(about) {
 		w = strings.Trim(w, "`\"'“”.,;:!?()")
-		if kind != asksValues && w != "" && written(w) && essence(w) != essence(d.Name) && !ownedBy(d, w) {
+		if kind != asksValues && w != "" && written(w) && essence(w) != essence(d.Name) && !ownedBy(d, w) &&
+			!slices.ContainsFunc(part.FindAllString(w, -1), func(p string) bool {
+				return strings.Contains(around, strings.ToLower(p))
+			}) {
 			return false
 		}
 	}
-	return inner.MatchString(strings.Trim(d.Name, "_#"))
+	return kind == asksValues || inner.MatchString(strings.Trim(d.Name, "_#"))
 }
+
+// What a question measures, and the words of what lasts.
+var (
+	lasting = lazyregexp.New(`(?i)\bhow (?:long|often)\b|\bhow (?:much|many) (?:time|seconds|minutes|hours)\b`)
+	counted = lazyregexp.New(`(?i)\bhow (?:many|big|large|deep)\b`)
+	lasts   = lazyregexp.New(`(?i)time|interval|duration|second|minute|hour|delay|wait|ttl|expir|age\b|period|backoff|lease|ms\b`)
+)
+
+// mayMeasure reports whether a declaration can be a time if the question asks for one, and a number if it
+// asks how many.
+func mayMeasure(question string, d codesearch.Definition) bool {
+	switch {
+	case lasting.MatchString(question):
+		_, comment := d.Comment(d.Lines)
+		return lasts.MatchString(d.Name + " " + d.Value + " " + strings.Join(comment, " "))
+	case counted.MatchString(question):
+		return !lasts.MatchString(d.Name)
+	}
+	return true
+}
+
+// part matches a word of a name.
+var part = lazyregexp.New(`[A-Z]?[a-z]{3,}`)
 
 // inner matches where a second word of a name begins.
 var inner = lazyregexp.New(`[_.-]|[a-z][A-Z]`)

@@ -112,8 +112,7 @@ func reference(h codesearch.Hit, lines []string) draft.Ref {
 	if len(words) > 1 {
 		claim = "`" + strings.Join(words, "`, `") + "` stand here."
 	}
-	return draft.Ref{Kind: draft.KindFile, Ref: place(h), SupportsClaim: claim,
-		Quote: strings.Join(lines, "\n")}
+	return draft.Ref{Kind: draft.KindFile, Ref: place(h), SupportsClaim: claim, Quote: strings.Join(lines, "\n")}
 }
 
 // excerpts returns what may be quoted of a place, the best first: all of it, its best lines with the block
@@ -125,12 +124,19 @@ func excerpts(question string, h codesearch.Hit) (all [][]string) {
 			all = append(all, lines)
 		}
 	}
-	return append(all, h.Best())
+	best := h.Best()
+	for len(best) > 1 && strings.TrimSpace(best[len(best)-1]) == "" {
+		best = best[:len(best)-1]
+	}
+	return append(all, best)
 }
 
 // block returns the best lines of a place, and those to the end of the block that they begin.
 func block(h codesearch.Hit) []string {
 	from, to := h.BestStart-h.Start, h.BestEnd-h.Start+1
+	for to > from+1 && strings.TrimSpace(h.Lines[to-1]) == "" {
+		to--
+	}
 	least := -1
 	for _, line := range h.Best() {
 		if n := indentation(line); n >= 0 && (least < 0 || n < least) {
@@ -194,12 +200,17 @@ func reply(question string, say phrases, hits []codesearch.Hit,
 	return b.String(), refs
 }
 
-// fenced returns lines of a place as a block of the draft, with dots where the place continues.
+// fenced returns lines of a place as a block of the draft under their numbers, with dots where the place
+// continues.
 func fenced(h codesearch.Hit, lines []string) string {
-	if from := h.BestStart - h.Start; len(lines) < len(h.Lines) && from+len(lines) < len(h.Lines) {
+	at := evidence.Place{Path: h.Path, Start: h.Start, End: h.End}
+	if len(lines) < len(h.Lines) {
+		at.Start, at.End = h.BestStart, h.BestStart+len(lines)-1
+	}
+	if at.End < h.End {
 		lines = append(slices.Clone(lines), dots)
 	}
-	return "\n\n" + place(h) + "\n```\n" + unindent(lines) + "\n```"
+	return "\n\n" + at.String() + "\n```\n" + unindent(lines) + "\n```"
 }
 
 // unindent removes the white space common to all lines.

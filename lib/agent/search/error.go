@@ -15,7 +15,8 @@ import (
 // answerError says what an error is, and which functions give it.
 func answerError(x *codesearch.Index, name string, all []codesearch.Definition, _ bool) *composed {
 	all = only(all, func(d codesearch.Definition) bool {
-		return d.Kind == declaration.Variable || d.Kind == declaration.Constant || d.Kind == declaration.Type
+		return d.Kind == declaration.Variable || d.Kind == declaration.Constant ||
+			d.Kind == declaration.Type || d.Kind == declaration.Setting && capitals.MatchString(d.Name)
 	})
 	if len(all) != 1 {
 		return nil
@@ -26,12 +27,16 @@ func answerError(x *codesearch.Index, name string, all []codesearch.Definition, 
 		say = fmt.Sprintf("`%s` is `%s` (%s)", d.Name, d.Value, at(d))
 	}
 	c := &composed{say: say, proofs: []proof{shows(d, here(d))}}
+	if m := texts.FindString(source(d)); d.Kind == declaration.Setting && d.Value == "" && m != "" {
+		c.say += ": " + m
+	}
 	if d.Doc != "" {
 		c.say += ": \"" + strings.TrimSuffix(d.Doc, ".") + "\""
 	}
 	var said []string
 	for _, u := range usesOf(x, d) {
-		if u.Aside || u.In == "" || !gives.MatchString(u.Lines[u.Line-1]) {
+		if line := u.Lines[u.Line-1]; u.Aside || u.In == "" || !gives.MatchString(line) &&
+			(!u.Call || tested.MatchString(line) || catches.MatchString(line)) {
 			continue
 		}
 		said = c.given(said, u)
@@ -48,21 +53,31 @@ func answerError(x *codesearch.Index, name string, all []codesearch.Definition, 
 	return c
 }
 
+// texts matches a text of several words.
+var texts = lazyregexp.New(`"[^"\n]+ [^"\n]+"|'[^'\n]+ [^'\n]+'`)
+
+// capitals matches the name of a code of an error.
+var capitals = lazyregexp.New(`^[A-Z][A-Z0-9]*_[A-Z0-9_]+$`)
+
+// catches matches a line that handles an error, or compares with it.
+var catches = lazyregexp.New(`^\s*(?:\} ?)?(?:except|catch|case)\b|instanceof|isinstance|errors\.(?:Is|As)\(|^\s*(?:class|super)\b`)
+
 // gives matches a line that gives an error.
 var gives = lazyregexp.New(`^\s*(?:return|raise|throw|panic)\b|\b(?:Err|ok_or|ok_or_else|bail!|reject)\(|[{;=>] *throw `)
 
 // given adds which function gives an error on a line, and under which condition.
 func (c *composed) given(said []string, u codesearch.Use) []string {
 	p, only := condition(u)
-	c.proofs = append(c.proofs, p)
 	place := evidence.Place{Path: u.Path, Start: u.Line, End: u.Line}.String()
-	if last := len(said) - 1; last >= 0 && u.In != "" && strings.HasPrefix(said[last], "`"+u.In+"` (") &&
+	in := inside(u, &p)
+	c.proofs = append(c.proofs, p)
+	if last := len(said) - 1; last >= 0 && in != "" && strings.HasPrefix(said[last], "`"+in+"` (") &&
 		strings.HasSuffix(said[last], ")"+only) {
 		said[last] = strings.TrimSuffix(said[last], ")"+only) + ", " + place + ")" + only
 		return said
 	}
-	if u.In != "" {
-		place = "`" + u.In + "` (" + place + ")"
+	if in != "" {
+		place = "`" + in + "` (" + place + ")"
 	}
 	return append(said, place+only)
 }

@@ -119,7 +119,7 @@ func look(ctx context.Context, x *codesearch.Index, t *agent.Task, most int,
 	if err != nil {
 		return nil, found, err
 	}
-	if c := compose(x, t.Question); c != nil && len(t.Messages) < 2 {
+	if c := compose(x, t.Question, found); c != nil && len(t.Messages) < 2 {
 		if ret := c.exactly(t.Question, found); ret != nil {
 			return ret, found, nil
 		}

@@ -13,6 +13,7 @@ import (
 
 	"tri/lib/agent"
 	"tri/lib/judge/codesearch"
+	"tri/lib/judge/evidence"
 	"tri/lib/record/draft"
 )
 
@@ -130,8 +131,10 @@ func honest(t *testing.T, dir string, ret *draft.Return) {
 				t.Errorf("%s: %q does not stand in %q", ref.Ref, name, ref.Quote)
 			}
 		}
-		if !strings.Contains(ret.DraftReply, ref.Ref) {
-			t.Errorf("the draft does not name %s:\n%s", ref.Ref, ret.DraftReply)
+		if !slices.ContainsFunc(evidence.Citations(ret.DraftReply), func(p evidence.Place) bool {
+			return p.Path == path && from <= p.Start && p.End <= to
+		}) {
+			t.Errorf("the draft does not name %s:\n%.400s", ref.Ref, ret.DraftReply)
 		}
 	}
 }

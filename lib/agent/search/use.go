@@ -47,6 +47,30 @@ func answerWhat(x *codesearch.Index, name string, all []codesearch.Definition, e
 
 var returned = lazyregexp.New(`(?::returns?:|@returns?)\s+(.+)$`)
 
+// does matches a question for what a function of a name does, in a word.
+var does = lazyregexp.New(`(?i)\bwhat does (?:the )?(func|function|method|class|type|struct) ` + "`?(\\w+)`?(?:\\(\\))?" + ` (\w{4,})\??$`)
+
+// answerDoes says what the comment says of the only declaration of a name whose comment has the word of the
+// question.
+func answerDoes(x *codesearch.Index, question string) *composed {
+	m := does.FindStringSubmatch(strings.TrimSpace(question))
+	if m == nil {
+		return nil
+	}
+	word := strings.ToLower(m[3][:len(m[3])-1])
+	all := only(x.Definitions(m[2]), func(d codesearch.Definition) bool {
+		return isMain(d) && declares(d) && strings.Contains(strings.ToLower(d.Doc), word) &&
+			(d.Kind == declaration.Function) == strings.HasPrefix(m[1], "func") &&
+			(d.Kind == declaration.Method) == (m[1] == "method")
+	})
+	if len(all) != 1 {
+		return nil
+	}
+	c := answerWhat(x, m[2], all, true)
+	c.exact = true
+	return c
+}
+
 // documented says what the comment of a function says that it returns.
 func documented(d codesearch.Definition) *composed {
 	for n := d.Start; n <= min(d.End, d.Line+maxLeftOut, len(d.Lines)); n++ {
@@ -101,7 +125,8 @@ func answerCallers(x *codesearch.Index, _ string, all []codesearch.Definition, e
 	for i, u := range uses {
 		again := i > 0 && uses[i-1].Path == u.Path && uses[i-1].In == u.In
 		proofs := c.proofs
-		if last := len(proofs) - 1; again && u.Line-proofs[last].end < maxProof && proofs[last].to == 0 {
+		if last := len(proofs) - 1; again && u.Line-proofs[last].end < maxProof && proofs[last].to == 0 &&
+			proofs[last].kept == nil {
 			proofs[last].end = u.Line
 		} else {
 			proofs = append(proofs, within(u, again)...)
@@ -112,13 +137,14 @@ func answerCallers(x *codesearch.Index, _ string, all []codesearch.Definition, e
 		}
 		c.proofs = proofs
 		place := evidence.Place{Path: u.Path, Start: u.Line, End: u.Line}.String()
+		in := inside(u, &c.proofs[len(c.proofs)-1])
 		switch {
-		case u.In == "": // in no function that has a name
+		case in == "": // in no function that has a name
 			said = append(said, place)
 		case again:
 			said[len(said)-1] = strings.TrimSuffix(said[len(said)-1], ")") + ", " + place + ")"
 		default:
-			said = append(said, fmt.Sprintf("`%s` (%s)", u.In, place))
+			said = append(said, fmt.Sprintf("`%s` (%s)", in, place))
 		}
 	}
 	if len(said) == 0 {
@@ -148,6 +174,36 @@ func usesOf(x *codesearch.Index, d codesearch.Definition) []codesearch.Use {
 		}
 		return path.Base(u.From) == dir
 	})
+}
+
+// implements matches the head of the functions of a type in Rust.
+var implements = lazyregexp.New(`^\s*(?:unsafe )?impl\b.*?(\w+)(?:<[^{]*>)?\s*(?:where\b.*)?\{?$`)
+
+// inside returns the name of the function around a use. In Rust no declaration has the functions of a type in
+// it: the proof gets the head of them, or the name is without its owner.
+func inside(u codesearch.Use, p *proof) string {
+	dot := strings.LastIndexByte(u.In, '.')
+	if dot < 0 || path.Ext(u.Path) != ".rs" || strings.Contains(strings.Join(p.quote(), "\n"), u.In[:dot]) {
+		return u.In
+	}
+	for n := p.start - 1; n > max(0, p.start-maxLeftOut); n-- {
+		m := implements.FindStringSubmatch(u.Lines[n-1])
+		if m == nil {
+			continue
+		}
+		if m[1] != u.In[:dot] {
+			break
+		}
+		kept := []int{n}
+		for k := p.start; k <= p.end; k++ {
+			if k <= p.from || p.to == 0 || k >= p.to {
+				kept = append(kept, k)
+			}
+		}
+		p.start, p.kept = n, kept
+		return u.In
+	}
+	return u.In[dot+1:]
 }
 
 // within returns the line of a use with the head of the function around it, or without it.

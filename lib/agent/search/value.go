@@ -47,6 +47,9 @@ func answerDefault(x *codesearch.Index, name string, all []codesearch.Definition
 		}
 	}
 	slices.SortStableFunc(valued, func(a, b codesearch.Definition) int {
+		if a.Kind == declaration.Option {
+			return strings.Compare(a.Value, b.Value)
+		}
 		return len(nothing.FindString(a.Value)) - len(nothing.FindString(b.Value))
 	})
 	if len(valued) == 0 {
@@ -57,6 +60,10 @@ func answerDefault(x *codesearch.Index, name string, all []codesearch.Definition
 		return nil
 	case len(values) == 1:
 		valued = valued[:1]
+	case valued[0].Kind == declaration.Option:
+		valued = slices.CompactFunc(valued, func(a, b codesearch.Definition) bool {
+			return a.Value == b.Value
+		})
 	case slices.ContainsFunc(valued, func(d codesearch.Definition) bool { return d.Owner == "" }):
 		return nil // two constants of one name: which is meant, only the place tells
 	}
@@ -68,6 +75,9 @@ func answerDefault(x *codesearch.Index, name string, all []codesearch.Definition
 		}
 		c.proofs = append(c.proofs, shows(d, strings.TrimSuffix(say, ".")))
 		say = strings.TrimSuffix(say, ".") + " (" + at(d) + ")"
+		if d.Kind == declaration.Option && d.Doc != "" {
+			say += ": \"" + strings.TrimSuffix(d.Doc, ".") + "\""
+		}
 		if of := constant(x, d); of != nil {
 			say += ", and `" + of.Name + "` is `" + of.Value + "` (" + at(*of) + ")"
 			c.proofs = append(c.proofs, shows(*of, "`"+of.Name+"` is `"+of.Value+"`"))
@@ -185,7 +195,7 @@ func defaults(d codesearch.Definition) string {
 			return fmt.Sprintf("`%s` is `%s` by default.", d.Name, d.Value)
 		}
 		return fmt.Sprintf("`%s` sets `%s` to `%s`.", d.Owner, d.Name, d.Value)
-	case declaration.Field:
+	case declaration.Field, declaration.Option:
 		return fmt.Sprintf("`%s` is `%s` by default.", named(d), d.Value)
 	}
 	return fmt.Sprintf("`%s` is `%s`.", named(d), d.Value)

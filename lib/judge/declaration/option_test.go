@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestOptions: lists, tables and headings of a document declare options; what stands in a block of code, or is
-// the name of a type, does not.
+// TestOptions: lists, tables and headings of a document declare options; what stands in a block of code, or
+// is the name of a type, does not.
 func TestOptions(t *testing.T) {
 	text := "# Client\n\n## `new Client(options)`\n\n" +
 		"* **lineTimeout** `number | null` (optional) - Default: `300e3` - How long a line\n  may take, in milliseconds. It is long.\n" +
