@@ -263,6 +263,9 @@ func (c *Counts) head(b *strings.Builder) {
 
 // foot says how to get the labels that are missing.
 func (c *Counts) foot(b *strings.Builder) {
+	if c.Dropped+c.Actionable == 0 {
+		b.WriteString("the window has no message of the rules whose messages were labelled: --window 0 takes all\n")
+	}
 	if c.DroppedLabels < min(least, c.Dropped) {
 		fmt.Fprintf(b, "too few labels of dropped messages: tri-report audit\n")
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -190,6 +191,12 @@ func TestTune(t *testing.T) {
 				t.Errorf("%d: %+v, want %g", from, f, want[i])
 			}
 		}
+	}
+	d.Now = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC) // before any message
+	var none bytes.Buffer
+	if tuned, err := d.Tune(t.Context(), time.Minute); err != nil || tuned.Print(&none) != nil ||
+		!strings.Contains(none.String(), "--window 0 takes all") {
+		t.Errorf("%v\n%s", err, &none)
 	}
 	var out bytes.Buffer
 	if err := tuned.Print(&out); err != nil || !strings.Contains(out.String(), "\nnow          45    55.0%  8.3 ") ||
