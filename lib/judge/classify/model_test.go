@@ -68,7 +68,8 @@ func TestSum(t *testing.T) {
 	}
 }
 
-// TestWordsAcknowledge: a statement whose words have points for it is an acknowledgement, in a known room.
+// TestWordsAcknowledge: a statement whose words have points for it is an acknowledgement, from the ninth
+// message of a room.
 func TestWordsAcknowledge(t *testing.T) {
 	c := classifier(t, Options{Model: "start\t-\t0\t100\t-100\nwords\tsense\t0\t0\t200\n" +
 		"words\t\t0\t0\t-300\n"})
@@ -76,7 +77,8 @@ func TestWordsAcknowledge(t *testing.T) {
 	for i := range 60 {
 		l := utterance{seq: int64(200 * i), at: int64(1000 + 10*i), id: strconv.Itoa(i), from: "u",
 			text: "it is red"}
-		if said := map[int]string{0: "there is sense in it", 56: "there is sense in it, it fails",
+		if said := map[int]string{0: "there is sense in it", 7: "there is sense in it",
+			8: "there is sense in it", 56: "there is sense in it, it fails",
 			57: "there is sense in it", 58: "is there sense in it?",
 			59: "there is sense in zyx"}[i]; said != "" {
 			l.text = said
@@ -84,10 +86,37 @@ func TestWordsAcknowledge(t *testing.T) {
 		in.WriteString(l.event())
 	}
 	out := run(t, c, in.String())
-	for i, want := range map[int]bool{0: false, 56: false, 57: true, 58: false, 59: false} {
+	for i, want := range map[int]bool{0: false, 7: false, 8: true, 56: false, 57: true, 58: false, 59: false} {
 		if e := out[i]; e.IsAckOrEmoji != want || slices.Contains(e.Reasons, "sign:acknowledges") != want ||
-			i > 0 && (e.Classification == event.Actionable) == want {
+			i > 7 && (e.Classification == event.Actionable) == want {
 			t.Errorf("%d: %+v", i, e)
+		}
+	}
+}
+
+// TestEarly: among a room's first 50 messages the rules alone judge a newcomer's remark to no one, and other
+// languages than English.
+func TestEarly(t *testing.T) {
+	c := classifier(t, Options{Model: "start\t-\t0\t100\t-100\n"})
+	var in strings.Builder
+	said := map[int]utterance{
+		20: {from: "v", text: "the plant has a new leaf"}, 21: {from: "w", text: "my plant has a new leaf"},
+		22: {from: "u", text: "the plant has a new leaf"}, 23: {from: "u", text: "servernya sudah jalan lagi ya"},
+		56: {from: "x", text: "the plant has a new leaf"}, 57: {from: "u", text: "servernya sudah jalan lagi ya"},
+	}
+	for i := range 60 {
+		l, ok := said[i]
+		if !ok {
+			l = utterance{from: "u", text: "it is red"}
+		}
+		l.seq, l.at, l.id = int64(200*i), int64(1000+10*i), strconv.Itoa(i)
+		in.WriteString(l.event())
+	}
+	out := run(t, c, in.String())
+	for i, want := range map[int]bool{7: false, 8: true, 20: false, 21: true, 22: true, 23: false, 56: true,
+		57: true} {
+		if got := out[i].Classification == event.Actionable; got != want {
+			t.Errorf("%d: %q is %s %v", i, out[i].Content, out[i].Classification, out[i].Reasons)
 		}
 	}
 }

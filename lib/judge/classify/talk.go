@@ -122,13 +122,6 @@ func (f *fold) person(key uint64) int32 {
 	return i
 }
 
-// known reports whether the room has enough messages to tell who is new and who mostly asks: at first
-// everyone is new and mostly asks.
-func (r *room) known() bool {
-	const enough = 50
-	return r.said >= enough
-}
-
 // threaded reports whether people in this room answer in threads.
 func (r *room) threaded() bool { return r.threads*8 > r.said && r.roots == 0 }
 

@@ -4,13 +4,13 @@ import "math"
 
 // weigh can overrule most of what the rules placed. The rules determine who is being helped and by whom, as
 // far as names and times say it; the model weighs that against the words and the parts that people take.
-// Messages in platforms' own threads have not been labelled, nor has a room's beginning: these, and messages
-// other than statements and questions, are left to the rules. Threads inferred by tri-thread count as none.
+// Messages in platforms' own threads have not been labelled: these, and messages other than statements and
+// questions, are left to the rules. Threads inferred by tri-thread count as none.
 // A statement without a problem or code whose words have points for it is an acknowledgement.
 func (t *turn) weigh(with *model) {
 	t.marks.when(ruled, t.wanted)
 	t.marks.when(ruledAsk, t.wanted && t.asks)
-	if t.settled() || !t.room.known() {
+	if t.settled() || t.early() {
 		return
 	}
 	if v := t.verdict; v.acks > 0 && !t.asks && !v.problem && !v.code {
@@ -39,6 +39,16 @@ func (t *turn) settled() bool {
 		return true
 	}
 	return v.filler && v.words > 0 || v.slip()
+}
+
+// early reports whether the rules alone decide because everyone is new to the room. A few messages are enough
+// to weigh the next; not a remark to no one by a newcomer or by who has given thanks, nor another language
+// than English, of which no room's beginning has been labelled.
+func (t *turn) early() bool {
+	const few, enough = 9, 50
+	v, said := t.verdict, t.room.said
+	remark := (t.guest || t.writer.thanked != 0) && t.nto == 0 && !t.asks && !t.wanted && !v.first && !v.problem
+	return said < few || said < enough && (remark || v.lang != "en" && v.lang != "")
 }
 
 // confident returns the probability, in percent, that the side given by the points is right.
