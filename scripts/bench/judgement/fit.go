@@ -80,21 +80,8 @@ func fitPart(out io.Writer, in inputs) error {
 	sets := map[string][]said{}
 	var names []string
 	for _, r := range f.rooms {
-		model, err := f.model(r.community)
+		traces, err := f.traces(r)
 		if err != nil {
-			return err
-		}
-		traces := map[string][]example{}
-		for _, from := range points {
-			name := "left out"
-			if from != 0 {
-				name = fmt.Sprintf("left out, from %+d", from)
-			}
-			if traces[name], err = f.trace(r, model, from); err != nil {
-				return err
-			}
-		}
-		if traces["as shipped"], err = f.trace(r, "", 0); err != nil {
 			return err
 		}
 		for name, all := range traces {
@@ -133,6 +120,34 @@ func fitPart(out io.Writer, in inputs) error {
 		return err
 	}
 	return os.WriteFile(*modelFile, []byte(model), 0o666)
+}
+
+// traces returns what the filter makes of a room, by its weights: as they are built in; fitted without the
+// room's community, with other values of actionable_from, and with each stretch of labels as a new room.
+func (f *fitting) traces(r fitRoom) (map[string][]example, error) {
+	model, err := f.model(r.community)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string][]example{}
+	for _, from := range points {
+		name := "left out"
+		if from != 0 {
+			name = fmt.Sprintf("left out, from %+d", from)
+		}
+		if all[name], err = f.trace(r, model, from); err != nil {
+			return nil, err
+		}
+	}
+	if all["as shipped"], err = f.trace(r, "", 0); err != nil {
+		return nil, err
+	}
+	begun, err := newRooms(r, 8)
+	if err != nil {
+		return nil, err
+	}
+	all["left out, new rooms"], err = f.trace(begun, model, 0)
+	return all, err
 }
 
 // points are the values of actionable_from that are compared.

@@ -1,9 +1,36 @@
 package main
 
 import (
+	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 )
+
+// TestNewRooms: each run of labelled messages is a room, with the messages before it.
+func TestNewRooms(t *testing.T) {
+	var in strings.Builder
+	labels := map[string]label{}
+	for i := range 20 {
+		fmt.Fprintf(&in, `{"chat_id":"c","message_id":"%d"}`+"\n", i)
+	}
+	for _, id := range []string{"1", "2", "5", "12", "19"} {
+		labels[id] = label{id: id}
+	}
+	got, err := newRooms(fitRoom{name: "r", messages: []byte(in.String()), labels: labels}, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rooms []string
+	for _, line := range strings.Split(strings.TrimSpace(string(got.messages)), "\n") {
+		bare := strings.NewReplacer(`{"chat_id":"`, "", `","message_id":"`, ":", `"}`, "")
+		rooms = append(rooms, bare.Replace(line))
+	}
+	want := "1:0 1:1 1:2 1:3 1:4 1:5 2:9 2:10 2:11 2:12 3:16 3:17 3:18 3:19"
+	if s := strings.Join(rooms, " "); s != want {
+		t.Errorf("%s, want %s", s, want)
+	}
+}
 
 // TestFitWeights: a value of what is wanted weighs for it, one of the rest against it, a rare one not at all;
 // a ridge makes weights smaller, and the same rows give the same weights.
