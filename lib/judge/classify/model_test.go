@@ -86,7 +86,8 @@ func TestWordsAcknowledge(t *testing.T) {
 		in.WriteString(l.event())
 	}
 	out := run(t, c, in.String())
-	for i, want := range map[int]bool{0: false, 7: false, 8: true, 56: false, 57: true, 58: false, 59: false} {
+	for i, want := range map[int]bool{0: false, 7: false, 8: true, 56: false, 57: true, 58: false,
+		59: false} {
 		if e := out[i]; e.IsAckOrEmoji != want || slices.Contains(e.Reasons, "sign:acknowledges") != want ||
 			i > 7 && (e.Classification == event.Actionable) == want {
 			t.Errorf("%d: %+v", i, e)

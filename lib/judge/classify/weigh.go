@@ -47,7 +47,8 @@ func (t *turn) settled() bool {
 func (t *turn) early() bool {
 	const few, enough = 9, 50
 	v, said := t.verdict, t.room.said
-	remark := (t.guest || t.writer.thanked != 0) && t.nto == 0 && !t.asks && !t.wanted && !v.first && !v.problem
+	remark := (t.guest || t.writer.thanked != 0) && t.nto == 0 && !t.asks && !t.wanted &&
+		!v.first && !v.problem
 	return said < few || said < enough && (remark || v.lang != "en" && v.lang != "")
 }
 
