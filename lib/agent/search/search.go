@@ -28,7 +28,7 @@ import (
 // of words. The numbers were tuned on half of the questions in scripts/bench/judgement that a codebase
 // answers, and of the chat that it does not: see data/questions/README.md.
 const (
-	enough      = 1.74
+	enough      = 1.78
 	enoughNamed = 1.45
 	enoughAlone = 2.64
 	vouched     = 0.75 // factor if a commit answers too: the question is then about this project
