@@ -81,10 +81,16 @@ func compose(x *codesearch.Index, question string, found codesearch.Found) *comp
 		}
 	}
 	if kind == asksWhere {
+		if used.MatchString(question) {
+			return nil
+		}
 		return composePlace(x, question, found)
 	}
 	return composeDescribed(x, kind, about, question)
 }
+
+// used matches a question for the uses of a thing.
+var used = lazyregexp.New(`(?i)\b(?:used|put to use|called|invoked)\b`)
 
 // both splits a phrase that names two things.
 var both = lazyregexp.New("^(?:.* )?`?([\\w.$-]+)`? and `?([\\w.$-]+)`?$")

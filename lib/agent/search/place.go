@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tri/lib/base/lazyregexp"
 	"tri/lib/judge/codesearch"
 )
 
@@ -23,8 +24,8 @@ func composePlace(x *codesearch.Index, question string, found codesearch.Found) 
 	}
 	h := hits[0]
 	d := x.Around(h)
-	if d.Name == "" || d.Aside {
-		return nil
+	if d.Name == "" || d.Aside || strings.Contains(question, d.Name) && done.MatchString(question) {
+		return nil // where do we make X: not where X is
 	}
 	for _, next := range hits[1:] {
 		if of := x.Around(next); of.Path == d.Path && of.Line == d.Line {
@@ -48,3 +49,6 @@ func composePlace(x *codesearch.Index, question string, found codesearch.Found) 
 	}
 	return c
 }
+
+// done matches a question for where something happens.
+var done = lazyregexp.New(`(?i)\bwhere (?:do|does|did)\b`)

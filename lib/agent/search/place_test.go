@@ -17,6 +17,10 @@ func Slot(key string) int {
 
 func crc(key string) uint16 { return uint16(len(key)) }
 `,
+	"slot/no.go": "package slot\n\n// NoSlot is no slot.\ntype NoSlot struct{}\n",
+	"stable.go":  "package stable\n\n// Giraffe is the giraffe of the stable.\nfunc Giraffe() {}\n",
+	"url/url.rs": "pub fn scheme() -> Result<(), Error> {\n    Err(Error::new(\"scheme is not allowed\"))\n}\n\n" +
+		"#[cfg(test)]\nmod tests {\n    fn file() {\n        assert_eq!(err, \"scheme is not allowed\");\n    }\n}\n",
 	"slot/other.go": "package slot\n\n// Other does nothing.\nfunc Other() {}\n",
 	"config/agent.go": "package config\n\ntype Agent struct{}\n\n// Key returns the secret of the agent.\n" +
 		"func (Agent) Key() string { return \"\" }\n",
@@ -70,6 +74,9 @@ func TestPlaces(t *testing.T) {
 		{"which bit of code returns the slot of a cluster key?",
 			"That is `Slot` in slot/slot.go:4: \"Slot returns the number of the slot that a key of the cluster belongs to\".", draft.Medium},
 		{"where are zebras painted?", "", ""},
+		{"where do we make the NoSlot?", "", ""},
+		{"where is the giraffe of the stable put to use?", "", ""},
+		{"BadScheme: scheme is not allowed", "\"scheme is not allowed\" comes from `scheme` (url/url.rs:2).", draft.High},
 		{"what does the function Key encode?", "`Key`: \"Key encodes platform and chat as one name\" (event/key.go:4).", draft.High},
 		{"when do I get LostError?",
 			"`LostError` is in proto/proto.py:1: \"The peer is gone\". It is given by `Proto.connection_lost` (proto/proto.py:8), only if `clean`.", draft.High},
@@ -114,11 +121,12 @@ func TestShownLines(t *testing.T) {
 // TestFewWords: three words of a question that a text of the code has by chance are no message.
 func TestFewWords(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir, map[string]string{"a.py": "def make(cache):\n    if cache is None:\n        raise ValueError(\"a config without a cache, and more\")\n"})
+	write(t, dir, map[string]string{"a.py": "def make(cache):\n    if cache is None:\n        raise ValueError(\"a config without a cache, and it is on the same\")\n"})
 	for question, composes := range map[string]bool{
 		"does it fail when I create any sort of new config without a roof?":        false,
 		"does it fail when it says \"config without a\" to me and to others here?": true,
 		"ValueError: config without a cache":                                       true,
+		"I get this error: it dies, it is on the same and so on, why":              false,
 	} {
 		ret, err := ask(t, New(), dir, question)
 		if got := err == nil && strings.HasPrefix(ret.SummaryForOrchestrator, "Composed"); got != composes {

@@ -109,12 +109,13 @@ func (x *Index) Saying(text string) []Use {
 }
 
 const (
-	leastSaid = 3  // words of a text that a question repeats
-	maxTold   = 48 // files read for it
+	leastSaid    = 3  // words of a text that a question repeats
+	leastTelling = 1  // of these, are no stop words
+	maxTold      = 48 // files read for it
 )
 
 // Told returns the longest run of words of a question that sources have between quotes on one line; "" if
-// that is shorter than three words.
+// that is shorter than three words, or all of them are stop words.
 func (x *Index) Told(question string) string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -160,6 +161,13 @@ func (x *Index) Told(question string) string {
 				}
 			}
 		}
+	}
+	telling := 0
+	for _, w := range words[from : from+most] {
+		telling += later(!stopWords[strings.Trim(w, ".,;:!?")])
+	}
+	if telling < leastTelling {
+		return ""
 	}
 	return joinedWords(written[from : from+most])
 }
@@ -219,7 +227,7 @@ func (x *Index) saying(text string) []Use {
 		for i, line := range lines {
 			if said(line, masked[i], low) {
 				in := declaration.Within(declared, i+1)
-				all = append(all, Use{Path: e.path, Lines: lines,
+				all = append(all, Use{Path: e.path, Lines: lines, Aside: inTests(e.path, lines, i+1),
 					Use: declaration.Use{Line: i + 1, In: in.Full(), Head: in.Line}})
 			}
 		}
