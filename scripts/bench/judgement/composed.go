@@ -16,13 +16,17 @@ func init() {
 	parts = append(parts, part{"composed", "composed: is the sentence of a draft right?", composedPart})
 }
 
-// trixie fetches a folder of a binary package of Debian 13, whose sources are not always kept.
+// trixie fetches a folder of a binary package of Debian 13, whose sources are not always kept; bookworm of 12.
 func trixie(name, folder string) string {
 	return fmt.Sprintf(lists+binary, "", "trixie", name, folder)
 }
 
+func bookworm(name, folder string) string {
+	return fmt.Sprintf(lists+binary, "", "bookworm", name, folder)
+}
+
 // composedCodebases are those of data/composed. Debian has paramiko 3.5.1, hyper 1.5.2, commons-pool2 2.12.0,
-// aiohttp 3.11.16, tower-http 0.6.2 and caffeine 2.6.2.
+// aiohttp 3.11.16, tower-http 0.6.2, caffeine 2.6.2, pika 1.2.0, reqwest 0.11.13 and okhttp 3.13.1.
 var composedCodebases = []codebase{
 	{name: "asynq", module: "github.com/hibiken/asynq@v0.25.1"},
 	{name: "grpc-js", fetch: fmt.Sprintf(npm, "@grpc/grpc-js@1.13.4")},
@@ -34,6 +38,11 @@ var composedCodebases = []codebase{
 	{name: "aiohttp", fetch: trixie("python3-aiohttp", "usr/lib/python3/dist-packages/aiohttp")},
 	{name: "tower-http", fetch: trixie("librust-tower-http-dev", "usr/share/cargo/registry/tower-http-*")},
 	{name: "caffeine", fetch: debian("bookworm", "caffeine-cache")},
+	{name: "resty", module: "github.com/go-resty/resty/v2@v2.16.5"},
+	{name: "mongodb", fetch: fmt.Sprintf(npm, "mongodb@6.16.0") + " && rm -r lib mongodb.d.ts"},
+	{name: "pika", fetch: bookworm("python3-pika", "usr/lib/python3/dist-packages")},
+	{name: "reqwest", fetch: bookworm("librust-reqwest-dev", "usr/share/cargo/registry/reqwest-*")},
+	{name: "okhttp", fetch: debian("bookworm", "libokhttp-java")},
 }
 
 // asking is a question of a common kind, and what an answer says.
@@ -82,7 +91,7 @@ func (a asking) judge(finder *search.Client, dir string) (result int, confidence
 }
 
 func composedPart(out io.Writer, in inputs) error {
-	for _, set := range []string{"tuned", "second"} {
+	for _, set := range []string{"tuned", "second", "third"} {
 		fmt.Fprintf(out, "%s:\n", set)
 		if err := composedOf(out, filepath.Join(in.data, "composed", set+".ndjson")); err != nil {
 			return err

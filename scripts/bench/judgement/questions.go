@@ -32,6 +32,15 @@ const (
 	binary = `apt-get -qq $o download %s && dpkg-deb -x *.deb x && mv x/%s/* . && rm -r l s x *.deb`
 )
 
+// onlySources keeps of a package of npm what people write.
+const onlySources = " && find . -mindepth 1 -maxdepth 1 ! -name src ! -name README.md ! -name package.json -exec rm -r {} +"
+
+// celery fetches its package and the sources of its documentation.
+var celery = fmt.Sprintf(lists, "", "bookworm") + `apt-get -qq $o download python3-celery python-celery-doc && ` +
+	`for f in *.deb; do dpkg-deb -x $f x; done && mv x/usr/lib/python3/dist-packages/celery . && ` +
+	`mv x/usr/share/doc/python-celery-doc/html/_sources docs && rm -r l s x *.deb && ` +
+	`find docs -name '*.rst.txt' | while read f; do mv $f ${f%.txt}; done`
+
 // debian fetches the sources of a package of a release of Debian.
 func debian(release, name string) string {
 	return fmt.Sprintf(lists+source, "-src", release, name)
@@ -57,6 +66,20 @@ var codebases = []codebase{
 	{name: "memberlist", lang: "Go", module: "github.com/hashicorp/memberlist@v0.5.1", alone: true},
 	{name: "resty", lang: "Go", module: "github.com/go-resty/resty/v2@v2.16.0", alone: true},
 	{name: "goquery", lang: "Go", module: "github.com/PuerkitoBio/goquery@v1.10.0", alone: true},
+	{name: "minio-go", lang: "Go", module: "github.com/minio/minio-go/v7@v7.0.80", alone: true},
+	{name: "river", lang: "Go", module: "github.com/riverqueue/river@v0.14.3", alone: true},
+	{name: "starlette", lang: "Python", fetch: bookworm("python3-starlette", "usr/lib/python3/dist-packages"),
+		alone: true}, // 0.26.1
+	{name: "celery", lang: "Python", fetch: celery, alone: true}, // 5.2.6
+	{name: "zod", lang: "TypeScript", fetch: fmt.Sprintf(npm, "zod@4.0.0") + onlySources, alone: true},
+	{name: "trpc-server", lang: "TypeScript", fetch: fmt.Sprintf(npm, "@trpc/server@11.0.0") + onlySources,
+		alone: true},
+	{name: "rustls", lang: "Rust", fetch: bookworm("librust-rustls-dev", "usr/share/cargo/registry/rustls-*"),
+		alone: true}, // 0.20.8
+	{name: "tracing-subscriber", lang: "Rust", fetch: bookworm("librust-tracing-subscriber-dev",
+		"usr/share/cargo/registry/tracing-subscriber-*"), alone: true}, // 0.3.16
+	{name: "okhttp", lang: "Java", fetch: debian("bookworm", "libokhttp-java"), alone: true},     // 3.13.1
+	{name: "jackson-core", lang: "Java", fetch: debian("bookworm", "jackson-core"), alone: true}, // 2.14.1
 	{name: "winston", lang: "JavaScript", fetch: fmt.Sprintf(npm, "winston@3.17.0"), alone: true},
 	{name: "nodemailer", lang: "JavaScript", fetch: fmt.Sprintf(npm, "nodemailer@6.9.16"), alone: true},
 	{name: "knex", lang: "JavaScript", fetch: fmt.Sprintf(npm, "knex@3.1.0"), alone: true},
