@@ -16,11 +16,12 @@ func init() {
 	parts = append(parts, part{"composed", "composed: is the sentence of a draft right?", composedPart})
 }
 
-// trixie fetches a folder of a binary package of Debian 13, whose sources are not always kept; bookworm of 12.
+// trixie fetches a folder of a binary package of Debian 13, whose sources are not always kept.
 func trixie(name, folder string) string {
 	return fmt.Sprintf(lists+binary, "", "trixie", name, folder)
 }
 
+// bookworm fetches one of Debian 12.
 func bookworm(name, folder string) string {
 	return fmt.Sprintf(lists+binary, "", "bookworm", name, folder)
 }
