@@ -41,9 +41,9 @@ func (t *turn) settled() bool {
 	return v.filler && v.words > 0 || v.slip()
 }
 
-// early reports whether the rules alone decide because everyone is new to the room. A few messages are enough
-// to weigh the next; not a remark to no one by a newcomer or by who has given thanks, nor another language
-// than English, of which no room's beginning has been labelled.
+// early reports whether the rules alone decide because everyone is new to the room. After a few messages the
+// model weighs the next one, except a remark to no one by a newcomer or by a person who has given thanks, and
+// languages other than English, of which no room's beginning has been labelled.
 func (t *turn) early() bool {
 	const few, enough = 9, 50
 	v, said := t.verdict, t.room.said

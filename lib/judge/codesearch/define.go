@@ -109,13 +109,12 @@ func (x *Index) Saying(text string) []Use {
 }
 
 const (
-	leastSaid    = 3  // words of a text that a question repeats
-	leastTelling = 1  // of these, are no stop words
-	maxTold      = 48 // files read for it
+	leastSaid = 3  // words of a text that a question repeats
+	maxTold   = 48 // files read for it
 )
 
 // Told returns the longest run of words of a question that sources have between quotes on one line; "" if
-// that is shorter than three words, or all of them are stop words.
+// that is shorter than three words, or has only stop words.
 func (x *Index) Told(question string) string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -162,11 +161,9 @@ func (x *Index) Told(question string) string {
 			}
 		}
 	}
-	telling := 0
-	for _, w := range words[from : from+most] {
-		telling += later(!stopWords[strings.Trim(w, ".,;:!?")])
-	}
-	if telling < leastTelling {
+	if !slices.ContainsFunc(words[from:from+most], func(w string) bool {
+		return !stopWords[strings.Trim(w, ".,;:!?")]
+	}) {
 		return ""
 	}
 	return joinedWords(written[from : from+most])
